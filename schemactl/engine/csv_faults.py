@@ -87,7 +87,7 @@ class CsvRow:
 
 
 def walk_rows(
-    lines: Iterable[str], separator: str, first_line: int = 1, *, keeps_values: bool = False
+    lines: Iterable[str], separator: str, first_line: int = 1, *, keeps_values: bool = False, line_end: str = "\n"
 ) -> Iterator[CsvRow]:
     r"""Yield the rows of a file; lines that hold nothing are none.
 
@@ -101,15 +101,17 @@ def walk_rows(
     following, count = first_line, 0
     for line in lines:
         body = line.rstrip("\r\n") if line.endswith(("\n", "\r")) else line
+        # A carriage return before the line end of the file is a part of the last cell.
+        rest = line[len(body) :].removesuffix(line_end) if keeps_values else ""
         number, following = following, following + 1 + _count_breaks(body)
         count += row is None
         if row is None and '"' not in body:
             if body:
-                values = tuple(body.split(separator)) if keeps_values else ()
+                values = tuple((body + rest).split(separator)) if keeps_values else ()
                 yield CsvRow(number, count, body.count(separator) + 1, body[:_KEPT], values=values)
             continue
         row = row or _Row(number, count, keeps_values=keeps_values)
-        row.take(body, number, separator)
+        row.take(body, number, separator, rest)
         if row.cell is None:
             yield row.done()
             row = None
@@ -155,8 +157,11 @@ class _Row:
     def done(self) -> CsvRow:
         return CsvRow(self.line, self.row, self.cells, self.text, tuple(self.broken), tuple(self.values))
 
-    def take(self, body: str, number: int, separator: str) -> None:
-        """Read a line from where the last one left off: at a cell's start, or within quotes."""
+    def take(self, body: str, number: int, separator: str, rest: str = "") -> None:
+        """Read a line from where the last one left off: at a cell's start, or within quotes.
+
+        ``rest`` stands between the line and its end, and is a part of the last cell.
+        """
         if len(self.text) < _KEPT:
             self.text += ("\n" if self.text else "") + body[:_KEPT]
         at: int | None = 0
@@ -168,10 +173,12 @@ class _Row:
                 at += 1
             if self.cell is None:
                 end = body.find(separator, at)
-                self._keep(body[at : end if end >= 0 else None])
+                self._keep(body[at:end] if end >= 0 else body[at:] + rest)
                 at = self._next_cell(end, separator)
             else:
                 at = self._in_quotes(self.cell, body, at, number, separator)
+                if self.cell is not None and self.keeps_values:
+                    self.cell.lines[-1] += rest
 
     def end_cell(self, text: str, number: int, *, is_open: bool) -> None:
         """Note that the cell's quote does not close."""

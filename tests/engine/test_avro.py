@@ -11,8 +11,11 @@ from pyspark.sql import SparkSession
 
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
+from schemactl.engine.spark.engine import SparkEngine
 from schemactl.errors import InputError
 from schemactl.inference.sample import Sample
+
+pytestmark = pytest.mark.spark
 
 
 def has_reader(spark: SparkSession) -> bool:
@@ -31,7 +34,7 @@ def test_a_missing_reader_is_reported_with_its_package_for_this_spark(
     monkeypatch.chdir(tmp_path)
     Path("a.avro").write_bytes(b"Obj\x01")
     with pytest.raises(InputError, match="Avro") as caught:
-        scan_inputs(spark, find_inputs(["a.avro"]), Sample())
+        scan_inputs(SparkEngine(spark), find_inputs(["a.avro"]), Sample())
     assert caught.value.at is not None
     assert caught.value.at.path == "a.avro"
     assert f"spark.jars.packages=org.apache.spark:spark-avro_2.13:{spark.version}`" in str(caught.value.hint)
@@ -47,7 +50,7 @@ def test_avro_files_state_their_types_and_are_counted(
     rows.coalesce(1).write.format("avro").save("written")
     (written,) = Path("written").glob("*.avro")
     written.rename("a.avro")
-    found = scan_inputs(spark, find_inputs(["a.avro"]), Sample()).evidence
+    found = scan_inputs(SparkEngine(spark), find_inputs(["a.avro"]), Sample()).evidence
     assert {json.dumps(path): column["data_type"] for path, column in found.typed.items()} == {
         '["id"]': "bigint",
         '["name"]': "text",

@@ -106,7 +106,7 @@ def test_cells_of_well_formed_files_are_those_of_spark(spark: SparkSession, tmp_
     layout = CsvLayout(("a", "b", "c"), ",", end.encode())
     for name, text in texts.items():
         path = str(tmp_path / name)
-        (faults,) = find_csv_faults(spark, Input(path, "csv"), ",", end).values()
+        faults = find_csv_faults(Input(path, "csv"), ",", end)
         assert faults.is_well_formed, text
         share = pickle.dumps((FilePart(path, path, "", "UTF-8", Form.ROWS, layout=layout),))
         found = [row for _, _, rows in read_cells(share) for row in as_lists(rows)]
@@ -125,10 +125,8 @@ def as_lists(rows: TextRows) -> list[list[str | None]]:
     [(b"a\nx\ry\n", "\n"), (b"a\r\nx\ny\r\n", "\r\n"), (b'a\r\n"x\ry"\r\n', "\r\n"), (b"a\rx\ny\r", "\r"),
      (b"a\nx\0\n", "\n"), (b'a\n"x\n', "\n"), (b'a\n"x" \n', "\n"), (b'a\n5" x\n', "\n")],
 )  # fmt: skip
-def test_files_that_readers_differ_on_are_not_well_formed(
-    spark: SparkSession, tmp_path: Path, content: bytes, end: str
-) -> None:
+def test_files_that_readers_differ_on_are_not_well_formed(tmp_path: Path, content: bytes, end: str) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(content)
-    (faults,) = find_csv_faults(spark, Input(str(path), "csv"), ",", end).values()
+    faults = find_csv_faults(Input(str(path), "csv"), ",", end)
     assert not faults.is_well_formed

@@ -18,21 +18,19 @@ import pyarrow.parquet
 import pytest
 import zstandard
 from pyspark.sql import SparkSession
+from record_batches import record_batches
 
 from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.inputs import find_inputs
+from schemactl.engine.protocol import DocumentBatch, Engine
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.engine.session.failure import explain_failure
-from schemactl.engine.spark.input_formats import INPUT_FORMATS, Documents
-from schemactl.engine.spark.reading.typed import warn_of_nanoseconds
 from schemactl.engine.spark.types import typed_columns
 from schemactl.errors import InputError, SchemactlError
 from schemactl.inference.evidence import Position
 from schemactl.inference.sample import Sample
 from schemactl.kernel.partitions import records_of
 from schemactl.store.sources import LeftOutWarning
-
-pytestmark = pytest.mark.spark
 
 ROWS = [{"id": 1, "name": "é"}, {"id": 2, "name": "🚀"}]
 LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
@@ -45,22 +43,22 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def read(spark: SparkSession) -> Callable[..., list[Any]]:
+def read(engine: Engine) -> Callable[..., list[Any]]:
     """Write a file, and return the documents that are read from it: parsed, texts where they are no JSON."""
 
     def read(name: str, content: str | bytes, input_format: str | None = None) -> list[Any]:
         Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        return records(spark, name, input_format=input_format)
+        return records(engine, name, input_format=input_format)
 
     return read
 
 
-def records(spark: SparkSession, *sources: str, input_format: str | None = None) -> list[Any]:
+def records(engine: Engine, *sources: str, input_format: str | None = None) -> list[Any]:
     inputs = find_inputs(sources, input_format)
     found: list[tuple[str, int, list[bytes]]] = []
-    for batch in INPUT_FORMATS[inputs[0].format].read(spark, inputs):
-        assert isinstance(batch, Documents)
-        found += records_of(batch.records().toArrow().to_batches())
+    for batch in engine.read(inputs):
+        assert isinstance(batch, DocumentBatch)
+        found += records_of(record_batches(engine, batch.records()))
     found.sort(key=lambda records: records[:2])
     return [_parsed(text) for _, _, texts in found for text in texts if text.strip()]
 
@@ -72,8 +70,8 @@ def _parsed(text: bytes) -> Any:
         return text.decode()
 
 
-def scan(spark: SparkSession, *sources: str) -> Scan:
-    return scan_inputs(spark, find_inputs(sources), Sample())
+def scan(engine: Engine, *sources: str) -> Scan:
+    return scan_inputs(engine, find_inputs(sources), Sample())
 
 
 # --- lines of JSON, in every encoding and compression ---
@@ -98,7 +96,7 @@ def test_compressed_lines_of_json(read, encoding: str, ending: str, compress) ->
     assert read(f"a.jsonl.{ending}", compress(LINES.encode(encoding))) == ROWS
 
 
-def test_any_name_of_a_file_can_be_read(spark: SparkSession) -> None:
+def test_any_name_of_a_file_can_be_read(engine: Engine) -> None:
     names = [
         "a b",
         "100%",
@@ -118,23 +116,23 @@ def test_any_name_of_a_file_can_be_read(spark: SparkSession) -> None:
     ]
     for number, name in enumerate(names):
         Path(f"{name}.jsonl").write_text(f'{{"n": {number}}}\n')
-    found = scan(spark, *(f"{name}.jsonl" for name in names)).evidence
+    found = scan(engine, *(f"{name}.jsonl" for name in names)).evidence
     assert {file: seen.documents for file, seen in found.files.items()} == {f"{name}.jsonl": 1 for name in names}
     assert {position.file for position in found.witnesses} == {min(f"{name}.jsonl" for name in names)}
 
 
-def test_a_link_and_its_aim_are_two_files(spark: SparkSession) -> None:
+def test_a_link_and_its_aim_are_two_files(engine: Engine) -> None:
     Path("a.jsonl").write_text(LINES)
     Path("b.jsonl").symlink_to("a.jsonl")
-    found = scan(spark, "a.jsonl", "b.jsonl").evidence
+    found = scan(engine, "a.jsonl", "b.jsonl").evidence
     assert {file: seen.documents for file, seen in found.files.items()} == {"a.jsonl": 2, "b.jsonl": 2}
 
 
-def test_a_file_above_the_working_folder_is_one_file(spark: SparkSession, work: Path, monkeypatch) -> None:
+def test_a_file_above_the_working_folder_is_one_file(engine: Engine, work: Path, monkeypatch) -> None:
     (work / "below").mkdir()
     (work / "a.jsonl").write_text(LINES)
     monkeypatch.chdir(work / "below")
-    assert list(scan(spark, "../a.jsonl").evidence.files) == [str(work / "a.jsonl")]
+    assert list(scan(engine, "../a.jsonl").evidence.files) == [str(work / "a.jsonl")]
 
 
 # --- documents of JSON ---
@@ -154,11 +152,11 @@ def test_an_object_is_one_record_whose_keys_keep_their_order(read) -> None:
     assert json.dumps(found) == json.dumps(document)
 
 
-def test_elements_of_any_kind_are_records(spark: SparkSession) -> None:
+def test_elements_of_any_kind_are_records(engine: Engine) -> None:
     text = r"""[1, 1.0, 1e3, -0.0, "1", "a \"b\"", "{\"c\":1}", true, null, {}, [], [1, "x"], ""]"""
     text = text.replace("true", "true, 123456789012345678901234567890")
     Path("a.json").write_text(text)
-    found = records(spark, "a.json")
+    found = records(engine, "a.json")
     assert list(map(repr, found)) == list(map(repr, json.loads(text)))
 
 
@@ -166,9 +164,9 @@ def test_elements_of_any_kind_are_records(spark: SparkSession) -> None:
     ("text", "documents"),
     [('[{"a": 1}, ', 1), ('[{"a": 1}] x', 1), ('{"a": 1\n', 0), ("[1, 2]]", 2), ('[{"a": NaN}]', 0), ("[1,, 2]", 2)],
 )
-def test_what_is_no_json_in_a_list_is_a_bad_record(spark: SparkSession, text: str, documents: int) -> None:
+def test_what_is_no_json_in_a_list_is_a_bad_record(engine: Engine, text: str, documents: int) -> None:
     Path("a.json").write_text("\n" + text)
-    found = scan_inputs(spark, find_inputs(["a.json"], "json"), Sample())
+    found = scan_inputs(engine, find_inputs(["a.json"], "json"), Sample())
     at = 2 if ",," in text else documents + 1
     assert [record.position for record in found.bad_records] == [Position("a.json", at)]
     assert found.evidence.documents == documents
@@ -184,30 +182,25 @@ ODD_ROWS = [{"id": number, "text": '"],[{\\' * (number % 7), "l": [[{}], number]
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
 @pytest.mark.parametrize("bad", [(), (3,), (0, 250, 399)])
-def test_a_file_in_parts_gives_what_the_whole_gives(spark: SparkSession, name: str, bad: tuple[int, ...]) -> None:
+def test_a_file_in_parts_gives_what_the_whole_gives(engine: Engine, cut, name: str, bad: tuple[int, ...]) -> None:
     texts = ["{no}" if at in bad else json.dumps(row) for at, row in enumerate(ODD_ROWS)]
     is_list = name.endswith(".json")
     Path(name).write_text("\n[ " + ",\n".join(texts) + "\n]\n" if is_list else "\r\n".join(texts))
-    whole = scan(spark, name)
-    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
-    spark.conf.set("spark.sql.files.maxPartitionBytes", "3000b")
-    try:
-        parts = scan(spark, name)
-        counts = [read.documents.records().count() for read in parts.documents]
-    finally:
-        spark.conf.set("spark.sql.files.maxPartitionBytes", before)
-    assert counts[0] > 5
+    whole = scan(engine, name)
+    with cut(3000):
+        parts = scan(engine, name)
+        assert len(engine.run(parts.documents[0].records, "schemactl.kernel.partitions", "count_partition")) > 5
     assert parts.evidence == whole.evidence
     assert parts.bad_records == whole.bad_records
     assert [record.position.number for record in whole.bad_records] == [at + 1 for at in bad]
     assert whole.evidence.documents == len(ODD_ROWS) - len(bad)
 
 
-def test_many_small_files_are_read_by_few_tasks(spark: SparkSession) -> None:
+def test_many_small_files_are_read_by_few_tasks(engine: Engine) -> None:
     for number in range(200):
         Path(f"{number:03}.jsonl").write_text(f'{{"id": {number}}}\n' if number != 7 else "{no\n")
-    found = scan(spark, ".")
-    assert found.documents[0].documents.records().count() < 5
+    found = scan(engine, ".")
+    assert len(engine.run(found.documents[0].records, "schemactl.kernel.partitions", "count_partition")) < 5
     assert found.evidence.documents == 199
     assert [str(record.position) for record in found.bad_records] == ["007.jsonl:1"]
 
@@ -257,9 +250,9 @@ def test_compressed_csv_with_its_own_separator(read) -> None:
         assert read(f"a.csv.{ending}", compress(text)) == [{"id": "1", "name": "a, b"}]
 
 
-def test_csv_rows_with_cells_that_have_no_column_are_bad(spark: SparkSession) -> None:
+def test_csv_rows_with_cells_that_have_no_column_are_bad(engine: Engine) -> None:
     Path("a.csv").write_text("id,name\n1,a\n2,b,c\n[3,4,5]\n")
-    found = scan(spark, "a.csv")
+    found = scan(engine, "a.csv")
     assert [(bad.position.number, bad.text) for bad in found.bad_records] == [
         (3, "more cells than columns: 2, b, c"),
         (4, "more cells than columns: [3, 4, 5]"),
@@ -267,37 +260,37 @@ def test_csv_rows_with_cells_that_have_no_column_are_bad(spark: SparkSession) ->
     assert found.evidence.documents == 1
 
 
-def test_the_line_in_which_excel_states_the_separator_is_no_header(spark: SparkSession, read) -> None:
+def test_the_line_in_which_excel_states_the_separator_is_no_header(engine: Engine, read) -> None:
     assert read("a.csv", 'sep=;\r\nid;name\r\n1;"a, b\nc"\r\n') == [{"id": "1", "name": "a, b\nc"}]
     assert read("b.csv", '"sep=|"\nid|name|id|\n1|a|2|x\n') == [{"id0": "1", "name": "a", "id2": "2", "_c3": "x"}]
     assert read("c.csv", "sep=;\nid;name\n") == []
     Path("d.csv").write_text("sep=;\nid;name\n1;a\n2;b;c\n")
-    found = scan(spark, "d.csv")
+    found = scan(engine, "d.csv")
     (problem,) = explain_bad_records(found.bad_records, found.inputs)
     assert str(problem) == "d.csv:4, row 3: this row has more cells (3) than columns (2): 2;b;c"
 
 
-def test_csv_files_of_several_headers_are_read_by_their_own(spark: SparkSession) -> None:
+def test_csv_files_of_several_headers_are_read_by_their_own(engine: Engine) -> None:
     Path("a.csv").write_text("id,name\n1,a\n")
     Path("b.csv").write_text("name;id\nb;2\n")
     Path("c.csv").write_text("id,name\n3,c\n")
-    assert records(spark, "a.csv", "b.csv", "c.csv") == [
+    assert records(engine, "a.csv", "b.csv", "c.csv") == [
         {"id": "1", "name": "a"}, {"name": "b", "id": "2"}, {"id": "3", "name": "c"},
     ]  # fmt: skip
 
 
-def test_csv_headers_that_differ_behind_a_line_break_are_read_by_their_own(spark: SparkSession) -> None:
+def test_csv_headers_that_differ_behind_a_line_break_are_read_by_their_own(engine: Engine) -> None:
     Path("a.csv").write_text('"id\nno",name,age\n1,a,7\n')
     Path("b.csv").write_text('"id\nno",age,name\n2,8,b\n')
-    assert records(spark, "a.csv", "b.csv") == [
+    assert records(engine, "a.csv", "b.csv") == [
         {"id\nno": "1", "name": "a", "age": "7"}, {"id\nno": "2", "age": "8", "name": "b"},
     ]  # fmt: skip
 
 
-def test_csv_in_another_encoding_is_reported_by_line(spark: SparkSession) -> None:
+def test_csv_in_another_encoding_is_reported_by_line(engine: Engine) -> None:
     Path("a.csv").write_bytes("id,name\n1,a\n2,é\n".encode("latin-1"))
     with pytest.raises(InputError, match="the file is not UTF-8") as caught:
-        scan(spark, "a.csv")
+        scan(engine, "a.csv")
     assert str(caught.value.at) == "a.csv:3"
 
 
@@ -308,12 +301,12 @@ def test_tsv(read) -> None:
     ]
 
 
-def test_the_customers_fixture_is_what_pythons_reader_says(spark: SparkSession, fixtures: Path) -> None:
+def test_the_customers_fixture_is_what_pythons_reader_says(engine: Engine, fixtures: Path) -> None:
     import csv
 
     with (fixtures / "customers.csv").open(encoding="utf-8", newline="") as file:
         expected = [{key: cell for key, cell in row.items() if cell} for row in csv.DictReader(file)]
-    assert records(spark, str(fixtures / "customers.csv")) == expected
+    assert records(engine, str(fixtures / "customers.csv")) == expected
 
 
 # --- text and XML ---
@@ -323,8 +316,10 @@ def test_text_is_a_row_for_each_line(read) -> None:
     assert read("a.txt", '\ufeffone\n\n{"id": 1}\r\nlast "é"') == [
         {"value": "one"}, {"value": ""}, {"value": '{"id": 1}'}, {"value": 'last "é"'},
     ]  # fmt: skip
-    assert read("b.txt", "é\n".encode("utf-16")) == [{"value": "é"}, {"value": ""}]
+    assert read("b.txt", "é\n".encode("utf-16")) == [{"value": "é"}]
 
+
+BY_SPARK = pytest.mark.parametrize("engine", [pytest.param("spark", marks=pytest.mark.spark)], indirect=True)
 
 XML = """<?xml version="1.0"?>
 <!-- a comment -->
@@ -335,6 +330,7 @@ XML = """<?xml version="1.0"?>
 """
 
 
+@BY_SPARK
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_the_elements_below_the_root_of_xml_are_records(read, encoding: str) -> None:
     assert read("a.xml", XML.encode(encoding)) == [
@@ -343,22 +339,26 @@ def test_the_elements_below_the_root_of_xml_are_records(read, encoding: str) -> 
     ]
 
 
+@BY_SPARK
 def test_xml_with_namespaces(read) -> None:
     text = '<s:shop xmlns:s="http://s"><s:item><s:price>1</s:price></s:item></s:shop>'
     assert read("a.xml", text) == [{"s:price": "1"}]
 
 
+@BY_SPARK
 def test_the_named_elements_of_xml_are_records(read) -> None:
     text = "<export><book><t>a</t></book><cd><t>b</t></cd><cd><t>c</t></cd></export>"
     assert read("a.xml", text, "xml:cd") == [{"t": "b"}, {"t": "c"}]
     assert read("a.xml", text, "xml:export") == [{"book": {"t": "a"}, "cd": [{"t": "b"}, {"t": "c"}]}]
 
 
+@BY_SPARK
 def test_xml_in_another_encoding(read) -> None:
     text = XML.replace('version="1.0"', 'version="1.0" encoding="UTF-16"').replace("1.50", "é")
     assert read("a.xml", text.encode("utf-16"))[0]["price"] == "é"
 
 
+@BY_SPARK
 @pytest.mark.parametrize(
     ("text", "message", "place"),
     [
@@ -367,10 +367,10 @@ def test_xml_in_another_encoding(read) -> None:
         ("", "no element found", "a.xml:1:1"),
     ],
 )
-def test_what_is_no_xml_is_reported(spark: SparkSession, text: str, message: str, place: str) -> None:
+def test_what_is_no_xml_is_reported(engine: Engine, text: str, message: str, place: str) -> None:
     Path("a.xml").write_text(text)
     with pytest.raises(InputError, match=message) as caught:
-        scan(spark, "a.xml")
+        scan(engine, "a.xml")
     assert str(caught.value.at) == place
 
 
@@ -397,19 +397,19 @@ def dlt_columns(schema: pyarrow.Schema) -> dict[str, dict[str, Any]]:
     }
 
 
-def stated(spark: SparkSession, *sources: str) -> dict[Any, Any]:
-    return {path: dict(column) for path, column in scan(spark, *sources).evidence.typed.items()}
+def stated(engine: Engine, *sources: str) -> dict[Any, Any]:
+    return {path: dict(column) for path, column in scan(engine, *sources).evidence.typed.items()}
 
 
-def test_parquet_types_are_what_dlt_makes_of_the_same_arrow_types(spark: SparkSession) -> None:
+def test_parquet_types_are_what_dlt_makes_of_the_same_arrow_types(engine: Engine) -> None:
     schema = PLAIN.append(pyarrow.field("t", pyarrow.time64("us"))).append(pyarrow.field("t9", pyarrow.time64("ns")))
     pyarrow.parquet.write_table(schema.empty_table(), "a.parquet")
-    found = stated(spark, "a.parquet")
+    found = stated(engine, "a.parquet")
     assert {path[0]: column for path, column in found.items()} == dlt_columns(schema)
     assert list(found) == [(name,) for name in schema.names]
 
 
-def test_orc_types_are_what_dlt_makes_of_the_same_arrow_types(spark: SparkSession) -> None:
+def test_orc_types_are_what_dlt_makes_of_the_same_arrow_types(engine: Engine) -> None:
     row = {
         "b": True, "i8": 1, "i16": 1, "i32": 1, "i64": 1, "f32": 1.0, "f64": 1.0, "s": "x", "bin": b"x",
         "day": datetime.date(2024, 1, 1), "utc": datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC),
@@ -417,12 +417,12 @@ def test_orc_types_are_what_dlt_makes_of_the_same_arrow_types(spark: SparkSessio
         "whole": decimal.Decimal("1"),
     }  # fmt: skip
     pyarrow.orc.write_table(pyarrow.Table.from_pylist([row], schema=PLAIN), "a.orc")
-    found = {path[0]: column for path, column in stated(spark, "a.orc").items()}
+    found = {path[0]: column for path, column in stated(engine, "a.orc").items()}
     # Spark reads both of ORC's types of timestamps as those with a time zone.
     assert found == {**dlt_columns(PLAIN), "local": found["utc"]}
 
 
-def test_nested_types_are_gone_into_and_maps_are_kept(spark: SparkSession) -> None:
+def test_nested_types_are_gone_into_and_maps_are_kept(engine: Engine) -> None:
     schema = pyarrow.schema(
         {
             "st": pyarrow.struct({"a": pyarrow.int64(), "A": pyarrow.string()}),
@@ -432,7 +432,7 @@ def test_nested_types_are_gone_into_and_maps_are_kept(spark: SparkSession) -> No
         }
     )
     pyarrow.parquet.write_table(schema.empty_table(), "a.parquet")
-    assert {path: column["data_type"] for path, column in stated(spark, "a.parquet").items()} == {
+    assert {path: column["data_type"] for path, column in stated(engine, "a.parquet").items()} == {
         ("st", "a"): "bigint",
         ("st", "A"): "text",
         ("li", None, "x", None): "date",
@@ -442,16 +442,16 @@ def test_nested_types_are_gone_into_and_maps_are_kept(spark: SparkSession) -> No
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "ns"])
-def test_timestamps_of_other_units_are_timestamps(spark: SparkSession, unit: str) -> None:
+def test_timestamps_of_other_units_are_timestamps(engine: Engine, unit: str) -> None:
     kinds = {"utc": pyarrow.timestamp(unit, "UTC"), "local": pyarrow.timestamp(unit)}
     schema = pyarrow.schema({**kinds, "a.`b": pyarrow.list_(kinds["utc"])})
     pyarrow.parquet.write_table(schema.empty_table(), "a.parquet")
-    found = stated(spark, "a.parquet")
+    found = stated(engine, "a.parquet")
     assert {column["data_type"] for column in found.values()} == {"timestamp"}
     assert found[("local",)]["timezone"] is False
 
 
-def test_durations_are_numbers_of_their_unit_with_a_warning(spark: SparkSession) -> None:
+def test_durations_are_numbers_of_their_unit_with_a_warning(engine: Engine) -> None:
     lists = pyarrow.array([[{"of": 1}]], pyarrow.list_(pyarrow.struct({"of": pyarrow.duration("ms")})))
     table = pyarrow.table({"took": pyarrow.array([90], pyarrow.duration("s")), "laps": lists})
     pyarrow.parquet.write_table(table, "a.parquet")
@@ -460,85 +460,86 @@ def test_durations_are_numbers_of_their_unit_with_a_warning(spark: SparkSession)
         r"durations in `a.parquet`, `b.parquet` are read as whole numbers of their unit: `took` \(seconds\), `laps`"
     )
     with pytest.warns(LeftOutWarning, match=expected) as warned:
-        found = stated(spark, "a.parquet", "b.parquet")
+        found = stated(engine, "a.parquet", "b.parquet")
     assert len([each for each in warned if "durations" in str(each.message)]) == 1
     assert found[("took",)]["data_type"] == "bigint"
 
 
-def test_nanoseconds_that_are_cut_are_counted(spark: SparkSession) -> None:
+def test_nanoseconds_that_are_cut_are_counted(engine: Engine) -> None:
     moments = pyarrow.array([1_700_000_000_123_456_789, 1_700_000_000_000_001_000, None], pyarrow.int64())
     zoned, naive = (moments.cast(pyarrow.timestamp("ns", zone)) for zone in ("UTC", None))
     whole = pyarrow.array([1000, 2000, None], pyarrow.timestamp("ns"))
     table = pyarrow.table({"at": zoned, "local": naive, "whole": whole})
     pyarrow.parquet.write_table(table, "a.parquet")
-    (rows,) = scan(spark, "a.parquet").typed
+    (rows,) = scan(engine, "a.parquet").typed
     with pytest.warns(LeftOutWarning, match="microseconds: 1 in `at`, 1 in `local`$"):
-        warn_of_nanoseconds(rows.batch)
+        rows.batch.warn_of_nanoseconds()
 
 
-def test_nanoseconds_within_structs_and_lists_are_cut_and_counted(spark: SparkSession) -> None:
+def test_nanoseconds_within_structs_and_lists_are_cut_and_counted(engine: Engine) -> None:
     moments = pyarrow.array([1_700_000_000_123_456_789, 1000], pyarrow.int64()).cast(pyarrow.timestamp("ns"))
     nested = pyarrow.StructArray.from_arrays([moments], ["at"])
     lists = pyarrow.ListArray.from_arrays([0, 1, 2], moments)
     pyarrow.parquet.write_table(pyarrow.table({"nested": nested, "lists": lists}), "a.parquet")
     with pytest.warns(LeftOutWarning, match="are cut to microseconds: 1 in `nested`, 1 in `lists`$"):
-        scan(spark, "a.parquet")
+        scan(engine, "a.parquet")
 
 
-def test_parquet_files_are_counted_and_their_columns_merged(spark: SparkSession) -> None:
+def test_parquet_files_are_counted_and_their_columns_merged(engine: Engine) -> None:
     Path("d").mkdir()
     pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2]}), "d/a.parquet")
     pyarrow.parquet.write_table(pyarrow.table({"id": [3], "name": ["x"]}), "d/b 1.parquet")
-    found = scan(spark, "d").evidence
+    found = scan(engine, "d").evidence
     assert {file: seen.documents for file, seen in found.files.items()} == {"d/a.parquet": 2, "d/b 1.parquet": 1}
     assert [path[0] for path in found.typed] == ["id", "name"]
 
 
-def test_a_parquet_column_of_nulls_states_no_type(spark: SparkSession) -> None:
+def test_a_parquet_column_of_nulls_states_no_type(engine: Engine) -> None:
     Path("d").mkdir()
     nulls = pyarrow.nulls(1)
     pyarrow.parquet.write_table(pyarrow.table({"id": [1], "day": nulls, "none": nulls}), "d/a.parquet")
     pyarrow.parquet.write_table(pyarrow.table({"id": [2], "day": [datetime.date(2024, 1, 2)]}), "d/b.parquet")
-    found = scan(spark, "d").evidence
+    found = scan(engine, "d").evidence
     assert {path[0]: column["data_type"] for path, column in found.typed.items()} == {"id": "bigint", "day": "date"}
     assert found.documents == 2
     assert not found.stated
 
 
-def test_a_parquet_column_of_nulls_beside_timestamps_of_nanoseconds(spark: SparkSession) -> None:
+def test_a_parquet_column_of_nulls_beside_timestamps_of_nanoseconds(engine: Engine) -> None:
     # As pandas writes a frame with an empty column and a moment: PySpark has no name for the type of the latter.
     moments = pyarrow.array([datetime.datetime(2024, 1, 2)], pyarrow.timestamp("ns"))
     pyarrow.parquet.write_table(pyarrow.table({"at": moments, "none": pyarrow.nulls(1)}), "a.parquet")
-    found = scan(spark, "a.parquet").evidence
+    found = scan(engine, "a.parquet").evidence
     assert {path[0]: column["data_type"] for path, column in found.typed.items()} == {"at": "timestamp"}
 
 
-def test_an_orc_file_that_breaks_off_is_reported_as_such(spark: SparkSession) -> None:
+def test_an_orc_file_that_breaks_off_is_reported_as_such(engine: Engine) -> None:
     pyarrow.orc.write_table(pyarrow.table({"id": list(range(1000))}), "a.orc")
     whole = Path("a.orc").read_bytes()
     Path("a.orc").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match="it has no footer of ORC") as caught:
-        scan(spark, "a.orc")
+        scan(engine, "a.orc")
     assert str(caught.value.at) == "a.orc"
 
 
-def test_parquet_files_that_do_not_agree_are_read_by_their_columns(spark: SparkSession) -> None:
+def test_parquet_files_that_do_not_agree_are_read_by_their_columns(engine: Engine) -> None:
     Path("d").mkdir()
     for name, numbers in {"a": [1, 2], "b": [1.5], "c": [3]}.items():
         pyarrow.parquet.write_table(pyarrow.table({"id": numbers}), f"d/{name}.parquet")
-    found = scan(spark, "d")
+    found = scan(engine, "d")
     assert len(found.typed) == 2
     assert found.evidence.documents == 4
     assert found.evidence.typed == {("id",): {"data_type": "double"}}
     assert found.evidence.stated == {("id",): {"bigint", "double"}}
 
 
-def test_a_table_of_the_catalogue(spark: SparkSession) -> None:
+@pytest.mark.spark
+def test_a_table_of_the_catalogue(spark: SparkSession, spark_engine: Engine) -> None:
     spark.sql("SELECT 1 AS id, 'x' AS name, CAST('x' AS CHAR(3)) AS c, INTERVAL 1 DAY AS i").createOrReplaceTempView(
         "rows"
     )
     try:
-        found = scan(spark, "table:rows").evidence
+        found = scan(spark_engine, "table:rows").evidence
     finally:
         spark.catalog.dropTempView("rows")  # others use the session, too
     assert found.files["table:rows"].documents == 1
@@ -555,9 +556,9 @@ def test_types_of_a_row_without_columns() -> None:
 # --- files that are not what they seem ---
 
 
-def failure(spark: SparkSession, *sources: str) -> SchemactlError:
+def failure(engine: Engine, *sources: str) -> SchemactlError:
     with pytest.raises(Exception) as caught:  # noqa: PT011 - what Spark raises is explained as the commands do
-        scan(spark, *sources)
+        scan(engine, *sources)
     return explain_failure(caught.value)
 
 
@@ -572,32 +573,34 @@ def failure(spark: SparkSession, *sources: str) -> SchemactlError:
         ("a.jsonl.zst", b"no zstandard at all"),
     ],
 )
-def test_a_broken_file_is_reported_by_its_name(spark: SparkSession, name: str, content: bytes) -> None:
+def test_a_broken_file_is_reported_by_its_name(engine: Engine, name: str, content: bytes) -> None:
     Path(name).write_bytes(content)
-    error = failure(spark, name)
+    error = failure(engine, name)
     assert isinstance(error, InputError)
     assert name in str(error)
 
 
-def test_a_broken_parquet_file_is_reported_with_its_row_group_and_the_reason(spark: SparkSession) -> None:
+def test_a_broken_parquet_file_is_reported_with_its_row_group_and_the_reason(engine: Engine) -> None:
     rows = pyarrow.table({"id": range(100), "name": [f"text {number}" for number in range(100)]})
     pyarrow.parquet.write_table(rows, "a.parquet", row_group_size=25)
     start = pyarrow.parquet.read_metadata("a.parquet").row_group(2).column(1).data_page_offset
     content = bytearray(Path("a.parquet").read_bytes())
     content[start : start + 40] = b"\xff" * 40
     Path("a.parquet").write_bytes(content)
-    found = scan_inputs(spark, find_inputs(["a.parquet"]), Sample(), counts_typed=False).evidence
+    found = scan_inputs(engine, find_inputs(["a.parquet"]), Sample(), counts_typed=False).evidence
     assert found.documents == 100
-    error = failure(spark, "a.parquet")
+    error = failure(engine, "a.parquet")
     assert isinstance(error, InputError)
     assert "row group 3 of 4 (rows 51 to 75), column `name`: " in error.message
 
     Path("b.parquet").write_bytes(content[:-20])
-    assert "the footer of the file cannot be read: parquet magic bytes not found" in failure(spark, "b.parquet").message
+    message = failure(engine, "b.parquet").message
+    assert "the footer of the file cannot be read: parquet magic bytes not found" in message
 
 
-def test_a_missing_table_is_reported(spark: SparkSession) -> None:
-    assert str(failure(spark, "table:no.such")).startswith("there is no table `no`.`such`")
+@pytest.mark.spark
+def test_a_missing_table_is_reported(spark_engine: Engine) -> None:
+    assert str(failure(spark_engine, "table:no.such")).startswith("there is no table `no`.`such`")
 
 
 HOSTILE = {
@@ -611,26 +614,26 @@ HOSTILE = {
 """Lines that cannot be read. The other files there are whole (test_scan.py), or cannot be opened."""
 
 
-def test_hostile_fixtures_with_bad_records_are_reported_by_line(spark: SparkSession, fixtures: Path) -> None:
-    found = scan(spark, *(str(fixtures / "hostile" / name) for name in HOSTILE))
+def test_hostile_fixtures_with_bad_records_are_reported_by_line(engine: Engine, fixtures: Path) -> None:
+    found = scan(engine, *(str(fixtures / "hostile" / name) for name in HOSTILE))
     lines: dict[str, list[int]] = {name: [] for name in HOSTILE}
     for record in found.bad_records:
         lines[Path(record.position.file).name].append(record.position.number)
     assert lines == HOSTILE
 
 
-def test_hostile_fixtures_in_other_forms_hold_the_same_rows(spark: SparkSession, fixtures: Path) -> None:
+def test_hostile_fixtures_in_other_forms_hold_the_same_rows(engine: Engine, fixtures: Path) -> None:
     folder = fixtures / "hostile"
     expected = [{"id": number, "name": f"row {number}"} for number in range(1, 6)]
     for name in ("blank_lines", "bom", "cr", "crlf", "no_final_newline", "utf16"):
-        assert records(spark, str(folder / f"{name}.jsonl")) == expected
-    assert records(spark, str(folder / "whole.jsonl.gz")) == expected
-    assert records(spark, str(folder / "empty.jsonl")) == []
+        assert records(engine, str(folder / f"{name}.jsonl")) == expected
+    assert records(engine, str(folder / "whole.jsonl.gz")) == expected
+    assert records(engine, str(folder / "empty.jsonl")) == []
 
 
 @pytest.mark.parametrize("name", ["truncated.jsonl.gz", "not_gzip.jsonl.gz"])
-def test_hostile_fixtures_that_cannot_be_opened_are_reported(spark: SparkSession, fixtures: Path, name: str) -> None:
-    error = failure(spark, str(fixtures / "hostile" / name))
+def test_hostile_fixtures_that_cannot_be_opened_are_reported(engine: Engine, fixtures: Path, name: str) -> None:
+    error = failure(engine, str(fixtures / "hostile" / name))
     assert isinstance(error, InputError)
     assert name in str(error)
 

@@ -27,8 +27,6 @@ from schemactl.schema.nested_types import SPARK_TYPE, Json, ListOf, MapOf, Struc
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
 
-pytestmark = pytest.mark.spark
-
 NEW = new_schema("made")
 EMPTY = replace(NEW, normalizers={**NEW.normalizers, "json": {"module": "nested"}})
 
@@ -36,14 +34,14 @@ EMPTY = replace(NEW, normalizers={**NEW.normalizers, "json": {"module": "nested"
 class Made:
     """One load: what was asked for, what was written, and the rows read back in the order of the documents."""
 
-    def __init__(self, spark, folder, sources, before=EMPTY, judged=None, table="t"):
-        scan = scan_inputs(spark, find_inputs([str(source) for source in sources]), Sample())
+    def __init__(self, engine, folder, sources, before=EMPTY, judged=None, table="t"):
+        scan = scan_inputs(engine, find_inputs([str(source) for source in sources]), Sample())
         resolution = resolve_data(scan.evidence, before, table, False)
         judgment = (judged or (lambda after: judge(before, after)))(resolution.schema)
         self.plan = make_plan(PlanRequest(scan.evidence, resolution, judgment))
         self.schema = judgment.schema
         now = datetime(2026, 1, 2, tzinfo=UTC)
-        (written,) = write_rows(spark, scan, {("",): self.plan}, LoadTime("load1", now), folder / "rows").values()
+        (written,) = write_rows(engine, scan, {("",): self.plan}, LoadTime("load1", now), folder / "rows").values()
         self.tally = written.tally
         files = sorted(str(file) for file in written.folders[table].glob("*.parquet"))
         self.table = pyarrow.dataset.dataset(files).to_table()
@@ -115,9 +113,9 @@ ODD = [
 
 
 @pytest.fixture(scope="module")
-def odd(spark, tmp_path_factory):
+def odd(engine, tmp_path_factory):
     folder = tmp_path_factory.mktemp("odd")
-    return Made(spark, folder, [write(folder / "data.jsonl", ODD)])
+    return Made(engine, folder, [write(folder / "data.jsonl", ODD)])
 
 
 def test_every_value_of_odd_data_is_found_again(odd):
@@ -145,10 +143,10 @@ def test_a_field_that_is_only_null_waits_for_a_value(odd):
     assert "only" not in dict(odd.structure("p").fields)
 
 
-def test_scalars_beside_objects_go_to_their_own_columns(spark, tmp_path):
+def test_scalars_beside_objects_go_to_their_own_columns(engine, tmp_path):
     documents = [{"p": {"a": 1, "b": ["x"]}}, {"p": 5}, {"p": "t"}, {"p": [1]}, {"p": {"b": [], "large": 2**66}}]
 
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)])
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", documents)])
 
     # Objects and lists mix here, so the column holds JSON texts.
     assert [row["p"] for row in made.rows()] == [{"a": 1, "b": ["x"]}, None, None, [1], {"b": [], "large": 2**66}]
@@ -156,10 +154,10 @@ def test_scalars_beside_objects_go_to_their_own_columns(spark, tmp_path):
     assert [row["p__v_text"] for row in made.rows()] == [None, None, "t", None, None]
 
 
-def test_objects_keep_structure_beside_scalars_that_came_first(spark, tmp_path):
+def test_objects_keep_structure_beside_scalars_that_came_first(engine, tmp_path):
     documents = [{"p": 5}, {"p": {"a": 2**66, "m": [1, "7"], "d": 1}}, {"p": {"d": 0.5, "s": "x", "b": True}}]
 
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)])
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", documents)])
 
     assert [row["p"] for row in made.rows()] == [5, None, None]
     assert [row["p__v_json"] for row in made.rows()] == [None, *(each["p"] for each in documents[1:])]
@@ -168,20 +166,20 @@ def test_objects_keep_structure_beside_scalars_that_came_first(spark, tmp_path):
     )
 
 
-def test_documents_that_are_lists_keep_them(spark, tmp_path):
+def test_documents_that_are_lists_keep_them(engine, tmp_path):
     documents = [[1, 2], [3], {"value": [4], "o": {"k": [None]}}]
 
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)])
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", documents)])
 
     assert [row["value"] for row in made.rows()] == [[1, 2], [3], [4]]
     assert made.rows()[2]["o"] == {"k": [None]}
 
 
-def test_known_structs_grow_at_the_end_and_keep_the_types_they_have(spark, tmp_path):
-    first = Made(spark, tmp_path / "1", [write(tmp_path / "a.jsonl", [{"p": {"d": 1.5, "l": [1], "j": [1, "a"]}}])])
+def test_known_structs_grow_at_the_end_and_keep_the_types_they_have(engine, tmp_path):
+    first = Made(engine, tmp_path / "1", [write(tmp_path / "a.jsonl", [{"p": {"d": 1.5, "l": [1], "j": [1, "a"]}}])])
 
     documents = [{"p": {"new": "x", "d": 2, "l": [], "j": 1}}, {"p": {"l": None}}]
-    second = Made(spark, tmp_path / "2", [write(tmp_path / "b.jsonl", documents)], first.schema)
+    second = Made(engine, tmp_path / "2", [write(tmp_path / "b.jsonl", documents)], first.schema)
 
     assert second.schema.tables["t"].columns["p"].properties[SPARK_TYPE] == (
         "struct<d:double,l:array<bigint>,j:string COMMENT 'json',new:string>"
@@ -189,11 +187,11 @@ def test_known_structs_grow_at_the_end_and_keep_the_types_they_have(spark, tmp_p
     assert [row["p"] for row in second.rows()] == asked(each["p"] for each in documents)
 
 
-def test_a_field_of_another_type_than_before_becomes_json_text(spark, tmp_path):
+def test_a_field_of_another_type_than_before_becomes_json_text(engine, tmp_path):
     before = stating(p={"data_type": "json", SPARK_TYPE: "struct<a:bigint,b:struct<c:string>>"})
 
     made = Made(
-        spark, tmp_path, [write(tmp_path / "data.jsonl", [{"p": {"a": 1.5, "b": [1]}}, {"p": {"a": 7}}])], before
+        engine, tmp_path, [write(tmp_path / "data.jsonl", [{"p": {"a": 1.5, "b": [1]}}, {"p": {"a": 7}}])], before
     )
 
     assert made.schema.tables["t"].columns["p"].properties[SPARK_TYPE] == (
@@ -202,7 +200,7 @@ def test_a_field_of_another_type_than_before_becomes_json_text(spark, tmp_path):
     assert [row["p"] for row in made.rows()] == [{"a": 1.5, "b": [1]}, {"a": 7}]
 
 
-def test_a_stated_map_keeps_keys_that_are_data(spark, tmp_path):
+def test_a_stated_map_keeps_keys_that_are_data(engine, tmp_path):
     before = stating(
         p={"data_type": "json", SPARK_TYPE: "map<string,double>"},
         q={"data_type": "json", SPARK_TYPE: "struct<m:map<string,struct<n:decimal(38,0),j:string COMMENT 'json'>>>"},
@@ -214,7 +212,7 @@ def test_a_stated_map_keeps_keys_that_are_data(spark, tmp_path):
         {"q": {"m": {"late": {"new": True}, "none": None}}},
     ]
 
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)], before)
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", documents)], before)
 
     assert made.schema.tables["t"].columns["p"].properties[SPARK_TYPE] == "map<string,double>"
     assert made.schema.tables["t"].columns["q"].properties[SPARK_TYPE] == (
@@ -223,16 +221,16 @@ def test_a_stated_map_keeps_keys_that_are_data(spark, tmp_path):
     assert [(row["p"], row["q"]) for row in made.rows()] == [(each.get("p"), each.get("q")) for each in documents]
 
 
-def test_a_column_without_a_spark_type_keeps_json_texts(spark, tmp_path):
+def test_a_column_without_a_spark_type_keeps_json_texts(engine, tmp_path):
     before = stating(p={"data_type": "json"})
 
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", [{"p": {"a": 1}}])], before)
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", [{"p": {"a": 1}}])], before)
 
     assert made.table["p"].to_pylist() == ['{"a":1}']
     assert SPARK_TYPE not in made.schema.tables["t"].columns["p"].properties
 
 
-def test_parquet_keeps_the_types_it_states(spark, tmp_path):
+def test_parquet_keeps_the_types_it_states(engine, tmp_path):
     rows = [
         {"n": 1, "p": {"at": datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC), "on": date(2026, 1, 2), "raw": b"\x00"}},
         {"n": 2, "p": {"price": Decimal("1.50"), "tags": [{"k": 1}, None], "small": 7, "map": [("a", {"x": 2})]}},
@@ -248,7 +246,7 @@ def test_parquet_keeps_the_types_it_states(spark, tmp_path):
     table = pyarrow.Table.from_pylist(rows, pyarrow.schema({"n": pyarrow.int64(), "p": inner}))
     pyarrow.parquet.write_table(table, tmp_path / "data.parquet")
 
-    made = Made(spark, tmp_path, [tmp_path / "data.parquet"])
+    made = Made(engine, tmp_path, [tmp_path / "data.parquet"])
 
     assert made.schema.tables["t"].columns["p"].properties[SPARK_TYPE] == (
         "struct<at:timestamp,on:date,raw:binary,price:decimal(10,2),tags:array<struct<k:bigint>>,small:bigint,"
@@ -273,12 +271,12 @@ KEYS = {
 }
 
 
-def test_keys_of_maps_become_texts(spark, tmp_path):
+def test_keys_of_maps_become_texts(engine, tmp_path):
     kinds = {name: pyarrow.map_(of, pyarrow.int64()) for name, (of, *_) in KEYS.items()}
     maps = {name: pyarrow.array([[(KEYS[name][1], 1)], None], kind) for name, kind in kinds.items()}
     pyarrow.parquet.write_table(pyarrow.table(maps), tmp_path / "data.parquet")
 
-    made = Made(spark, tmp_path, [tmp_path / "data.parquet"])
+    made = Made(engine, tmp_path, [tmp_path / "data.parquet"])
 
     columns = made.schema.tables["t"].columns
     assert {columns[name].properties[SPARK_TYPE] for name in KEYS} == {"map<string,bigint>"}
@@ -286,7 +284,7 @@ def test_keys_of_maps_become_texts(spark, tmp_path):
     assert found == {name: [[(text, 1)], None] for name, (*_, text) in KEYS.items()}
 
 
-def test_maps_whose_keys_are_no_texts_or_whose_values_are_of_any_type_are_json_texts(spark, tmp_path):
+def test_maps_whose_keys_are_no_texts_or_whose_values_are_of_any_type_are_json_texts(engine, tmp_path):
     raw, pair = pyarrow.binary(), pyarrow.struct({"a": pyarrow.int64()})
     both = pyarrow.struct({"a": pyarrow.int64(), "A": pyarrow.int64()})
     maps = {
@@ -296,26 +294,26 @@ def test_maps_whose_keys_are_no_texts_or_whose_values_are_of_any_type_are_json_t
     }
     pyarrow.parquet.write_table(pyarrow.table(maps), tmp_path / "data.parquet")
 
-    made = Made(spark, tmp_path, [tmp_path / "data.parquet"])
+    made = Made(engine, tmp_path, [tmp_path / "data.parquet"])
 
     assert {made.schema.tables["t"].columns[name].properties[SPARK_TYPE] for name in maps} == {"string"}
     assert all(isinstance(json.loads(made.table[name][0].as_py()), dict) for name in maps)
     assert json.loads(made.table["both"][0].as_py()) == {"k": {"a": 1, "A": 2}}
 
 
-def test_json_and_parquet_of_one_structure_meet_in_one_column(spark, tmp_path):
+def test_json_and_parquet_of_one_structure_meet_in_one_column(engine, tmp_path):
     table = pyarrow.Table.from_pylist([{"p": {"a": 1, "b": "x", "c": 2.5}}])
     pyarrow.parquet.write_table(table, tmp_path / "1.parquet")
     write(tmp_path / "2.jsonl", [{"p": {"a": 2, "b": 3, "d": [True]}}])
 
-    made = Made(spark, tmp_path, [tmp_path / "1.parquet", tmp_path / "2.jsonl"])
+    made = Made(engine, tmp_path, [tmp_path / "1.parquet", tmp_path / "2.jsonl"])
 
     assert sorted((row["p"] for row in made.rows()), key=lambda row: row["a"]) == [
         {"a": 1, "b": "x", "c": 2.5}, {"a": 2, "b": 3, "d": [True]},
     ]  # fmt: skip
 
 
-def test_values_that_fit_the_old_structure_are_loaded_where_the_new_one_is_refused(spark, tmp_path):
+def test_values_that_fit_the_old_structure_are_loaded_where_the_new_one_is_refused(engine, tmp_path):
     before = stating(
         p={"data_type": "json", SPARK_TYPE: "struct<a:bigint,l:array<struct<x:bigint>>,s:struct<k:string>>"}
     )
@@ -330,7 +328,7 @@ def test_values_that_fit_the_old_structure_are_loaded_where_the_new_one_is_refus
     ]
 
     made = Made(
-        spark, tmp_path, [write(tmp_path / "data.jsonl", documents)], before, refusing(before, Mode.DISCARD_VALUE)
+        engine, tmp_path, [write(tmp_path / "data.jsonl", documents)], before, refusing(before, Mode.DISCARD_VALUE)
     )
 
     expected = {1: documents[0]["p"], 5: {"a": 5, "l": [None]}}
@@ -341,7 +339,7 @@ def test_values_that_fit_the_old_structure_are_loaded_where_the_new_one_is_refus
     assert [json.loads(each["value"])["a"] for each in made.rejects()] == [2, "three", 4, 6]
 
 
-def test_a_column_that_would_be_json_text_takes_what_keeps_its_structure_where_that_is_refused(spark, tmp_path):
+def test_a_column_that_would_be_json_text_takes_what_keeps_its_structure_where_that_is_refused(engine, tmp_path):
     before = stating(p={"data_type": "json", SPARK_TYPE: "struct<a:bigint,l:array<double>>"})
     documents = [
         {"n": 1, "p": {"a": 1, "l": [1, 2.5]}}, {"n": 2, "p": [1]}, {"n": 3, "p": {"a": 1.5}}, {"n": 4, "p": {"b": 1}},
@@ -349,7 +347,7 @@ def test_a_column_that_would_be_json_text_takes_what_keeps_its_structure_where_t
     ]  # fmt: skip
 
     made = Made(
-        spark, tmp_path, [write(tmp_path / "data.jsonl", documents)], before, refusing(before, Mode.DISCARD_ROW)
+        engine, tmp_path, [write(tmp_path / "data.jsonl", documents)], before, refusing(before, Mode.DISCARD_ROW)
     )
 
     assert {row["n"]: row["p"] for row in made.rows()} == {1: {"a": 1, "l": [1, 2.5]}, 6: {"l": [None]}}
@@ -363,14 +361,14 @@ def test_a_column_that_would_be_json_text_takes_what_keeps_its_structure_where_t
 
 
 @pytest.mark.parametrize("name", ["github_events", "orders"])
-def test_fixtures_are_found_again(spark, tmp_path, fixtures, name):
+def test_fixtures_are_found_again(engine, tmp_path, fixtures, name):
     file = fixtures / f"{name}.jsonl"
     documents = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()][:300]
     nested = sorted(
         {key for document in documents for key, value in document.items() if isinstance(value, dict | list)}
     )
 
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)])
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", documents)])
 
     assert nested
     for key in nested:
@@ -378,11 +376,11 @@ def test_fixtures_are_found_again(spark, tmp_path, fixtures, name):
             assert [row[key] for row in made.rows()] == [without_nulls(document.get(key)) for document in documents]
 
 
-def test_made_up_documents_are_found_again_whatever_they_hold(spark, tmp_path):
+def test_made_up_documents_are_found_again_whatever_they_hold(engine, tmp_path):
     chance = random.Random(7)
     documents = [{"n": n, "p": {key: made_up(chance, 3) for key in "abc"}} for n in range(200)]
 
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)])
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", documents)])
 
     assert [row["p"] for row in made.rows()] == [without_nulls(document["p"]) for document in documents]
 

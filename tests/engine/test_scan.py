@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from outside_data import OutsideData
-from pyspark.sql import SparkSession
 
 from schemactl.engine.input import shown_path
 from schemactl.engine.inputs import find_inputs
+from schemactl.engine.protocol import Engine
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.errors import InputError
 from schemactl.inference.classes import is_row_key
@@ -27,16 +26,14 @@ from schemactl.kernel.partitions import MAX_BAD_RECORDS
 from schemactl.schema import paths
 from schemactl.schema.templates import new_schema
 
-pytestmark = pytest.mark.spark
-
 FULL = Sample()
 
 
 # --- the two sides ---
 
 
-def scan(spark: SparkSession, *sources: Path, sample: Sample = FULL) -> Scan:
-    return scan_inputs(spark, find_inputs([str(source) for source in sources]), sample)
+def scan(engine: Engine, *sources: Path, sample: Sample = FULL) -> Scan:
+    return scan_inputs(engine, find_inputs([str(source) for source in sources]), sample)
 
 
 def documents_of(file: Path) -> Iterator[tuple[Position, Any]]:
@@ -83,37 +80,35 @@ def write_lines(file: Path, lines: Iterable[str]) -> Path:
 
 
 @pytest.mark.parametrize("name", ["github_events.jsonl", "orders.jsonl"])
-def test_a_fixture_is_seen_as_it_is(spark: SparkSession, fixtures: Path, name: str) -> None:
-    assert_same(scan(spark, fixtures / name).evidence, reference(fixtures / name))
+def test_a_fixture_is_seen_as_it_is(engine: Engine, fixtures: Path, name: str) -> None:
+    assert_same(scan(engine, fixtures / name).evidence, reference(fixtures / name))
 
 
-def test_documents_of_the_field_are_seen_as_they_are(
-    spark: SparkSession, conformance: OutsideData, tmp_path: Path
-) -> None:
+def test_documents_of_the_field_are_seen_as_they_are(engine: Engine, conformance: OutsideData, tmp_path: Path) -> None:
     rows: list[Any] = []
     for file in sorted(conformance("dlt/documents").glob("*.json")):
         document = json.loads(file.read_text(encoding="utf-8"))
         rows += document if isinstance(document, list) else [document]
     assert rows
     file = write_lines(tmp_path / "rows.jsonl", (json.dumps(row, ensure_ascii=False) for row in rows))
-    assert_same(scan(spark, file).evidence, reference(file))
+    assert_same(scan(engine, file).evidence, reference(file))
 
 
-def test_examples_are_the_first_values_as_they_stand_in_the_data(spark: SparkSession, tmp_path: Path) -> None:
+def test_examples_are_the_first_values_as_they_stand_in_the_data(engine: Engine, tmp_path: Path) -> None:
     file = write_lines(tmp_path / "rows.jsonl", ['{"a": null, "b": 1.50}', '{"a": "x", "b": 9223372036854775808}'])
-    paths_seen = scan(spark, file).evidence.paths
+    paths_seen = scan(engine, file).evidence.paths
     assert [seen.examples for seen in paths_seen[("a",)].values() if seen.examples] == [("x",)]
     assert {seen.examples for seen in paths_seen[("b",)].values()} == {("1.5",), ("9223372036854775808",)}
 
 
-def test_texts_like_the_marks_of_large_integers_and_nulls_are_texts(spark: SparkSession, tmp_path: Path) -> None:
+def test_texts_like_the_marks_of_large_integers_and_nulls_are_texts(engine: Engine, tmp_path: Path) -> None:
     texts = ("\0null", "\ufdd0", "\ufdd0 1", "\ufdd0-12", "VOID", "BIGINT 1")
     documents: list[Any] = [{"a": text, "b": [text, None], "c": {"d": text}} for text in texts]
     documents += [{"a": 2**64, "b": [2**65]}, {"c": 2**66}]
     plain = write_lines(tmp_path / "plain.jsonl", map(json.dumps, documents[: len(texts)]))
-    assert_same(scan(spark, plain).evidence, reference(plain))
+    assert_same(scan(engine, plain).evidence, reference(plain))
     mixed = write_lines(tmp_path / "mixed.jsonl", (json.dumps(each, ensure_ascii=False) for each in documents))
-    assert_same(scan(spark, mixed).evidence, reference(mixed))
+    assert_same(scan(engine, mixed).evidence, reference(mixed))
 
 
 # --- hostile data ---
@@ -209,7 +204,7 @@ def made_up_datasets(count: int) -> list[list[Any]]:
     return found
 
 
-def test_made_up_documents_are_seen_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
+def test_made_up_documents_are_seen_as_they_are(engine: Engine, tmp_path: Path) -> None:
     """Each dataset stands under a key of its own: one scan, and yet what is in one does not mix with another.
 
     A scan costs what its queries cost, however few the documents: one for each level on which kinds mix, and for each
@@ -219,13 +214,13 @@ def test_made_up_documents_are_seen_as_they_are(spark: SparkSession, tmp_path: P
     assert len(made) == MADE_UP
     lines = (write_json(((f"set {at}", document),)) for at, documents in enumerate(made) for document in documents)
     file = write_lines(tmp_path / "rows.jsonl", lines)
-    assert_same(scan(spark, file).evidence, reference(file))
+    assert_same(scan(engine, file).evidence, reference(file))
 
 
-def test_made_up_documents_that_are_no_objects_are_seen_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
+def test_made_up_documents_that_are_no_objects_are_seen_as_they_are(engine: Engine, tmp_path: Path) -> None:
     made = next(each for each in made_up_datasets(MADE_UP) if kinds_of(each) == {"object", "list", "scalar"})
     file = write_lines(tmp_path / "rows.jsonl", map(write_json, made))
-    assert_same(scan(spark, file).evidence, reference(file))
+    assert_same(scan(engine, file).evidence, reference(file))
 
 
 def kinds_of(documents: list[Any]) -> set[str]:
@@ -243,41 +238,39 @@ FLAT = (
     [FLAT, (*FLAT, "not_objects"), ("deep_lists",), ("deep_objects",)],
     ids=["typed", "untyped", "deep lists", "deep objects"],
 )
-def test_the_hostile_fixtures_are_seen_as_they_are(spark: SparkSession, fixtures: Path, names: tuple[str, ...]) -> None:
+def test_the_hostile_fixtures_are_seen_as_they_are(engine: Engine, fixtures: Path, names: tuple[str, ...]) -> None:
     """All that are whole: the flat ones at once, alone and beside documents that are no objects.
 
     What nests deep is scanned by itself: where kinds mix above it, each of its levels costs a query.
     The rest of the fixtures have their outcomes in test_input_formats.py.
     """
     found = [fixtures / "hostile" / f"{name}.jsonl" for name in names]
-    assert_same(scan(spark, *found).evidence, reference(*found))
+    assert_same(scan(engine, *found).evidence, reference(*found))
 
 
 DEEP = [('{"b":', MOST_LEVELS - 1), ("[", MOST_LEVELS - 1), ('[{"c":', 90), ('[1,{"d":', 90)]
 
 
 @pytest.mark.parametrize(("opening", "times"), DEEP)
-def test_deep_nesting_is_seen_to_its_end(spark: SparkSession, tmp_path: Path, opening: str, times: int) -> None:
+def test_deep_nesting_is_seen_to_its_end(engine: Engine, tmp_path: Path, opening: str, times: int) -> None:
     file = write_lines(tmp_path / "rows.jsonl", [f'{{"a": {nested(opening, times)}}}', '{"a": 1}'])
-    assert_same(scan(spark, file).evidence, reference(file))
+    assert_same(scan(engine, file).evidence, reference(file))
 
 
-def test_what_nests_deeper_is_refused_with_its_place(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_nests_deeper_is_refused_with_its_place(engine: Engine, tmp_path: Path) -> None:
     file = write_lines(tmp_path / "rows.jsonl", ["{}", nested('{"b":', MOST_LEVELS + 1), nested("[", 900)])
     with pytest.raises(InputError, match="deeper than 200 levels") as caught:
-        scan(spark, file)
+        scan(engine, file)
     assert str(caught.value.at) == f"{shown_path(file.as_uri())}:2"
 
 
 @pytest.mark.parametrize("depth", [900, 250])
 @pytest.mark.parametrize("before", [[], ["[]"]], ids=["alone", "after a list"])
-def test_nesting_that_is_too_deep_is_reported(
-    spark: SparkSession, tmp_path: Path, depth: int, before: list[str]
-) -> None:
+def test_nesting_that_is_too_deep_is_reported(engine: Engine, tmp_path: Path, depth: int, before: list[str]) -> None:
     """Spark survives it; where it did not, all tests after this one would fail."""
     file = write_lines(tmp_path / "rows.jsonl", [*before, nested('{"a":', depth)])
     with pytest.raises(InputError) as caught:
-        scan(spark, file)
+        scan(engine, file)
     assert caught.value.message == "a record nests deeper than 200 levels"
 
 
@@ -286,10 +279,10 @@ def nested(opening: str, times: int) -> str:
     return f'{opening * times}"x"{closing * times}'
 
 
-def test_thousands_of_keys_are_all_seen(spark: SparkSession, tmp_path: Path) -> None:
+def test_thousands_of_keys_are_all_seen(engine: Engine, tmp_path: Path) -> None:
     rows = [{f"key {number}": number for number in range(start, start + 2_500)} for start in (0, 2_500)]
     file = write_lines(tmp_path / "rows.jsonl", map(json.dumps, rows))
-    assert facts(scan(spark, file).evidence) == facts(reference(file))
+    assert facts(scan(engine, file).evidence) == facts(reference(file))
 
 
 # --- documents of one form: values are read as what they are, fields and lists apart ---
@@ -334,16 +327,16 @@ def formed_documents(count: int) -> list[Any]:
         pytest.param(['{"größe": [18446744073709551616]}'], id="a large integer"),
     ],
 )
-def test_documents_of_one_form_are_seen_as_they_are(spark: SparkSession, tmp_path: Path, lines: list[str]) -> None:
+def test_documents_of_one_form_are_seen_as_they_are(engine: Engine, tmp_path: Path, lines: list[str]) -> None:
     made = [json.dumps(document, ensure_ascii=False) for document in formed_documents(40)]
     file = write_lines(tmp_path / "rows.jsonl", [*made[:20], *lines, *made[20:]])
-    assert_same(scan(spark, file).evidence, reference(file))
+    assert_same(scan(engine, file).evidence, reference(file))
 
 
 # --- objects with many keys ---
 
 
-def test_keys_that_are_data_are_each_seen_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
+def test_keys_that_are_data_are_each_seen_as_they_are(engine: Engine, tmp_path: Path) -> None:
     """Each key's values differ in number, length and first place, so that none can be taken for another's."""
     rows: list[Any] = [{"users": {}}, {"users": None}]
     for number in range(22):
@@ -360,19 +353,19 @@ def test_keys_that_are_data_are_each_seen_as_they_are(spark: SparkSession, tmp_p
         rows += [{"users": {key: None}, "mixed": {key: {"a": {"b": 1.5}}}, "days": [{key: {str(number % 7): number}}]}]
     rows += [{"users": {f"it's {number}": {"n": number} for number in range(20)}}]
     file = write_lines(tmp_path / "rows.jsonl", map(json.dumps, rows))
-    assert_same(scan(spark, file).evidence, reference(file))
+    assert_same(scan(engine, file).evidence, reference(file))
 
 
-def test_of_equal_keys_among_many_the_last_one_counts(spark: SparkSession, tmp_path: Path) -> None:
+def test_of_equal_keys_among_many_the_last_one_counts(engine: Engine, tmp_path: Path) -> None:
     pairs = [(f"k{number % 500}", [number] * (number % 7)) for number in range(500 + 20)]
     file = write_lines(tmp_path / "rows.jsonl", [write_json((("a", tuple(pairs)),))])
-    assert_same(scan(spark, file).evidence, reference(file))
+    assert_same(scan(engine, file).evidence, reference(file))
 
 
 # --- however it is cut ---
 
 
-def test_partitions_and_files_make_no_difference(spark: SparkSession, fixtures: Path, tmp_path: Path) -> None:
+def test_partitions_and_files_make_no_difference(engine: Engine, cut, fixtures: Path, tmp_path: Path) -> None:
     lines = (fixtures / "orders.jsonl").read_text(encoding="utf-8").splitlines()
     whole = write_lines(tmp_path / "whole" / "rows.jsonl", lines)
     files = [
@@ -380,49 +373,40 @@ def test_partitions_and_files_make_no_difference(spark: SparkSession, fixtures: 
         for start in range(0, len(lines), 90)
     ]
     expected = reference(whole)
-    with setting(spark, "spark.sql.files.maxPartitionBytes", str(whole.stat().st_size // 7 + 1)):
-        assert spark.read.text(str(whole)).rdd.getNumPartitions() == 7
-        assert_same(scan(spark, whole).evidence, expected)
-    assert spark.read.text(str(whole)).rdd.getNumPartitions() == 1
-    found = scan(spark, tmp_path / "parts").evidence
+    with cut(whole.stat().st_size // 7 + 1):
+        parts = scan(engine, whole)
+        assert len(engine.run(parts.documents[0].records, "schemactl.kernel.partitions", "count_partition")) == 7
+        assert_same(parts.evidence, expected)
+    found = scan(engine, tmp_path / "parts").evidence
     assert_same(found, reference(*files))
     assert inferred(found) == inferred(expected)
 
 
-@contextmanager
-def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        spark.conf.unset(name)
-
-
-def test_a_sample_is_the_same_however_the_data_is_cut(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_sample_is_the_same_however_the_data_is_cut(engine: Engine, cut, tmp_path: Path) -> None:
     lines = [json.dumps({"id": number, f"k{number % 7}": number}) for number in range(1_000)]
     whole = write_lines(tmp_path / "rows.jsonl", lines)
     half = parse_sample("30%")
-    found = scan(spark, whole, sample=half).evidence
+    found = scan(engine, whole, sample=half).evidence
     assert 200 < found.documents < 400
     assert found.files[shown_path(whole.as_uri())].records == 1_000
-    with setting(spark, "spark.sql.files.maxPartitionBytes", "3000"):
-        assert scan(spark, whole, sample=half).evidence == found
-    assert 200 < scan(spark, whole, sample=parse_sample("300")).evidence.documents < 400
-    assert scan(spark, whole, sample=parse_sample("5000")).evidence.documents == 1_000
+    with cut(3000):
+        assert scan(engine, whole, sample=half).evidence == found
+    assert 200 < scan(engine, whole, sample=parse_sample("300")).evidence.documents < 400
+    assert scan(engine, whole, sample=parse_sample("5000")).evidence.documents == 1_000
 
 
 # --- what cannot be read ---
 
 
-def test_bad_records_are_reported_by_file_and_line_in_every_block(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_records_are_reported_by_file_and_line_in_every_block(engine: Engine, cut, tmp_path: Path) -> None:
     lines = [json.dumps({"id": number}) for number in range(1_000)]
     bad = {17: "{oops", 501: '{"id": NaN}', 777: '{"id": 1} {"id": 2}', 1000: '{"id": "cut'}
     for number, text in bad.items():
         lines[number - 1] = text
     file = write_lines(tmp_path / "rows.jsonl", lines)
     shown = shown_path(file.as_uri())
-    with setting(spark, "spark.sql.files.maxPartitionBytes", "2000"):
-        found = scan(spark, file)
+    with cut(2000):
+        found = scan(engine, file)
     assert [(record.position, record.text) for record in found.bad_records] == [
         (Position(shown, number), text) for number, text in bad.items()
     ]
@@ -430,9 +414,9 @@ def test_bad_records_are_reported_by_file_and_line_in_every_block(spark: SparkSe
     assert (seen.documents, seen.bad, seen.first_bad, seen.records) == (996, 4, 17, 1_000)
 
 
-def test_bad_records_are_shown_up_to_a_limit_and_all_counted(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_records_are_shown_up_to_a_limit_and_all_counted(engine: Engine, tmp_path: Path) -> None:
     file = write_lines(tmp_path / "rows.jsonl", ["{}", *["x" * 500] * 50])
-    found = scan(spark, file)
+    found = scan(engine, file)
     assert len(found.bad_records) == MAX_BAD_RECORDS
     assert len(found.bad_records[0].text) == 200
     assert found.evidence.files[shown_path(file.as_uri())].bad == 50
@@ -452,10 +436,10 @@ AS_IF_WRAPPED = ['1,"x":2', '{"a": 1},"b":{}', '{}},{"a":1', '{"a": 1},"b":{"c":
 
 
 @pytest.mark.parametrize("bad", [NO_JSON, [*NO_JSON, *AS_IF_WRAPPED]], ids=["no JSON", "parts of objects"])
-def test_each_line_that_is_no_json_is_found(spark: SparkSession, tmp_path: Path, bad: list[str]) -> None:
+def test_each_line_that_is_no_json_is_found(engine: Engine, tmp_path: Path, bad: list[str]) -> None:
     for at, line in enumerate(bad):
         write_lines(tmp_path / "rows" / f"{at:02}.jsonl", ['{"a": 1}', line, '{"a": 2}'])
-    found = scan(spark, tmp_path / "rows")
+    found = scan(engine, tmp_path / "rows")
     assert [(file.documents, file.bad, file.first_bad) for file in found.evidence.files.values()] == [(2, 1, 2)] * len(
         bad
     )

@@ -32,8 +32,6 @@ from schemactl.schema.types import Column, DataType, Table
 sys.path.append(str(Path(__file__).parents[1] / "normalization"))
 from interpret import run
 
-pytestmark = pytest.mark.spark
-
 EMPTY = new_schema("made")
 LOAD = "load1"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -42,13 +40,13 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 class Made:
     """One load: its plan, what was written, and the tables read back."""
 
-    def __init__(self, spark, folder, sources, before=EMPTY, contract=None, change=lambda plan: plan):
-        self.scan = scan_inputs(spark, find_inputs([str(source) for source in sources]), Sample())
+    def __init__(self, engine, folder, sources, before=EMPTY, contract=None, change=lambda plan: plan):
+        self.scan = scan_inputs(engine, find_inputs([str(source) for source in sources]), Sample())
         resolution = resolve(self.scan.evidence, before, "t")
         request = PlanRequest(self.scan.evidence, resolution, judge(before, resolution.schema, contract))
         self.plan = change(make_plan(request))
         plans = {("",): self.plan}
-        (self.written,) = write_rows(spark, self.scan, plans, LoadTime(LOAD, NOW), folder / "rows").values()
+        (self.written,) = write_rows(engine, self.scan, plans, LoadTime(LOAD, NOW), folder / "rows").values()
         self.tally = self.written.tally
 
     def rows(self, table):
@@ -126,9 +124,9 @@ WORKED = [
 
 
 @pytest.fixture(scope="module")
-def worked(spark, tmp_path_factory):
+def worked(engine, tmp_path_factory):
     folder = tmp_path_factory.mktemp("worked")
-    return Made(spark, folder, [write(folder / "data.jsonl", WORKED)])
+    return Made(engine, folder, [write(folder / "data.jsonl", WORKED)])
 
 
 def keys_of(rows, *names):
@@ -193,65 +191,60 @@ MIXED = [
 ]
 
 
-def test_mixed_kinds_go_where_the_plan_says(spark, tmp_path):
+def test_mixed_kinds_go_where_the_plan_says(engine, tmp_path):
     file = write(tmp_path / "mixed.jsonl", MIXED)
     before = with_table(kept={"data_type": "json", "nullable": True})
-    made = Made(spark, tmp_path, [file], before)
+    made = Made(engine, tmp_path, [file], before)
     assert made.tally.is_loadable, made.tally
     assert_interpreted(made, file, MIXED)
 
 
-def test_integers_among_other_numbers_stay_integers(spark, tmp_path):
+def test_integers_among_other_numbers_stay_integers(engine, tmp_path):
     documents = [{"n": 1.5, "w": 2.5, "l": [0.5, [1e300, 12], 7]}, {"n": 3, "w": 4, "l": [[2.0, 1_700_000_000]]}]
     columns = {"w": Column("w", {"data_type": "text"})}
     before = EMPTY.with_table(Table("t", columns, {"write_disposition": "append", "resource": "t"}))
     file = write(tmp_path / "numbers.jsonl", documents)
-    made = Made(spark, tmp_path, [file], before)
+    made = Made(engine, tmp_path, [file], before)
     assert [(row["n"], row["w"]) for row in made.rows("t")] == [(1.5, "2.5"), (3.0, "4")]
     assert sorted(row["value"] for row in made.rows("t__l__list")) == [2.0, 12.0, 1_700_000_000.0, 1e300]
     assert_interpreted(made, file, documents)
 
 
-def test_texts_like_the_marks_of_large_integers_and_nulls_stay_texts(spark, tmp_path):
+def test_texts_like_the_marks_of_large_integers_and_nulls_stay_texts(engine, tmp_path):
     documents = [
         {"t": "\ufdd0", "n": 2**64, "j": {"t": "word", "n": [2**64, "1"]}},
         {"t": "\ufdd012", "n": "\ufdd0", "j": {"t": "\ufdd0", "n": ["\0null", "\ufdd0 1"]}},
         {"t": "\0null", "n": -(2**70)},
     ]
     file = write(tmp_path / "marks.jsonl", documents)
-    assert_interpreted(Made(spark, tmp_path, [file], with_table(j={"data_type": "json"})), file, documents)
-    assert_interpreted(Made(spark, tmp_path / "again", [file]), file, documents)
+    assert_interpreted(Made(engine, tmp_path, [file], with_table(j={"data_type": "json"})), file, documents)
+    assert_interpreted(Made(engine, tmp_path / "again", [file]), file, documents)
 
 
-def test_documents_need_not_be_objects(spark, tmp_path):
+def test_documents_need_not_be_objects(engine, tmp_path):
     documents = ["hello", [1, "b"], None, {"value": 3}, 2.5, {"a": {"b": [{"c": 1}]}}, []]
     file = write(tmp_path / "bare.jsonl", documents)
-    assert_interpreted(Made(spark, tmp_path, [file]), file, documents)
+    assert_interpreted(Made(engine, tmp_path, [file]), file, documents)
 
 
-def test_nesting_is_cut_where_the_plan_says(spark, tmp_path):
+def test_nesting_is_cut_where_the_plan_says(engine, tmp_path):
     lists = {"l": [{"m": [{"n": 1}]}, {"m": {"z": 1, "a": 2}}], "ll": [[1, {"z": 1, "a": 0}]]}
     documents = [{"a": {"b": {"c": 1}}, **lists}]
     before = with_table()
     table = before.tables["t"]
     before = before.with_table(replace(table, properties={**table.properties, "x-normalizer": {"max_nesting": 1}}))
     file = write(tmp_path / "cut.jsonl", documents)
-    made = Made(spark, tmp_path, [file], before)
+    made = Made(engine, tmp_path, [file], before)
     assert_interpreted(made, file, documents)
     assert {row["m"] for row in made.rows("t__l")} == {'[{"n":1}]', '{"z":1,"a":2}'}
 
 
-def test_rows_do_not_depend_on_files_and_partitions(spark, tmp_path):
+def test_rows_do_not_depend_on_files_and_partitions(engine, cut, tmp_path):
     documents = [{"n": number, "l": [{"x": at} for at in range(number % 3)]} for number in range(60)]
     file = write(tmp_path / "one.jsonl", documents)
-    whole = Made(spark, tmp_path / "whole", [file])
-    setting = "spark.sql.files.maxPartitionBytes"
-    before = spark.conf.get(setting)
-    try:
-        spark.conf.set(setting, "300")
-        split = Made(spark, tmp_path / "split", [file])
-    finally:
-        spark.conf.set(setting, before)
+    whole = Made(engine, tmp_path / "whole", [file])
+    with cut(300):
+        split = Made(engine, tmp_path / "split", [file])
     for table in ("t", "t__l"):
         assert as_set(whole.rows(table)) == as_set(split.rows(table))
     assert len({row["_dlt_id"] for row in whole.rows("t")}) == len(documents)
@@ -265,7 +258,7 @@ def rejected(rows, *names):
     return sorted((tuple(row[name] for name in names) for row in rows), key=repr)
 
 
-def test_refused_rows_take_what_is_nested_with_them(spark, tmp_path):
+def test_refused_rows_take_what_is_nested_with_them(engine, tmp_path):
     documents = [
         {"n": 1, "l": [{"x": 1}]},
         {"n": 2, "extra": "no", "l": [{"x": 2}, {"x": 3, "sub": [1, 2]}]},
@@ -276,7 +269,7 @@ def test_refused_rows_take_what_is_nested_with_them(spark, tmp_path):
     for name, parent, column in (("t__l", "t", "x"), ("t__l__sub", "t__l", "value")):
         known = known.with_table(Table(name, {column: Column(column, {"data_type": "bigint"})}, {"parent": parent}))
     file = write(tmp_path / "data.jsonl", documents)
-    made = Made(spark, tmp_path, [file], known, "columns=discard_row,data_type=discard_row")
+    made = Made(engine, tmp_path, [file], known, "columns=discard_row,data_type=discard_row")
     assert made.tally.tables["t"] == RowCounts(read=4, rejected=2)
     assert made.tally.tables["t__l"] == RowCounts(read=4, rejected_above=2)
     assert made.tally.tables["t__l__sub"] == RowCounts(read=3, rejected_above=2)
@@ -301,12 +294,12 @@ def test_refused_rows_take_what_is_nested_with_them(spark, tmp_path):
     assert written.rows == 3
 
 
-def test_refused_values_leave_their_rows(spark, tmp_path):
+def test_refused_values_leave_their_rows(engine, tmp_path):
     documents = [{"n": 1, "l": [{"x": 1, "new": 5.5}, {"x": "s"}]}, {"n": "bad", "l": [{"new": None}]}]
     known = with_table(n={"data_type": "bigint"})
     known = known.with_table(Table("t__l", {"x": Column("x", {"data_type": "bigint"})}, {"parent": "t"}))
     file = write(tmp_path / "data.jsonl", documents)
-    made = Made(spark, tmp_path, [file], known, "discard_value")
+    made = Made(engine, tmp_path, [file], known, "discard_value")
     assert made.tally.tables["t"] == RowCounts(read=2, values_rejected=1)
     assert made.tally.tables["t__l"] == RowCounts(read=3, values_rejected=2)
     assert sorted((row["n"] for row in made.rows("t")), key=repr) == [1, None]
@@ -318,10 +311,10 @@ def test_refused_values_leave_their_rows(spark, tmp_path):
     ]
 
 
-def test_rows_of_refused_tables_are_counted_and_kept(spark, tmp_path):
+def test_rows_of_refused_tables_are_counted_and_kept(engine, tmp_path):
     documents = [{"n": 1, "l": [{"x": 1, "sub": [1]}, 2]}, {"n": 2}]
     known = with_table(n={"data_type": "bigint"})
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)], known, "tables=discard_row")
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", documents)], known, "tables=discard_row")
     assert "t__l" not in made.written.folders
     assert made.tally.tables == {
         "t": RowCounts(read=2),
@@ -338,11 +331,11 @@ def test_rows_of_refused_tables_are_counted_and_kept(spark, tmp_path):
 # --- what would be lost ---
 
 
-def test_values_that_no_column_holds_are_reported(spark, tmp_path):
+def test_values_that_no_column_holds_are_reported(engine, tmp_path):
     documents = [{"n": 1, "small": 5}, {"n": 2**63, "small": 70000}, {"n": 2**63 + 5}]
     known = with_table(n={"data_type": "bigint"}, small={"data_type": "bigint", "precision": 16})
     file = write(tmp_path / "data.jsonl", documents)
-    made = Made(spark, tmp_path, [file], known)
+    made = Made(engine, tmp_path, [file], known)
     assert not made.tally.is_loadable
     found = {
         each.column: (each.source, each.kind, each.count, each.first.number, each.example) for each in made.tally.unfit
@@ -351,9 +344,9 @@ def test_values_that_no_column_holds_are_reported(spark, tmp_path):
     assert made.plan.tables["t"].columns["small"].properties["precision"] == 32
 
 
-def test_values_that_meet_in_one_column_of_one_row_are_reported(spark, tmp_path):
+def test_values_that_meet_in_one_column_of_one_row_are_reported(engine, tmp_path):
     documents = [{"Ab": 1, "l": [1]}, {"ab": 2}, {"Ab": 3, "ab": None}, {"Ab": 4, "ab": 5, "l": [1], "L": [2]}]
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)])
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", documents)])
     found = {(each.table, each.column): (each.sources, each.count, each.first.number) for each in made.tally.overwrites}
     assert found == {
         ("t", "ab"): (("$.Ab", "$.ab"), 1, 4),
@@ -371,16 +364,16 @@ def with_key(kind, columns=()):
     return change
 
 
-def test_primary_keys_make_row_keys_as_in_dlt(spark, tmp_path):
+def test_primary_keys_make_row_keys_as_in_dlt(engine, tmp_path):
     documents = [{"id": 1, "k2": "b"}, {"id": "é", "k2": "b"}, {"k2": "c"}]
     change = with_key(RowKey.PRIMARY_KEY, ("id", "k2"))
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", documents)], change=change)
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", documents)], change=change)
     assert "ABDQfTakwqqfEA" in {row["_dlt_id"] for row in made.rows("t")}
     (unfit,) = made.tally.unfit
     assert (unfit.column, unfit.kind, unfit.count, unfit.first.number) == ("id", "null", 1, 3)
 
 
-def test_primary_keys_of_stated_types_make_row_keys_as_in_dlt(spark, tmp_path):
+def test_primary_keys_of_stated_types_make_row_keys_as_in_dlt(engine, tmp_path):
     import pyarrow.parquet
     from dlt.common.json import json as dlt_json
     from dlt.common.normalizers.json.helpers import get_row_hash
@@ -403,7 +396,7 @@ def test_primary_keys_of_stated_types_make_row_keys_as_in_dlt(spark, tmp_path):
     file = tmp_path / "data.parquet"
     pyarrow.parquet.write_table(pyarrow.table(columns), file)
 
-    made = Made(spark, tmp_path, [file], change=with_key(RowKey.PRIMARY_KEY, tuple(columns)))
+    made = Made(engine, tmp_path, [file], change=with_key(RowKey.PRIMARY_KEY, tuple(columns)))
 
     # dlt hashes rows as it has stored them between its steps
     rows = [dlt_json.loads(dlt_json.typed_dumps(row)) for row in pyarrow.table(columns).to_pylist()]
@@ -415,25 +408,25 @@ def hash_of(values):
     return base64.b64encode(hashlib.shake_128(text.encode()).digest(10)).decode().rstrip("=")
 
 
-def test_keys_may_have_many_columns(spark, tmp_path):
+def test_keys_may_have_many_columns(engine, tmp_path):
     names = [f"c{number:02}" for number in range(16)]
     documents = [dict.fromkeys(names, "a"), dict.fromkeys(names, "b")]
     file = write(tmp_path / "data.jsonl", documents)
-    made = Made(spark, tmp_path, [file], change=with_key(RowKey.PRIMARY_KEY, tuple(names)))
+    made = Made(engine, tmp_path, [file], change=with_key(RowKey.PRIMARY_KEY, tuple(names)))
     assert {row["_dlt_id"] for row in made.rows("t")} == {hash_of(each) for each in documents}
 
 
-def test_contents_make_row_keys_as_in_dlt(spark, tmp_path):
+def test_contents_make_row_keys_as_in_dlt(engine, tmp_path):
     document = {"_dlt_x": 1, "l": [1], "b": {"Z": 1}, "a": "x"}
     file = write(tmp_path / "data.jsonl", [document])
-    made = Made(spark, tmp_path, [file], change=with_key(RowKey.CONTENT))
+    made = Made(engine, tmp_path, [file], change=with_key(RowKey.CONTENT))
     assert [row["_dlt_id"] for row in made.rows("t")] == ["EHMMdEwNmUIV0w"]
 
 
 # --- other sources, other shapes ---
 
 
-def test_typed_sources_keep_their_types(spark, tmp_path):
+def test_typed_sources_keep_their_types(engine, tmp_path):
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -454,7 +447,7 @@ def test_typed_sources_keep_their_types(spark, tmp_path):
         }
     )
     pyarrow.parquet.write_table(table, tmp_path / "data.parquet")
-    made = Made(spark, tmp_path, [tmp_path / "data.parquet"])
+    made = Made(engine, tmp_path, [tmp_path / "data.parquet"])
     assert made.tally.is_loadable, made.tally
     first = next(row for row in made.rows("t") if row["id"] == 1)
     values = {name: value for name, value in first.items() if not name.startswith("_dlt")}
@@ -476,29 +469,30 @@ def test_typed_sources_keep_their_types(spark, tmp_path):
     assert {row["_dlt_id"] for row in made.rows("t")} == {root_key(tmp_path / "data.parquet", at) for at in (1, 2)}
 
 
-def test_records_of_formats_without_row_numbers_are_numbered_as_they_stand(spark, tmp_path):
+@pytest.mark.spark
+def test_records_of_formats_without_row_numbers_are_numbered_as_they_stand(spark, spark_engine, tmp_path):
     spark.range(40, numPartitions=2).write.orc(str(tmp_path / "data"))
-    made = Made(spark, tmp_path / "made", [tmp_path / "data"])
+    made = Made(spark_engine, tmp_path / "made", [tmp_path / "data"])
     files = sorted((tmp_path / "data").glob("*.orc"))
     assert {row["_dlt_id"] for row in made.rows("t")} == {root_key(file, at) for file in files for at in range(1, 21)}
 
 
-def test_very_wide_documents_are_taken_apart(spark, tmp_path):
+def test_very_wide_documents_are_taken_apart(engine, tmp_path):
     documents = [{f"key_{number}": number if number % 2 else f"w{number}" for number in range(3000)}, {"key_1": "x"}]
     file = write(tmp_path / "wide.jsonl", documents)
-    assert_interpreted(Made(spark, tmp_path, [file]), file, documents)
+    assert_interpreted(Made(engine, tmp_path, [file]), file, documents)
 
 
-def test_very_deep_documents_are_taken_apart(spark, tmp_path):
+def test_very_deep_documents_are_taken_apart(engine, tmp_path):
     nested = 1
     for level in range(98):
         nested = {"o": nested} if level % 12 else [nested]
     documents = [{"d": nested}]
     file = write(tmp_path / "deep.jsonl", documents)
-    assert_interpreted(Made(spark, tmp_path, [file]), file, documents)
+    assert_interpreted(Made(engine, tmp_path, [file]), file, documents)
 
 
-def test_tables_without_rows_have_a_file_with_their_columns(spark, tmp_path):
+def test_tables_without_rows_have_a_file_with_their_columns(engine, tmp_path):
     import pyarrow.parquet
 
     known = with_table(n={"data_type": "bigint"})
@@ -507,7 +501,7 @@ def test_tables_without_rows_have_a_file_with_their_columns(spark, tmp_path):
     def change(plan):
         return replace(plan, tables={**plan.tables, "later": later})
 
-    made = Made(spark, tmp_path, [write(tmp_path / "data.jsonl", [{"n": 1}])], known, change=change)
+    made = Made(engine, tmp_path, [write(tmp_path / "data.jsonl", [{"n": 1}])], known, change=change)
     (file,) = made.written.folders["later"].glob("*.parquet")
     assert pyarrow.parquet.read_schema(file).names == ["at"]
     assert made.tally.tables["later"] == RowCounts()

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from schemactl.engine.inputs import find_inputs
+from schemactl.engine.protocol import Engine
 from schemactl.engine.scan import scan_inputs
 from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, merge, merge_classes, observe
@@ -46,8 +47,8 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def scan(spark: SparkSession, *sources: str, sample: str = "full") -> Evidence:
-    return scan_inputs(spark, find_inputs(list(sources)), parse_sample(sample)).evidence
+def scan(engine: Engine, *sources: str, sample: str = "full") -> Evidence:
+    return scan_inputs(engine, find_inputs(list(sources)), parse_sample(sample)).evidence
 
 
 def write(path: str, rows: list[dict[str, Any]], schema: pa.Schema | None = None, **options: Any) -> None:
@@ -73,33 +74,29 @@ def _facts(seen: ClassEvidence) -> tuple[Any, ...]:
     return seen.count, seen.first, seen.shortest, seen.longest, seen.least, seen.greatest
 
 
-def test_nested_values_are_counted_as_those_of_documents_are(spark: SparkSession) -> None:
+def test_nested_values_are_counted_as_those_of_documents_are(engine: Engine) -> None:
     write("a.parquet", NESTED, TYPES)
-    assert counted(scan(spark, "a.parquet")) == observed(NESTED, "a.parquet")
+    assert counted(scan(engine, "a.parquet")) == observed(NESTED, "a.parquet")
 
 
-def test_any_cut_of_the_data_makes_the_same_whole(spark: SparkSession) -> None:
+def test_any_cut_of_the_data_makes_the_same_whole(engine: Engine, cut) -> None:
     rows = [{"id": number, "name": f"n{number}" if number > 70 else None} for number in range(100)]
     types = pa.schema({"id": pa.int64(), "name": pa.string()})
     Path("d").mkdir()
     write("d/a.parquet", rows[:60], types, row_group_size=7)
     write("d/b.parquet", rows[60:], types)
-    whole = scan(spark, "d")
-    parts = [scan(spark, "d/a.parquet"), scan(spark, "d/b.parquet")]
+    whole = scan(engine, "d")
+    parts = [scan(engine, "d/a.parquet"), scan(engine, "d/b.parquet")]
     assert counted(merge(*parts)) == counted(merge(*reversed(parts))) == counted(whole)
     assert whole.counted[("name",)]["text"].first == Position("d/b.parquet", 12)
-    before = spark.conf.get("spark.sql.files.maxPartitionBytes")
-    spark.conf.set("spark.sql.files.maxPartitionBytes", "300")
-    try:
-        assert scan(spark, "d").counted == whole.counted
-    finally:
-        spark.conf.set("spark.sql.files.maxPartitionBytes", str(before))
+    with cut(300):
+        assert scan(engine, "d").counted == whole.counted
 
 
-def test_rows_without_a_number_of_their_own_are_numbered_as_they_are_read(spark: SparkSession) -> None:
+def test_rows_without_a_number_of_their_own_are_numbered_as_they_are_read(engine: Engine) -> None:
     rows = [{"id": number, "name": "x" if number == 5 else None} for number in range(9)]
     pyarrow.orc.write_table(pa.Table.from_pylist(rows), "a.orc")
-    found = scan(spark, "a.orc").counted[("name",)]
+    found = scan(engine, "a.orc").counted[("name",)]
     assert found["text"] == ClassEvidence(1, Position("a.orc", 6), ("x",), 1, 1)
     assert found["null"] == ClassEvidence(8, Position("a.orc", 1))
 
@@ -113,8 +110,9 @@ def view(spark: SparkSession) -> Iterator[str]:
     spark.catalog.dropTempView("counted_rows")  # others use the session, too
 
 
-def test_values_of_all_types_have_examples(spark: SparkSession, view: str) -> None:
-    found = scan(spark, view).counted
+@pytest.mark.spark
+def test_values_of_all_types_have_examples(spark_engine: Engine, view: str) -> None:
+    found = scan(spark_engine, view).counted
     examples = {path[0]: classes.popitem()[1].examples for path, classes in found.items() if path}
     assert examples == {
         "m": ('{"k":1}',),
@@ -126,40 +124,40 @@ def test_values_of_all_types_have_examples(spark: SparkSession, view: str) -> No
     }
 
 
-def test_odd_names_and_rows_of_nothing_are_counted(spark: SparkSession) -> None:
+def test_odd_names_and_rows_of_nothing_are_counted(engine: Engine) -> None:
     Path("d").mkdir()
     write("d/a b%.parquet", [{"a.`b": 1, "A": {"x y": "t"}, "a": None}], None)
     write("none.parquet", [], TYPES)
-    found = scan(spark, "d").counted
+    found = scan(engine, "d").counted
     assert found[("a.`b",)]["bigint"].first == Position("d/a b%.parquet", 1)
     assert found[("A", "x y")]["text"].examples == ("t",)
-    assert scan(spark, "none.parquet").counted == {}
+    assert scan(engine, "none.parquet").counted == {}
 
 
-def test_a_key_that_some_rows_do_not_have_is_absent_there(spark: SparkSession) -> None:
+def test_a_key_that_some_rows_do_not_have_is_absent_there(engine: Engine) -> None:
     write("a.parquet", [{"id": 1, "t": "x"}])
     Path("b.jsonl").write_text('{"id": 2}\n{"id": 3, "u": 1}\n')
-    found = scan(spark, "a.parquet", "b.jsonl")
+    found = scan(engine, "a.parquet", "b.jsonl")
     assert (found.count(("id",)), found.absences(("id",))) == (3, 0)
     assert (found.count(("t",)), found.absences(("t",))) == (1, 2)
     assert (found.count(("u",)), found.absences(("u",))) == (1, 2)
 
 
-def test_only_the_sample_is_counted_and_its_rows_are_reported(spark: SparkSession) -> None:
+def test_only_the_sample_is_counted_and_its_rows_are_reported(engine: Engine) -> None:
     write("a.parquet", [{"id": number} for number in range(2_000)])
-    tenth = scan(spark, "a.parquet", sample="10%")
+    tenth = scan(engine, "a.parquet", sample="10%")
     (file,) = tenth.files.values()
     assert file.records == 2_000
     assert 100 < file.documents < 300
     assert tenth.counted[("id",)]["bigint"].count == tenth.counted[()]["object"].count == file.documents
-    assert 400 < scan(spark, "a.parquet", sample="500").documents < 600
-    assert scan(spark, "a.parquet", sample="5000").documents == 2_000
+    assert 400 < scan(engine, "a.parquet", sample="500").documents < 600
+    assert scan(engine, "a.parquet", sample="5000").documents == 2_000
 
 
-def test_whoever_only_loads_does_not_count(spark: SparkSession) -> None:
+def test_whoever_only_loads_does_not_count(engine: Engine) -> None:
     write("a.parquet", FLAT)
-    loaded = scan_inputs(spark, find_inputs(["a.parquet"]), parse_sample("full"), counts_typed=False).evidence
-    inferred = scan(spark, "a.parquet")
+    loaded = scan_inputs(engine, find_inputs(["a.parquet"]), parse_sample("full"), counts_typed=False).evidence
+    inferred = scan(engine, "a.parquet")
     assert loaded.counted == {}
     assert (loaded.typed, loaded.stated, loaded.paths, loaded.witnesses, loaded.files) == (
         inferred.typed, inferred.stated, inferred.paths, inferred.witnesses, inferred.files

@@ -26,7 +26,7 @@ _SECOND_DIGITS: Final = {"s": 0, "ms": 3}
 _MOST_DIGITS: Final = 38
 _WIDER: Final = {
     pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0),
-    pa.float16(): pa.float32(), pa.date64(): pa.date32(),
+    pa.float16(): pa.float32(), pa.date64(): pa.date32(), pa.null(): pa.int32(),
 }  # fmt: skip
 
 
@@ -36,7 +36,7 @@ class SourceColumn:
 
     Attributes:
         type: as the kernel takes it.
-        second_digits: of timestamps that are coarser than microseconds; None for others.
+        second_digits: of timestamps and times that are coarser than microseconds; None for others.
         has_nested_nanoseconds: whether timestamps inside of it lose nanoseconds.
     """
 
@@ -59,7 +59,7 @@ def _column(field: pa.Field) -> SourceColumn:
     of = field.type
     if is_nanoseconds(of):
         return SourceColumn(field.name, of if of.tz is None else pa.timestamp("ns", "UTC"))
-    digits = _SECOND_DIGITS.get(of.unit) if is_a.is_timestamp(of) else None
+    digits = _SECOND_DIGITS.get(of.unit) if is_a.is_timestamp(of) or is_a.is_time(of) else None
     return SourceColumn(field.name, kernel_type(of), digits, _has_nanoseconds(of))
 
 
@@ -91,10 +91,10 @@ def _scalar_type(of: pa.DataType) -> pa.DataType:
     if is_a.is_timestamp(of):
         return pa.timestamp("us", None if of.tz is None else "UTC")
     if is_a.is_time(of):
-        return pa.time64("us")
+        return pa.time64("ns" if of.unit == "ns" else "us")
     if is_a.is_duration(of):
         return pa.int64()
-    if is_a.is_null(of) or is_a.is_large_string(of) or is_a.is_string_view(of):
+    if is_a.is_large_string(of) or is_a.is_string_view(of):
         return pa.string()
     is_bytes = is_a.is_large_binary(of) or is_a.is_binary_view(of) or is_a.is_fixed_size_binary(of)
     return pa.binary() if is_bytes else _WIDER.get(of, of)
@@ -146,6 +146,8 @@ def _merge_types(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 def read_as(values: pa.Array, of: pa.DataType) -> pa.Array:
     """Return values in the type in which the kernel takes them; fields that a file lacks are null."""
+    if is_a.is_null(values.type):
+        return pa.nulls(len(values), of)
     if values.type.equals(of):
         return values
     if isinstance(values.type, pa.BaseExtensionType):
@@ -268,6 +270,7 @@ _SCALARS: Final[Mapping[Any, Mapping[str, Any]]] = {
     pa.binary(): {"data_type": DataType.BINARY},
     pa.date32(): {"data_type": DataType.DATE},
     pa.time64("us"): {"data_type": DataType.TIME, "precision": 6},
+    pa.time64("ns"): {"data_type": DataType.TIME, "precision": 9},
 }
 
 

@@ -149,14 +149,14 @@ class MalformedCsvTask:
     def _rows(self, layout: CsvLayout) -> Iterator[TextRows]:
         """Yield some rows at once, those of the header left out."""
         encoding = "utf-8-sig" if self.file.encoding == UTF8 else self.file.encoding
-        line_end = layout.line_end.decode() or None
+        line_end = layout.line_end.decode() or "\n"
         with (
             self.file.open() as binary,
             io.TextIOWrapper(binary, encoding, errors="replace", newline=line_end) as lines,
         ):
             for _ in range(layout.header_rows - 1):
                 next(lines, None)
-            rows = walk_rows(lines, layout.separator, layout.header_rows, keeps_values=True)
+            rows = walk_rows(lines, layout.separator, layout.header_rows, keeps_values=True, line_end=line_end)
             next(rows, None)
             while some_rows := list(islice(rows, _ROWS_AT_ONCE)):
                 yield _text_rows(some_rows, layout)
@@ -168,7 +168,7 @@ def _text_rows(rows: Sequence[CsvRow], layout: CsvLayout) -> TextRows:
     cells = [[*map(_not_empty, row.values[: width + 1]), *[None] * (width + 1 - len(row.values))] for row in rows]
     *columns, surplus = (pa.array(column, pa.string()) for column in zip(*cells, strict=True))
     faults = [
-        next((fault_text(cell) for cell in row.broken if not cell.is_harmless and cell.index < width), None)
+        next((fault_text(cell) for cell in row.broken if not cell.is_harmless and cell.index <= width), None)
         or (None if extra is None else f"more cells than columns: {', '.join(filter(None, values))}")
         for row, values, extra in zip(rows, cells, surplus.to_pylist(), strict=True)
     ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.orc
+import pyarrow.types as is_a
 
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRows
@@ -34,4 +35,20 @@ def _open(file: Input) -> tuple[RowFile, tuple[SourceColumn, ...]]:
             "the file cannot be read: it has no footer of ORC", at=Location(file.path), hint=hint
         ) from error
     size = Path(whole.path).stat().st_size
-    return RowFile(whole.file, whole.path, file.path, Container.ORC, {0: count}, {0: size}), source_columns(schema)
+    row_file = RowFile(whole.file, whole.path, file.path, Container.ORC, {0: count}, {0: size})
+    return row_file, source_columns(_in_utc(schema))
+
+
+def _in_utc(schema: pa.Schema) -> pa.Schema:
+    """Return columns with timestamps of microseconds in UTC, as Spark reads both kinds of ORC's timestamps."""
+    return pa.schema([field.with_type(_type_in_utc(field.type)) for field in schema])
+
+
+def _type_in_utc(of: pa.DataType) -> pa.DataType:
+    if is_a.is_timestamp(of):
+        return pa.timestamp("us", "UTC")
+    if is_a.is_struct(of):
+        return pa.struct([field.with_type(_type_in_utc(field.type)) for field in of])
+    if is_a.is_list(of):
+        return pa.list_(_type_in_utc(of.value_type))
+    return pa.map_(_type_in_utc(of.key_type), _type_in_utc(of.item_type)) if is_a.is_map(of) else of

@@ -9,11 +9,15 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
 from schemactl.engine.spark.batches import Documents
+from schemactl.engine.spark.reading.files import read_files, split_inputs
 from schemactl.engine.spark.reading.texts import read_lines
+from schemactl.kernel.files import Form
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
     """Yield the lines as documents ``{"value": line}``."""
-    for frame in read_lines(spark, inputs):
+    direct, others = split_inputs(spark, inputs)
+    yield from read_files(spark, direct, Form.TEXTS)
+    for frame in read_lines(spark, others):
         value = F.to_json(F.struct(F.col("text").alias("value")))
         yield Documents(frame.select("file", "block", "id", value.alias("text")))
