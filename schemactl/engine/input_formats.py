@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from schemactl.engine.input import Input
     from schemactl.engine.protocol import Batch
-    from schemactl.engine.spark.batches import Batch as SparkBatch
 
 _ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
@@ -48,7 +47,7 @@ class SparkInputFormat(Protocol):
 
     ENDINGS: tuple[str, ...]
 
-    def read(self, spark: SparkSession, inputs: Sequence[Input]) -> Iterator[SparkBatch]:
+    def read(self, spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Batch]:
         """Yield the inputs as batches; nothing is read yet."""
         ...
 

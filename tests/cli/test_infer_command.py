@@ -52,7 +52,7 @@ class Request:
     on_bad_record: str = "stop"
     input_format: str | None = None
     resolve_collisions: bool = False
-    spark: Any = None
+    engine: Any = None
     naming: str | None = None
     normalizer: str | None = None
     detect: str | None = None
@@ -112,8 +112,8 @@ def test_every_option_reaches_the_flow(flow: Flow) -> None:
     run(["infer", "a.jsonl", "b*.csv", "--name", "shop", *options])
 
     [request] = flow.requests
-    spark = request.spark
-    assert replace(request, spark=None) == Request(
+    spark = request.engine.spark
+    assert replace(request, engine=None) == Request(
         sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=Path("s"), sample="10%",
         contract="columns=freeze", is_check=True, evidence_file=Path("e.json"), on_bad_record="skip",
         input_format="csv", resolve_collisions=True, naming="direct", normalizer="nested",
@@ -167,7 +167,7 @@ def test_defaults_are_the_ones_of_the_help(flow: Flow) -> None:
     assert run(CALL) == 0
 
     [request] = flow.requests
-    assert replace(request, spark=None) == Request(
+    assert replace(request, engine=None) == Request(
         sources=("a.jsonl",), name="shop", table=None, schemas=Path("schemas")
     )
 

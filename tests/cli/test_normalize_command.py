@@ -108,10 +108,9 @@ def test_every_option_of_a_load_reaches_the_flow(flow: Flow) -> None:
     run(["normalize", "a.jsonl", "b*.csv", "--name", "shop", *options])
 
     [request] = flow.requests
-    spark = request.inference.spark
-    assert spark is not None
+    spark = request.inference.engine.spark
     assert (spark.master, spark.conf) == ("local[2]", {"spark.a": "1"})
-    assert replace(request, inference=replace(request.inference, spark=None)) == Request(
+    assert replace(request, inference=replace(request.inference, engine=None)) == Request(
         inference=InferRequest(
             sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=Path("s"),
             contract="columns=freeze", on_bad_record="skip", input_format="csv", resolve_collisions=True,
@@ -148,7 +147,7 @@ def test_defaults_of_a_load_are_the_ones_of_the_help(flow: Flow) -> None:
     assert run(CALL) == 0
 
     [request] = flow.requests
-    assert replace(request, inference=replace(request.inference, spark=None)) == Request(
+    assert replace(request, inference=replace(request.inference, engine=None)) == Request(
         inference=InferRequest(sources=("a.jsonl",), name="shop", table=None, schemas=Path("schemas")),
         to="warehouse", rejects=None, load_id=None, new_only=False, lineage=False, staging=None,
     )  # fmt: skip

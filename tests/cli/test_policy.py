@@ -271,7 +271,12 @@ def test_no_spark_of_the_head_is_used(work: Path, monkeypatch: pytest.MonkeyPatc
     from schemactl.flows import diff
 
     seen = []
-    monkeypatch.setattr(diff, "_count", lambda _comparison, request, _progress: seen.append(request.data.spark) or {})
+
+    def count(_comparison, request, _progress):
+        seen.append(request.data.engine.spark)
+        return {}
+
+    monkeypatch.setattr(diff, "_count", count)
     settings(
         work,
         'master = "spark://evil:7077"\nremote = "sc://evil"\n'

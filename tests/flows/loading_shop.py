@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet
 
+from schemactl.engine.spark.engine import SparkEngine
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest
@@ -41,7 +42,7 @@ class Shop:
         )  # fmt: skip
         stated = {key: value for key, value in asked.items() if key in own}
         request = NormalizeRequest(inference, to, staging=self.temporary, **stated)
-        report = normalize(request, progress, lambda _: nullcontext(self.spark))
+        report = normalize(request, progress, lambda *_: nullcontext(SparkEngine(self.spark)))
         assert list(self.temporary.iterdir()) == []
         return report
 

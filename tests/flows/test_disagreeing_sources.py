@@ -15,6 +15,7 @@ from loading_shop import Shop
 
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
+from schemactl.engine.spark.engine import SparkEngine
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.references import find_schemas
 from schemactl.inference.sample import Sample
@@ -128,7 +129,7 @@ def test_infer_makes_the_same_schema_of_saved_evidence(shop: Shop) -> None:
     shop.load("d")
     loaded = exported.read_text()
     exported.write_text(known)
-    evidence = scan_inputs(shop.spark, find_inputs(["d"]), Sample()).evidence
+    evidence = scan_inputs(SparkEngine(shop.spark), find_inputs(["d"]), Sample()).evidence
     Path("seen.evidence.json").write_text(write_evidence(evidence))
 
     infer(InferRequest(("seen.evidence.json",), "shop", "orders", Path("schemas")))

@@ -19,10 +19,12 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
+from schemactl.engine.choice import EngineOptions
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
 from schemactl.engine.session.java import find_java
 from schemactl.engine.session.settings import SparkOptions
+from schemactl.engine.spark.engine import SparkEngine
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest
@@ -192,7 +194,7 @@ def _loaded(folder: Path) -> list[str]:
 
 
 def evidence_of(spark: SparkSession, sources: list[str]) -> str:
-    scan = scan_inputs(spark, find_inputs(sources), Sample())
+    scan = scan_inputs(SparkEngine(spark), find_inputs(sources), Sample())
     return write_evidence(scan.evidence) + repr(scan.bad_records)
 
 
@@ -204,10 +206,10 @@ def load(options: SparkOptions, spark: SparkSession) -> str:
         table="data",
         schemas=Path("schemas"),
         contract="columns=evolve,data_type=discard_row",
-        spark=options,
+        engine=EngineOptions(spark=options),
     )
     call = NormalizeRequest(request, "duckdb:///loaded.duckdb", load_id="first", staging=Path("staging"))
-    report = normalize(call, open_session=lambda *_: nullcontext(spark))
+    report = normalize(call, open_engine=lambda *_: nullcontext(SparkEngine(spark)))
     for table in report.tables:
         assert table.read == table.loaded + table.superseded + table.rejected + table.rejected_with_parent, table
     return f"{report.outcome} {report.documents} {sum(table.rejected for table in report.tables)}"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from schemactl.engine.choice import EngineOptions
 from schemactl.engine.session.settings import SparkOptions
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import normalize
@@ -19,13 +20,15 @@ def options_of(folder: Path, staging: Path | None, spark: SparkOptions) -> Spark
     (folder / "data.jsonl").write_text('{"a": 1}\n')
     found: list[SparkOptions] = []
 
-    def open_session(options):
-        found.append(options)
+    def open_engine(options, _inputs, _progress):
+        found.append(options.spark)
         raise Opened
 
-    inference = InferRequest((str(folder / "data.jsonl"),), "t", "t", folder / "schemas", spark=spark)
+    inference = InferRequest(
+        (str(folder / "data.jsonl"),), "t", "t", folder / "schemas", engine=EngineOptions(spark=spark)
+    )
     with pytest.raises(Opened):
-        normalize(NormalizeRequest(inference, str(folder / "out"), staging=staging), open_session=open_session)
+        normalize(NormalizeRequest(inference, str(folder / "out"), staging=staging), open_engine=open_engine)
     return found[0]
 
 

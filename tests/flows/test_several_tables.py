@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from schemactl.engine.spark.engine import SparkEngine
 from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.tables import part_by_table, warn_of_unlike
@@ -93,7 +94,7 @@ def test_an_empty_file_among_others_stops_nothing(spark: SparkSession, is_by_fil
     Path("in/empty.jsonl").write_text("")
 
     def in_spark(asked: InferRequest) -> InferenceReport:
-        return infer(asked, open_session=lambda _: nullcontext(spark))
+        return infer(asked, open_engine=lambda *_: nullcontext(SparkEngine(spark)))
 
     report = in_spark(request("in", table_per_file=is_by_file, table=None if is_by_file else "a", is_check=True))
     assert {each.path: each.documents for each in report.files} == {"in/a.jsonl": 1, "in/empty.jsonl": 0}

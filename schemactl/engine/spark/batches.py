@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame
@@ -15,7 +14,7 @@ from schemactl.engine.input import shown_path
 from schemactl.engine.input_warnings import warn_of_cuts
 from schemactl.engine.parts import TaskParts
 from schemactl.engine.protocol import DocumentBatch, RowBatch, RowRecords, TextBatch
-from schemactl.engine.spark.reading.texts import place_columns
+from schemactl.engine.spark.places import FILE, Numbering, block_column, place_columns, place_of
 from schemactl.engine.spark.shipping import parts_frame
 from schemactl.engine.spark.sql import literal, quoted
 from schemactl.engine.spark.types import NANOSECONDS, typed_columns
@@ -27,9 +26,6 @@ from schemactl.schema.typing.model import TypingTask
 
 FAULT: Final = "__schemactl_fault"
 """The column of ``Texts.frame`` that says why a row is bad, null for a good one."""
-
-FILE: Final = "__schemactl_file"
-"""The column of frames that names the file; too odd a name for data to have."""
 
 _PASSED_TYPES: Final = (
     T.StringType, T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType,
@@ -123,15 +119,6 @@ class Documents(DocumentBatch):
                 return _texts(frame, cells, texts, described, file, Texts(frame, Numbering.BLOCK, task, self.gaps))
 
 
-class Numbering(StrEnum):
-    """Names the place of a row as well as Spark knows it; it logs an error where it is asked for more."""
-
-    BLOCK = "_metadata.file_block_start"
-    """Where in the file the task that reads it began."""
-    PARTITION = "partition"
-    """No more than the task that reads it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Typed(RowBatch):
     """Rows whose columns have types of their own.
@@ -215,17 +202,6 @@ class Texts(TextBatch):
 
 
 Batch: TypeAlias = "Documents | Typed"
-
-
-def place_of(numbering: Numbering) -> tuple[Column, Column]:
-    """Return the columns ``file`` and ``block`` (``kernel.partitions.read_rows``)."""
-    return F.col(FILE).alias("file"), block_column(numbering).alias("block")
-
-
-def block_column(numbering: Numbering) -> Column:
-    """Return the number of the block that a row is in."""
-    block = F.spark_partition_id() if numbering is Numbering.PARTITION else F.col(numbering)
-    return block.cast("bigint")
 
 
 def is_sampled(share: float, *columns: str) -> Column:

@@ -13,12 +13,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from schemactl.engine import session
 from schemactl.engine.input import Input, compression_of
 from schemactl.engine.input_formats import SPARK_FORMATS
 from schemactl.engine.inputs import by_format
 from schemactl.engine.protocol import Batch, Engine, Records, RowPlaces
-from schemactl.engine.session import SparkOptions, open_session, reading
-from schemactl.engine.spark.batches import Batch as SparkBatch
+from schemactl.engine.session import SparkOptions, reading
 from schemactl.engine.spark.batches import Documents, FileRows, TextRows
 from schemactl.engine.spark.reading.files import file_documents
 from schemactl.engine.spark.reading.rows import rows_as_documents
@@ -43,7 +43,7 @@ def open_spark_engine(options: SparkOptions, progress: Progress) -> Iterator[Eng
         EngineError: Spark cannot be started or reached, or it failed while it worked.
     """
     progress("starting Spark", None)
-    with open_session(options, progress) as spark:
+    with session.open_session(options, progress) as spark:
         yield SparkEngine(spark)
 
 
@@ -56,7 +56,7 @@ class SparkEngine:
 
     def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
         """Return the inputs as batches, by format; nothing is read yet but what formats look at first."""
-        batches: list[SparkBatch] = []
+        batches: list[Batch] = []
         for name, group in by_format(inputs).items():
             if name not in SPARK_FORMATS:
                 message = f"Spark does not read files of the format `{name}`"
@@ -66,7 +66,7 @@ class SparkEngine:
         is_small = shares_this_machine(self.spark) and _are_small(inputs)
         return [self._prepared(batch, null_values, is_small) for batch in batches]
 
-    def _prepared(self, batch: SparkBatch, null_values: Sequence[str], is_small: bool) -> Batch:
+    def _prepared(self, batch: Batch, null_values: Sequence[str], is_small: bool) -> Batch:
         if not isinstance(batch, Documents):
             return batch
         match batch.rows:

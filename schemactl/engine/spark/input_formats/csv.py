@@ -26,9 +26,10 @@ from schemactl.engine.csv_tables import CsvTable, numbered_cells, read_csv_table
 from schemactl.engine.input import Input, read_head, shown_path
 from schemactl.engine.input_warnings import warn_of_renamed
 from schemactl.engine.spark.batches import Documents
+from schemactl.engine.spark.places import place_columns
 from schemactl.engine.spark.reading.files import read_csv, split_inputs
 from schemactl.engine.spark.reading.rows import rows_as_documents
-from schemactl.engine.spark.reading.texts import place_columns, read_lines
+from schemactl.engine.spark.reading.texts import read_lines
 
 
 def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = None) -> Iterator[Documents]:

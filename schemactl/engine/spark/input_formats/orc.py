@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.spark.batches import Numbering, Typed
+from schemactl.engine.spark.batches import Typed
+from schemactl.engine.spark.places import Numbering
 from schemactl.engine.spark.reading.typed import typed_batch
 from schemactl.errors import InputError, Location
 

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn_of_durations
 from schemactl.engine.parquet_faults import durations_in, reason_of
-from schemactl.engine.spark.batches import Numbering, Typed
+from schemactl.engine.spark.batches import Typed
+from schemactl.engine.spark.places import Numbering
 from schemactl.engine.spark.reading.typed import allow_all_types, described_columns, typed_batch
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import SECOND_DIGITS

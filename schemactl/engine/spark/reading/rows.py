@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from schemactl.engine.spark.batches import Documents, TextRows
-from schemactl.engine.spark.reading.texts import place_columns
+from schemactl.engine.spark.places import place_columns
 from schemactl.engine.spark.sql import literal, quoted
 
 

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import UTF8, Input
+from schemactl.engine.spark.places import place_columns
 
 
 def read_lines(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
@@ -55,14 +56,3 @@ def _read_decoded(spark: SparkSession, paths: list[str], encoding: str) -> DataF
     frame = spark.read.text(paths, wholetext=True)
     text = without_mark(F.decode(F.col("value").cast("binary"), encoding))
     return frame.select(F.col("_metadata.file_path").alias("file"), text.alias("content"))
-
-
-def place_columns(records: DataFrame) -> tuple[Column, Column, Column]:
-    """Return the columns ``file``, ``block`` and ``id`` of records as they come out of a reader of files."""
-    # By its name alone, a column of the data could be taken for it.
-    metadata = records.metadataColumn("_metadata")
-    return (
-        metadata["file_path"].alias("file"),
-        metadata["file_block_start"].alias("block"),
-        F.monotonically_increasing_id().alias("id"),
-    )

@@ -8,7 +8,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input_warnings import warn_of_cuts
-from schemactl.engine.spark.batches import FILE, Numbering, Typed, count_values
+from schemactl.engine.spark.batches import Typed, count_values
+from schemactl.engine.spark.places import FILE, Numbering
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import NANOSECONDS
 
