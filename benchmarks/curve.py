@@ -41,7 +41,7 @@ Curves = dict[str, dict[int, float]]
 
 def main() -> None:
     arguments = _parse_arguments()
-    from schemactl.engine.session import SparkOptions, open_session
+    from schemactl.engine.spark.session import SparkOptions, open_session
 
     conf = {"spark.driver.memory": "4g"}
     with (

@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def run(folder: Path, arguments: argparse.Namespace) -> None:
-    from schemactl.engine.session import SparkOptions, open_session
+    from schemactl.engine.spark.session import SparkOptions, open_session
 
     whole = write_events(folder / "events.jsonl", arguments.megabytes)
     part = write_events(folder / "slice.jsonl", min(arguments.megabytes, arguments.dlt_megabytes))

@@ -42,7 +42,7 @@ CELLS = 3_000_000
 
 def main() -> None:
     arguments = _parse_arguments()
-    from schemactl.engine.session import SparkOptions, open_session
+    from schemactl.engine.spark.session import SparkOptions, open_session
 
     conf = {"spark.driver.memory": arguments.memory}
     with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as name:

@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     compare_models(min(arguments.rows, 200_000), arguments.rounds)
-    from schemactl.engine.session import SparkOptions, open_session
+    from schemactl.engine.spark.session import SparkOptions, open_session
 
     with tempfile.TemporaryDirectory(prefix="schemactl-benchmark-") as name:
         conf = {"spark.driver.memory": "4g"}

@@ -199,8 +199,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @cache
 def _share_java_classes() -> None:
     """Let all Java processes of the tests take Spark's classes from one file: starting takes half the time."""
-    from schemactl.engine.session.java import find_java
-    from schemactl.engine.session.launch import spark_home
+    from schemactl.engine.spark.session.java import find_java
+    from schemactl.engine.spark.session.launch import spark_home
 
     java, jars = find_java(), spark_home() / "jars"
     if java.version >= 25:  # whose file serves none but the same command
@@ -214,7 +214,7 @@ def _share_java_classes() -> None:
             load = ("normalize", str(REPOSITORY / "fixtures" / "orders.jsonl"), "--schemas", "schemas")
             # Java writes the file as it ends, which takes longer than commands wait for it.
             script = (
-                "import sys; from schemactl.cli.app import run; from schemactl.engine.session import driver; "
+                "import sys; from schemactl.cli.app import run; from schemactl.engine.spark.session import driver; "
                 "driver.EXIT_LIMIT_SECONDS = 300; sys.exit(run(sys.argv[1:]))"
             )
             command = [sys.executable, "-c", script, *load, "--to", "warehouse"]
@@ -241,7 +241,7 @@ def fixtures() -> Path:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session on two cores, opened as the commands open theirs, with settings for many queries of a few rows."""
-    from schemactl.engine.session import SparkOptions, open_session
+    from schemactl.engine.spark.session import SparkOptions, open_session
 
     conf = {
         "spark.sql.shuffle.partitions": "2",
@@ -273,16 +273,16 @@ def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None
     def start_java_early(options: object) -> Iterator[object]:
         yield options
 
-    monkeypatch.setattr("schemactl.engine.session.open_session", opened)
-    monkeypatch.setattr("schemactl.engine.session.start_java_early", start_java_early)
+    monkeypatch.setattr("schemactl.engine.spark.session.open_session", opened)
+    monkeypatch.setattr("schemactl.engine.spark.session.start_java_early", start_java_early)
 
 
 @pytest.fixture(scope="session")
 def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Spark Connect server; a test that uses it runs its client in a process of its own."""
-    from schemactl.engine.session.driver import spark_process
-    from schemactl.engine.session.java import find_java
-    from schemactl.engine.session.launch import Launch
+    from schemactl.engine.spark.session.driver import spark_process
+    from schemactl.engine.spark.session.java import find_java
+    from schemactl.engine.spark.session.launch import Launch
 
     folder = tmp_path_factory.mktemp("connect")
     port = _free_port()

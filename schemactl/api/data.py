@@ -308,8 +308,8 @@ def _readable(
 ) -> Iterator[tuple[InferRequest, OpenEngine | None]]:
     """Hand out the request with sources that Spark reads, and what opens its session; None for the usual way."""
     from schemactl.engine.choice import EngineOptions
-    from schemactl.engine.session import SparkOptions
-    from schemactl.engine.session.opening import view_of
+    from schemactl.engine.spark.session import SparkOptions
+    from schemactl.engine.spark.session.opening import view_of
 
     settings = spark or SparkSettings()
     options = EngineOptions(spark=SparkOptions(settings.master, settings.remote, settings.conf or {}))
@@ -336,8 +336,8 @@ def _readable(
 @contextmanager
 def _open_sibling_engine(session: Any, *_: Any) -> Iterator[Engine]:
     """Open an engine in the Spark of a session that is open."""
-    from schemactl.engine.session.opening import open_sibling_session
     from schemactl.engine.spark.engine import SparkEngine
+    from schemactl.engine.spark.session.opening import open_sibling_session
 
     with open_sibling_session(session) as spark:
         yield SparkEngine(spark)

@@ -230,7 +230,7 @@ def _reported_warnings(invocation: Invocation, terminal: Terminal) -> Iterator[N
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from schemactl.engine.session.java import describe_java
+        from schemactl.engine.spark.session.java import describe_java
         from schemactl.installation import describe_installation
 
         typer.echo(f"{PROGRAM} {__version__}")

@@ -23,7 +23,7 @@ from schemactl.store.sources import is_local
 if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
     from schemactl.engine.choice import EngineOptions
-    from schemactl.engine.session.settings import SparkOptions
+    from schemactl.engine.spark.session.settings import SparkOptions
     from schemactl.flows.request import InferRequest
     from schemactl.schema.hints import Hints
 
@@ -320,7 +320,7 @@ class SparkCommandOptions(CommonOptions):
         Raises:
             InputError: a ``--conf`` is not ``K=V``.
         """
-        from schemactl.engine.session.settings import SparkOptions
+        from schemactl.engine.spark.session.settings import SparkOptions
 
         return SparkOptions(
             master=self.master,
@@ -355,7 +355,7 @@ class SparkCommandOptions(CommonOptions):
         if not (data and are_there and engine.starts_spark()):
             yield engine
             return
-        from schemactl.engine.session import start_java_early
+        from schemactl.engine.spark.session import start_java_early
 
         with start_java_early(engine.spark) as spark:
             yield replace(engine, spark=spark)

@@ -12,7 +12,7 @@ from migrated_datasets import column, schema_of
 
 from schemactl.cli.app import run
 from schemactl.destinations.duckdb.session import first_line
-from schemactl.engine.session.failure import shorten
+from schemactl.engine.spark.session.failure import shorten
 from schemactl.errors import DestinationError
 from schemactl.examples import Examples, examples_of, mask, mask_examples, show_examples, shown_error
 from schemactl.formats import dlt

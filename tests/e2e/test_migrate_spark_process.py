@@ -26,7 +26,7 @@ import json, os, signal, sys
 from contextlib import nullcontext
 from pathlib import Path
 
-from schemactl.engine.session import SparkOptions, open_session
+from schemactl.engine.spark.session import SparkOptions, open_session
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.migration.options import PlanOptions
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from schemactl.engine.session.java import find_java
-from schemactl.engine.session.launch import Launch, java_environment, java_options, write_files
+from schemactl.engine.spark.session.java import find_java
+from schemactl.engine.spark.session.launch import Launch, java_environment, java_options, write_files
 
 pytestmark = [
     pytest.mark.e2e,

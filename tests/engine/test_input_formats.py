@@ -24,7 +24,7 @@ from schemactl.engine.bad_records import explain_bad_records
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.protocol import DocumentBatch, Engine
 from schemactl.engine.scan import Scan, scan_inputs
-from schemactl.engine.session.failure import explain_failure
+from schemactl.engine.spark.session.failure import explain_failure
 from schemactl.engine.spark.types import typed_columns
 from schemactl.errors import InputError, SchemactlError
 from schemactl.inference.evidence import Position

@@ -548,7 +548,7 @@ def test_name_of_the_root_table_may_hold_a_path(shop: Shop) -> None:
 def without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder in which nothing may be scanned."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("schemactl.engine.session.open_session", lambda *_: pytest.fail("no data is to be read"))
+    monkeypatch.setattr("schemactl.engine.spark.session.open_session", lambda *_: pytest.fail("no data is to be read"))
     return tmp_path
 
 

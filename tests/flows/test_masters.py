@@ -22,9 +22,9 @@ from pyspark.sql import SparkSession
 from schemactl.engine.choice import EngineOptions
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
-from schemactl.engine.session.java import find_java
-from schemactl.engine.session.settings import SparkOptions
 from schemactl.engine.spark.engine import SparkEngine
+from schemactl.engine.spark.session.java import find_java
+from schemactl.engine.spark.session.settings import SparkOptions
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest
@@ -48,7 +48,7 @@ from pathlib import Path
 import pyarrow
 from pyspark.sql import functions as F, types as T
 
-from schemactl.engine.session import SparkOptions, open_session
+from schemactl.engine.spark.session import SparkOptions, open_session
 from schemactl.errors import SchemactlError
 
 master, remote, python, target, more, *sources = sys.argv[1:]

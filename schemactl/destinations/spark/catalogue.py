@@ -14,7 +14,7 @@ from schemactl.destinations._types import decimal, integer, parse_type
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.tables import Tables, held_tables, stranded
 from schemactl.destinations.spark.types import ddl_of, stored_type
-from schemactl.engine.session.opening import running_session
+from schemactl.engine.spark.session.opening import running_session
 from schemactl.errors import InputError
 from schemactl.schema.nested_types import structure_in, structure_of, write_type
 from schemactl.schema.structure import DATABASE_TYPE

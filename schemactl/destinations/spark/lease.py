@@ -27,7 +27,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from schemactl.destinations.spark.address import Namespace
-from schemactl.engine.session.failure import is_spark_failure
+from schemactl.engine.spark.session.failure import is_spark_failure
 from schemactl.engine.spark.sql import literal
 from schemactl.errors import DestinationError
 

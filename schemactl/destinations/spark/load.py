@@ -41,7 +41,7 @@ from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.staging import Brought, Structures, prepare, stage, stage_rows
 from schemactl.destinations.spark.tables import Tables, copy_blocker, find_views, refreshed
 from schemactl.destinations.spark.types import column_type, ddl_of
-from schemactl.engine.session.opening import active_session, running_session
+from schemactl.engine.spark.session.opening import active_session, running_session
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage, PastLoads
 from schemactl.progress import Progress

@@ -30,8 +30,8 @@ from schemactl.destinations.spark.lease import leased
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.statements import engine_of, is_same_type
 from schemactl.destinations.spark.types import column_type
-from schemactl.engine.session.failure import wrap_errors
-from schemactl.engine.session.opening import running_session
+from schemactl.engine.spark.session.failure import wrap_errors
+from schemactl.engine.spark.session.opening import running_session
 from schemactl.engine.spark.sql import quoted
 from schemactl.errors import InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, way_of, writes_all

@@ -13,15 +13,15 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from schemactl.engine import session
 from schemactl.engine.input import Input, compression_of
 from schemactl.engine.input_formats import SPARK_FORMATS
 from schemactl.engine.inputs import by_format
 from schemactl.engine.protocol import Batch, Engine, Records, RowPlaces
-from schemactl.engine.session import SparkOptions, reading
+from schemactl.engine.spark import session
 from schemactl.engine.spark.batches import Documents, FileRows, TextRows
 from schemactl.engine.spark.reading.files import file_documents
 from schemactl.engine.spark.reading.rows import rows_as_documents
+from schemactl.engine.spark.session import SparkOptions, reading
 from schemactl.engine.spark.shipping import run_kernel, shares_this_machine
 from schemactl.engine.spark.sql import quoted
 from schemactl.errors import InputError, Location

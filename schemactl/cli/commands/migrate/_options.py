@@ -211,7 +211,7 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
         if address is None or address[0] != "spark":
             return run(options, terminal)
         from schemactl.destinations.spark.address import read_address
-        from schemactl.engine.session import open_session
+        from schemactl.engine.spark.session import open_session
         from schemactl.render.progress import show_progress
 
         read_address(options.to or "")  # a wrong one is reported before Spark starts

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from schemactl.engine.session.opening import report_tasks, share_done
+from schemactl.engine.spark.session.opening import report_tasks, share_done
 
 pytestmark = pytest.mark.spark
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 def test_share_of_the_tasks_that_are_done_is_reported_while_a_job_runs(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schemactl.engine.session.opening.SECONDS_BETWEEN_REPORTS", 0.05)
+    monkeypatch.setattr("schemactl.engine.spark.session.opening.SECONDS_BETWEEN_REPORTS", 0.05)
     shares: list[float] = []
     threads: set[int] = set()
 

@@ -6,8 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from schemactl.engine.session.java import find_java
-from schemactl.engine.session.launch import find_classes, write_classes
+from schemactl.engine.spark.session.java import find_java
+from schemactl.engine.spark.session.launch import find_classes, write_classes
 
 
 def test_jars_stand_in_the_order_of_their_names(tmp_path: Path) -> None:

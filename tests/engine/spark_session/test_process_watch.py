@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.session.driver import GRACE_SECONDS, kill_with_us
+from schemactl.engine.spark.session.driver import GRACE_SECONDS, kill_with_us
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
 
 # The group is deaf to all but a kill, as a Java that collects garbage.
 STARTER = """
 import subprocess, sys, time
-from schemactl.engine.session.driver import kill_with_us
+from schemactl.engine.spark.session.driver import kill_with_us
 deaf = subprocess.Popen(["/bin/sh", "-c", "trap '' TERM HUP; sleep 600 & sleep 600"], start_new_session=True,
                         stdout=subprocess.DEVNULL)
 with kill_with_us(deaf.pid):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from schemactl.engine.session.attach import (
+from schemactl.engine.spark.session.attach import (
     MISLEADING_VARIABLES,
     attached_session,
     call_within,
@@ -23,9 +23,9 @@ from schemactl.engine.session.attach import (
     quiet,
     try_to_stop,
 )
-from schemactl.engine.session.driver import check_reachable, start_driver
-from schemactl.engine.session.failure import translate_errors, wrap_errors
-from schemactl.engine.session.settings import SESSION_CONF, SparkOptions, check_options, parse_remote
+from schemactl.engine.spark.session.driver import check_reachable, start_driver
+from schemactl.engine.spark.session.failure import translate_errors, wrap_errors
+from schemactl.engine.spark.session.settings import SESSION_CONF, SparkOptions, check_options, parse_remote
 from schemactl.errors import EngineError
 from schemactl.progress import Progress, no_progress
 from schemactl.store.sources import TABLE_PREFIX

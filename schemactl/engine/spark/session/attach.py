@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from schemactl.engine.session.driver import Gateway
-from schemactl.engine.session.failure import translate_errors
+from schemactl.engine.spark.session.driver import Gateway
+from schemactl.engine.spark.session.failure import translate_errors
 from schemactl.errors import EngineError
 
 if TYPE_CHECKING:

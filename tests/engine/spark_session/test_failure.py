@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemactl.engine.input import Input
-from schemactl.engine.session.failure import (
+from schemactl.engine.spark.session.failure import (
     LONGEST_MESSAGE,
     explain_failure,
     explain_start,

@@ -18,7 +18,7 @@ from schemactl.errors import InputError
 from schemactl.memory import machine_memory_mb
 
 if TYPE_CHECKING:
-    from schemactl.engine.session.driver import Driver
+    from schemactl.engine.spark.session.driver import Driver
 
 DEFAULT_MASTER = "local[*]"
 MOST_MEMORY_MB = 4096

@@ -35,7 +35,7 @@ class Place:
 
     def start(self, script: str, **changes: str | None) -> subprocess.Popen[str]:
         path = self.temporary.parent / "script.py"
-        path.write_text("from schemactl.engine.session import *\n" + textwrap.dedent(script), encoding="utf-8")
+        path.write_text("from schemactl.engine.spark.session import *\n" + textwrap.dedent(script), encoding="utf-8")
         pipe = subprocess.PIPE
         environment = self.environment(changes)
         command = [sys.executable, str(path)]
@@ -242,7 +242,7 @@ def test_a_cluster_that_is_not_there_is_reported_at_once(place: Place, options: 
 def test_a_connect_server_that_does_not_speak_is_reported_in_bounded_time(place: Place) -> None:
     script = """
         import socket
-        from schemactl.engine.session import opening
+        from schemactl.engine.spark.session import opening
         opening.CONNECT_LIMIT_SECONDS = 3
         mute = socket.create_server(("127.0.0.1", 0))
         try:

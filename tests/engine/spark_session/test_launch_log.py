@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from schemactl.engine.session.launch import _LOG4J
+from schemactl.engine.spark.session.launch import _LOG4J
 
 
 def test_pattern_of_the_log_hides_passwords_and_tokens() -> None:

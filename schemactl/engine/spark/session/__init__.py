@@ -9,8 +9,8 @@ settings   makes Spark's configuration
 failure    translates exceptions of Spark into errors of ours
 """
 
-from schemactl.engine.session.failure import reading
-from schemactl.engine.session.opening import open_session, start_java_early
-from schemactl.engine.session.settings import SparkOptions
+from schemactl.engine.spark.session.failure import reading
+from schemactl.engine.spark.session.opening import open_session, start_java_early
+from schemactl.engine.spark.session.settings import SparkOptions
 
 __all__ = ["SparkOptions", "open_session", "reading", "start_java_early"]

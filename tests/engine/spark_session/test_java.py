@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.session import java
-from schemactl.engine.session.java import find_java, parse_feature_version
+from schemactl.engine.spark.session import java
+from schemactl.engine.spark.session.java import find_java, parse_feature_version
 from schemactl.errors import EngineError
 
 RELEASE = 'IMPLEMENTOR="X"\nJAVA_VERSION="{version}"\nMODULES="java.base"\n'
