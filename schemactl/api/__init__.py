@@ -22,6 +22,7 @@ from schemactl.review.report import Report, Silence
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import Change
 from schemactl.schema.types import Column, Schema, Table
+from schemactl.store.folder import SchemasFolder
 
 __all__ = [
     "ApplyReport",
@@ -38,6 +39,7 @@ __all__ = [
     "Schema",
     "SchemaBuilder",
     "SchemactlError",
+    "SchemasFolder",
     "Severity",
     "Silence",
     "SparkSettings",

@@ -32,7 +32,7 @@ from schemactl.inference.evidence import Position, too_deep
 from schemactl.inference.report import InferenceReport
 from schemactl.normalization.report import NormalizeReport
 from schemactl.schema.hints import Hints, only_root, parse_column
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import SchemasFolder, SchemasPlace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +102,7 @@ def infer(
     null_values: Sequence[str] = (),
     sample: str = "full",
     dry_run: bool = False,
-    schemas: str | Path = "schemas",
+    schemas: SchemasPlace = "schemas",
     spark: SparkSettings | None = None,
 ) -> InferenceReport:
     """Infer the schema of data and save it, as ``schemactl infer`` does; ``schema`` of what is returned is the schema.
@@ -127,7 +127,7 @@ def infer(
         null_values: texts of CSV, TSV and XML that stand for null.
         sample: how much is looked at: ``full``, ``10%`` or a number of records; of documents in memory all are.
         dry_run: whether nothing is written.
-        schemas: the folder of ``import/`` and ``export/``.
+        schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
         spark: which Spark reads the data; documents need none, but for ``table_by``, ``model`` and ``typing``.
 
     Raises:
@@ -138,7 +138,7 @@ def infer(
         sources=(),
         name=name,
         table=table,
-        schemas=Path(schemas),
+        schemas=schemas,
         sample=sample,
         contract=contract,
         hints=_hints(columns, write_disposition),
@@ -173,7 +173,7 @@ def normalize(
     load_id: str | None = None,
     new_only: bool = False,
     staging: str | Path | None = None,
-    schemas: str | Path = "schemas",
+    schemas: SchemasPlace = "schemas",
     spark: SparkSettings | None = None,
 ) -> NormalizeReport:
     """Load data into a destination, all or nothing, as ``schemactl normalize`` does.
@@ -197,7 +197,7 @@ def normalize(
         load_id: of the load; a load that is there already is not repeated. None for the time.
         new_only: whether files that were loaded before are left out.
         staging: where rows are kept while they are made; a cluster's machines must all reach it.
-        schemas: the folder of ``import/`` and ``export/``.
+        schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
         spark: which Spark reads the data.
 
     Raises:
@@ -205,7 +205,7 @@ def normalize(
         EngineError: Spark failed.
         DestinationError: the destination failed.
     """
-    request = InferRequest((), name, table, Path(schemas), contract=contract, null_values=tuple(null_values))
+    request = InferRequest((), name, table, schemas, contract=contract, null_values=tuple(null_values))
     request = replace(request, hints=_hints(columns, write_disposition))
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
     with _readable(_kind_of(data), request, spark) as (readable, open_engine):

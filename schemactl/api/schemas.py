@@ -32,27 +32,27 @@ from schemactl.review.severity import Severity
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff as diff_schemas
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import SchemasFolder, SchemasPlace
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 @hinting_at_extras()
-def read(source: str | Path, format: str | None = None, *, schemas: str | Path = "schemas") -> Schema:
+def read(source: str | Path, format: str | None = None, *, schemas: SchemasPlace = "schemas") -> Schema:
     """Return a schema: of a file of any format, a destination's address, or a REF (``shop``, ``git:main:...``).
 
     Args:
         source: what to read.
         format: of a file; None to find it out as ``schemactl import`` does.
-        schemas: the folder that names are looked up in.
+        schemas: the folder that names are looked up in, or a ``SchemasFolder``.
 
     Raises:
         InputError: there is no such schema, or it cannot be read.
         DestinationError: the destination cannot be read.
     """
     if format is None and not Path(source).is_file():
-        return find_schema(str(source), SchemasFolder.at(Path(schemas))).schema
-    ((_, document),) = read_source(source, format, Path(schemas))
+        return find_schema(str(source), SchemasFolder.at(schemas)).schema
+    ((_, document),) = read_source(source, format, schemas)
     return document.schema
 
 
@@ -73,21 +73,21 @@ def write(schema: Schema, format: str = "dlt", *, nested: bool = False) -> str |
     return FORMATS[format].write(fold(schema) if nested else schema)
 
 
-def save(schema: Schema, schemas: str | Path = "schemas", *, merge: bool = False, dry_run: bool = False) -> Imported:
+def save(schema: Schema, schemas: SchemasPlace = "schemas", *, merge: bool = False, dry_run: bool = False) -> Imported:
     """Make a schema the content of the one of its name in a schemas folder, as ``schemactl import`` does.
 
     What the stored schema's contract forbids is in ``violations`` of what is returned; nothing is written then.
 
     Args:
         schema: the schema.
-        schemas: the folder of ``import/`` and ``export/``.
+        schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
         merge: whether tables and columns that the schema has not stay.
         dry_run: whether nothing is written.
 
     Raises:
         InputError: the folder cannot be read or written.
     """
-    return import_schema(schema, Path(schemas), is_check=dry_run, is_merged=merge)
+    return import_schema(schema, schemas, is_check=dry_run, is_merged=merge)
 
 
 def diff(base: Schema, head: Schema) -> tuple[Change, ...]:
@@ -103,7 +103,7 @@ def review(
     compatibility: Literal["readers", "writers", "full", "none"] = "full",
     severities: Mapping[str, Severity | Literal["none", "info", "warn", "error"]] | None = None,
     silences: Sequence[Silence] = (),
-    schemas: str | Path = "schemas",
+    schemas: SchemasPlace = "schemas",
 ) -> Report:
     """Judge what makes ``head`` of ``base``, as ``schemactl diff`` does; settings files are not read.
 
@@ -113,18 +113,18 @@ def review(
         compatibility: whom a change must not break.
         severities: of single rules, in place of their own.
         silences: findings that the team accepts.
-        schemas: the folder that names are looked up in.
+        schemas: the folder that names are looked up in, or a ``SchemasFolder``.
 
     Raises:
         InputError: there is no such schema or rule, or a schema cannot be read.
         DestinationError: the destination cannot be read.
     """
-    folder = SchemasFolder.at(Path(schemas))
+    folder = SchemasFolder.at(schemas)
     pair = Pair(_referred(base, "base", folder), _referred(head, "head", folder))
     request = DiffRequest(
         base=None,
         head=None,
-        schemas=Path(schemas),
+        schemas=schemas,
         today=date.today(),
         compatibility=_chosen("compatibility", Compatibility, compatibility),
         severities={rule: parse_severity(rule, level) for rule, level in (severities or {}).items()},
@@ -154,7 +154,7 @@ def plan(
     allow_destructive: bool = False,
     on_unfit: Literal["refuse", "expand", "variant"] = "refuse",
     out: str | Path | None = None,
-    schemas: str | Path = "schemas",
+    schemas: SchemasPlace = "schemas",
 ) -> PlanReport:
     """Plan the steps that bring a destination to a schema, as ``schemactl migrate plan`` does; nothing is changed.
 
@@ -168,7 +168,7 @@ def plan(
         allow_destructive: whether steps may lose data.
         on_unfit: what becomes of columns whose values do not all survive.
         out: a file ``*.plan.json`` to keep the plan in, for ``apply``.
-        schemas: the folder that names are looked up in.
+        schemas: the folder that names are looked up in, or a ``SchemasFolder``.
 
     Raises:
         InputError: the call is wrong, or the schema cannot be read.
@@ -180,10 +180,10 @@ def plan(
         if start is not None:
             raise InputError("`start` says what an engine has that is not connected", hint="name it: `dialect=`")
         kept = None if out is None else Path(out)
-        return plan_migration(PlanRequest(reference, to, Path(schemas), options, allow_destructive, kept))
+        return plan_migration(PlanRequest(reference, to, schemas, options, allow_destructive, kept))
     if to is not None or out is not None:
         raise InputError("`dialect` is for engines that are not connected", hint="leave `to` and `out` out")
-    return write_script(reference, start, dialect, Path(schemas), options)
+    return write_script(reference, start, dialect, schemas, options)
 
 
 @hinting_at_extras()
@@ -193,7 +193,7 @@ def apply(
     *,
     allow_destructive: bool = False,
     on_unfit: Literal["refuse", "expand", "variant"] = "refuse",
-    schemas: str | Path = "schemas",
+    schemas: SchemasPlace = "schemas",
 ) -> ApplyReport:
     """Bring a destination to a schema, as ``schemactl migrate apply --yes`` does.
 
@@ -204,7 +204,7 @@ def apply(
         to: the destination's address.
         allow_destructive: whether steps may lose data; a plan's file needs it, too.
         on_unfit: what becomes of columns whose values do not all survive; a plan's file has decided.
-        schemas: the folder that names are looked up in.
+        schemas: the folder that names are looked up in, or a ``SchemasFolder``.
 
     Raises:
         InputError: the call is wrong, or the schema or the plan cannot be read.
@@ -216,5 +216,5 @@ def apply(
         )
         raise InputError(message, hint='`plan(schema, to, out="x.plan.json")` keeps a plan; apply that')
     options = PlanOptions(on_unfit=_chosen("on_unfit", OnUnfit, on_unfit))
-    request = ApplyRequest(str(reference), to, Path(schemas), options, allow_destructive)
+    request = ApplyRequest(str(reference), to, schemas, options, allow_destructive)
     return apply_migration(request, lambda _: True, lambda: nullcontext(None))

@@ -131,7 +131,6 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
     from schemactl.cli.options import CommonOptions
     from schemactl.cli.settings import Surroundings, find_files, resolve
     from schemactl.schema.templates import is_name
-    from schemactl.store.folder import SchemasFolder
 
     stated = (ctx.params, ctx.find_root().params)
     try:
@@ -140,5 +139,5 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
     except InputError:
         # The command reports it; not while somebody types.
         return []
-    folder = SchemasFolder.at(Path(options.schemas))
+    folder = options.schemas_folder
     return beginning(incomplete, filter(is_name, folder.names))

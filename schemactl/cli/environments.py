@@ -128,9 +128,8 @@ def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
     names = {each for each in environment_names(surroundings) if _NAME.fullmatch(each)}
     if not names:
         return options
-    from schemactl.store.folder import SchemasFolder
 
-    taken = SchemasFolder.at(Path(options.schemas)).names
+    taken = options.schemas_folder.names
 
     def address_of(reference: str) -> str:
         is_named = reference in names and reference not in taken and not Path(reference).exists()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from schemactl.engine.spark.session.settings import SparkOptions
     from schemactl.flows.request import InferRequest
     from schemactl.schema.hints import Hints
+    from schemactl.store.folder import SchemasFolder
 
 
 VARIABLE_PREFIX: Final = "SCHEMACTL_"
@@ -50,6 +51,7 @@ class Setting:
         in_file: False for what a file must not decide, as it may be a stranger's.
         section: the table of a file that it stands in, and its key there, where these are not a command's and its own.
         only_with: names of options; a file's value counts only where one of them is stated as well.
+        gives_way_to: the name of an option; where that is set nearer to the call, this one does not count.
     """
 
     is_path: bool = False
@@ -59,6 +61,7 @@ class Setting:
     in_file_only: bool = False
     section: tuple[str, str] | None = None
     only_with: tuple[str, ...] = ()
+    gives_way_to: str | None = None
 
 
 _ON_COMMAND_LINE_ONLY: Final = Setting(in_environment=False, in_file=False)
@@ -247,6 +250,18 @@ class CommonOptions:
         metavar="DIR",
         default="schemas",
     )
+    import_schemas: str | None = option(
+        "The folder of the import files, in place of `import/` (dlt's `import_schema_path`).",
+        Group.GLOBAL,
+        Setting(is_path=True, gives_way_to="schemas"),
+        metavar="DIR",
+    )
+    export_schemas: str | None = option(
+        "The folder of the export files, in place of `export/` (dlt's `export_schema_path`).",
+        Group.GLOBAL,
+        Setting(is_path=True, gives_way_to="schemas"),
+        metavar="DIR",
+    )
     format: str = text_or_json(annotation=str, metavar="FORMAT")
     naming_module: Sequence[str] = option(
         "Admit a module of your own as a naming convention or normalizer that schemas name; may be given more "
@@ -260,6 +275,13 @@ class CommonOptions:
     verbose: bool = flag("Print all the evidence as well.", Group.OUTPUT, Setting(), short="-v")
     debug: bool = flag("Show tracebacks and Spark's log.", Group.GLOBAL, Setting())
     color: Literal["auto", "always", "never"] = option("When to use colors.", Group.OUTPUT, Setting(), default="auto")
+
+    @property
+    def schemas_folder(self) -> SchemasFolder:
+        """The folders of import and export files."""
+        from schemactl.store.folder import SchemasFolder
+
+        return SchemasFolder.at(self.schemas, self.import_schemas, self.export_schemas)
 
     @classmethod
     def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:  # noqa: ARG003
@@ -500,14 +522,13 @@ class DataOptions(SparkCommandOptions):
         from schemactl.flows.models import find_model
         from schemactl.flows.request import InferRequest, dispatch_by
         from schemactl.flows.typing import find_typing
-        from schemactl.store.folder import SchemasFolder
         from schemactl.store.sources import file_beside, schema_for
 
         if not self.all_sources():
             raise InputError("there is no source", hint="name files, folders or patterns, or `--table TABLE=SOURCE`")
         table, others = parse_tables(self.table)
         model = find_model(self.model, self.contract) if self.model else None
-        folder = SchemasFolder.at(Path(self.schemas))
+        folder = self.schemas_folder
         return InferRequest(
             sources=tuple(self.sources),
             name=self.name if self.name is not None else schema_for(self.sources),
@@ -515,7 +536,7 @@ class DataOptions(SparkCommandOptions):
             others=others,
             table_per_file=self.table_per_file,
             agrees=agrees,
-            schemas=Path(self.schemas),
+            schemas=self.schemas_folder,
             contract=self.contract,
             hints=parse_hints(self, None if self.name is not None else file_beside(self.sources[0])),
             on_bad_record=self.on_bad_record,

@@ -78,11 +78,16 @@ def shown_path(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A value with where it comes from, for a person."""
+    """A value with where it comes from, for a person.
+
+    Attributes:
+        distance: from the call: 0 for the command line, 1 for the environment, more for files.
+    """
 
     value: Any
     origin: str
     at: Location | None = None
+    distance: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +213,10 @@ def _counting(
 ) -> list[_Value]:
     """Return the values of an option, nearest first, without a file's where they need an option that is not stated."""
     found = list(_found(spec, command, stated, surroundings))
+    if spec.setting.gives_way_to is not None:
+        other = next(each for each in option_specs(options) if each.name == spec.setting.gives_way_to)
+        nearest = next(_found(other, command, stated, surroundings), None)
+        found = [each for each in found if nearest is None or each.distance <= nearest.distance]
     others = [each for each in option_specs(options) if each.name in spec.setting.only_with]
     if not others or any(stated_value(each, command, stated, surroundings) is not None for each in others):
         return found
@@ -219,10 +228,10 @@ def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundi
         if part.get(spec.name) is not None:
             yield _Value(part[spec.name], f"`{spec.name.upper() if spec.is_argument else spec.words[0]}`")
     if spec.setting.in_environment and surroundings.environ.get(spec.variable):
-        yield _Value(surroundings.environ[spec.variable], f"`{spec.variable}`")
+        yield _Value(surroundings.environ[spec.variable], f"`{spec.variable}`", distance=1)
     if spec.setting.in_file:
         section, name = spec.setting.section or (None, spec.key)
-        for file in surroundings.files:
+        for distance, file in enumerate(surroundings.files, start=2):
             tables = (file.table.get(command, {}), file.table) if section is None else (file.table.get(section, {}),)
             for key, value in (item for table in tables for item in table.items()):
                 if key.replace("_", "-") == name:
@@ -230,7 +239,7 @@ def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundi
                         # A path that is relative to the file becomes one that is relative to the working folder.
                         path = Path(value).expanduser() if value.startswith("~/") else Path(value)
                         value = str(path) if path.is_absolute() else os.path.relpath(file.folder / path)
-                    yield _Value(value, f"`{key}`", file.locate(key))
+                    yield _Value(value, f"`{key}`", file.locate(key), distance)
 
 
 def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[StatedTable]:

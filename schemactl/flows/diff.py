@@ -31,7 +31,7 @@ from schemactl.schema.hints import only_root
 from schemactl.schema.nested_types import structure_in
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import SchemasFolder, SchemasPlace
 from schemactl.store.git import find_repository, is_ancestor
 from schemactl.store.history import versions_of
 from schemactl.store.text import read_text
@@ -59,7 +59,7 @@ class DiffRequest:
 
     base: str | None
     head: str | None
-    schemas: Path
+    schemas: SchemasPlace
     today: date
     compatibility: Compatibility = Compatibility.FULL
     is_transitive: bool = False

@@ -31,7 +31,7 @@ from schemactl.schema.naming import convention_name, naming_of
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder, missing_schema, new_file
+from schemactl.store.folder import SchemasFolder, SchemasPlace, missing_schema, new_file
 from schemactl.store.lock import locked_schemas
 from schemactl.store.text import read_text, replace_file
 
@@ -54,7 +54,7 @@ class Edited:
 
 
 def edit_import(
-    name: str, schemas: Path, hints: Hints, *, table: str | None, contract: str | None, naming: str | None
+    name: str, schemas: SchemasPlace, hints: Hints, *, table: str | None, contract: str | None, naming: str | None
 ) -> Edited:
     """State hints in the import file; where there is none, it begins as the stored schema, or as a new one.
 
@@ -74,7 +74,7 @@ def edit_import(
     meant = Meaning(opened, folder).taken_over.schema if opened.schema else None
     if meant is None and table is None and any(hint.table is None for hint in hints.columns):
         hint = did_you_mean(name, folder.names) or "`--table TABLE` says what the columns of a new one are of"
-        raise InputError(f"there is no schema `{name}` in `{folder.root}`", hint=hint)
+        raise InputError(f"there is no schema `{name}` in {folder.shown}", hint=hint)
     known = without_processing_hints(meant or before)
     root = naming_of(before).normalize_tables_path(table) if table else only_root(known)
     after = with_hints(before, hints, root, known)

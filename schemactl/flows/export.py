@@ -18,7 +18,7 @@ from schemactl.schema.hints import only_root
 from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, chain_of
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import SchemasFolder, SchemasPlace
 from schemactl.store.text import replace_file
 
 
@@ -42,7 +42,7 @@ class ExportRequest:
     reference: str
     to: str
     output: str | None
-    schemas: Path
+    schemas: SchemasPlace
     version_hash: str | None = None
     takes_tables: bool = False
     table: str | None = None

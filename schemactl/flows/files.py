@@ -17,11 +17,20 @@ from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read, write
 from schemactl.schema.faults import find_faults
 from schemactl.schema.hash import bump
-from schemactl.store.folder import SchemasFolder, TextFile, find_file, list_names, no_schema, read_file, read_schema
+from schemactl.store.folder import (
+    SchemasFolder,
+    SchemasPlace,
+    TextFile,
+    find_file,
+    list_names,
+    no_schema,
+    read_file,
+    read_schema,
+)
 from schemactl.store.text import read_text, replace_file
 
 
-def list_schemas(schemas: Path) -> tuple[Meaning, ...]:
+def list_schemas(schemas: SchemasPlace) -> tuple[Meaning, ...]:
     """Return the schemas of a folder, by name.
 
     Raises:
@@ -30,11 +39,11 @@ def list_schemas(schemas: Path) -> tuple[Meaning, ...]:
     folder = SchemasFolder.at(schemas)
     found = meanings(folder)
     if not found:
-        raise no_schema(folder.root)
+        raise no_schema(folder.shown)
     return found
 
 
-def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[tuple[Path, tuple[Problem, ...]], ...]:
+def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[Path, tuple[Problem, ...]], ...]:
     """Return what is wrong with schema files: content, hash, naming convention and normalizer.
 
     Args:
@@ -48,7 +57,7 @@ def check_files(files: tuple[Path, ...], schemas: Path) -> tuple[tuple[Path, tup
     return tuple((path, tuple(_problems(path, text_of, folder))) for path, text_of in _find(files, folder))
 
 
-def format_files(files: tuple[Path, ...], schemas: Path, *, is_check: bool) -> tuple[tuple[Path, bool], ...]:
+def format_files(files: tuple[Path, ...], schemas: SchemasPlace, *, is_check: bool) -> tuple[tuple[Path, bool], ...]:
     """Write schema files in the form that dlt takes, comments kept; nothing where it is a check.
 
     Raises:
@@ -72,7 +81,7 @@ def _find(files: tuple[Path, ...], folder: SchemasFolder) -> Iterator[tuple[Path
     places = dict.fromkeys((folder.imports, folder.exports))
     found = [path for place in places for name in list_names(place) if (path := find_file(place, name))]
     if not found:
-        raise no_schema(folder.root)
+        raise no_schema(folder.shown)
     yield from ((path, read_file) for path in found)
 
 

@@ -23,7 +23,7 @@ from schemactl.schema.nested_types import SPARK_TYPE, structure_in, write_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import check_name, new_schema
 from schemactl.schema.types import Properties, Schema, Table
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import SchemasFolder, SchemasPlace
 from schemactl.store.text import STDIN, STDIN_PATH, read_bytes, read_stdin, read_text
 
 
@@ -44,7 +44,7 @@ class ImportRequest:
     files: tuple[str | Path, ...]
     source: str | None
     name: str
-    schemas: Path
+    schemas: SchemasPlace
     is_check: bool = False
     is_merged: bool = False
     is_strict: bool = False
@@ -122,7 +122,9 @@ def import_files(request: ImportRequest) -> Imported:
     return replace(imported, losses=losses)
 
 
-def import_schema(content: Schema, schemas: Path, *, is_check: bool = False, is_merged: bool = False) -> Imported:
+def import_schema(
+    content: Schema, schemas: SchemasPlace, *, is_check: bool = False, is_merged: bool = False
+) -> Imported:
     """Make a schema the content of the one of its name in a schemas folder.
 
     Raises:
@@ -162,7 +164,7 @@ def _marked(table: Table, stored: Table | None) -> Table:
 
 
 def read_source(
-    file: str | Path, source: str | None, schemas: Path, dialect: str | None = None
+    file: str | Path, source: str | None, schemas: SchemasPlace, dialect: str | None = None
 ) -> tuple[tuple[str, Document], ...]:
     """Return what a file of a format says, standard input (``-``) or a destination, with where it stands.
 
@@ -206,7 +208,7 @@ def _text_of(path: Path) -> tuple[str, str]:
     return origin, text.removeprefix("\ufeff")
 
 
-def _read_destination(address: str, schemas: Path) -> tuple[tuple[str, Document], ...]:
+def _read_destination(address: str, schemas: SchemasPlace) -> tuple[tuple[str, Document], ...]:
     """Return the schemas that a destination's ledger names, else its tables, as ``export`` does."""
     from schemactl.flows.migrate.ledger import stored_schemas
     from schemactl.flows.references import find_schemas

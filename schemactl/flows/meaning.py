@@ -140,9 +140,10 @@ def meanings_at(revision: str, folder: SchemasFolder) -> tuple[Meaning, ...]:
     exports = _files(lambda: read_revision(revision, folder.exports))
     imports = exports if folder.is_shared else _files(lambda: read_revision(revision, folder.imports))
     if not exports and not imports:
-        top = find_repository(folder.root)
-        place = path_inside(top, folder.root)
-        message = f"there is no schema file at `{place}` in revision `{revision}`"
+        top = find_repository(folder.exports)
+        places = (folder.root,) if folder.is_usual else dict.fromkeys((folder.imports, folder.exports))
+        listed = " or ".join(f"`{path_inside(top, place)}`" for place in places)
+        message = f"there is no schema file at {listed} in revision `{revision}`"
         raise MissingInRevision(message, folders_with_schemas(top, revision))
     return tuple(
         Meaning(open_files(name, imports.get(name), exports.get(name), folder.is_shared), folder)

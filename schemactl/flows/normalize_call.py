@@ -27,6 +27,7 @@ from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.fitting import without_long_names
+from schemactl.inference.lineage import ENDING as LINEAGE_ENDING
 from schemactl.normalization.package import INPUTS_TABLE, LoadedInput
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.normalization.tally import REJECTS_TABLE, LoadTime
@@ -34,7 +35,7 @@ from schemactl.schema.dispositions import complete
 from schemactl.schema.full_types import MAX_DIGITS, check_scale
 from schemactl.schema.hints import with_hints
 from schemactl.schema.types import Column, DataType, Schema, Table, root_of
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import SchemasFolder, schema_name
 from schemactl.store.own_folder import PREFIX
 from schemactl.store.sources import LeftOutWarning, is_local
 
@@ -116,8 +117,8 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     inference = replace(inference, max_identifier_length=limit, held=None if held == before else held)
     request = replace(request, inference=inference)
     left = request.staging.glob(f"{PREFIX}{ROWS}-*") if request.staging else ()
-    found = (folder_of(target.url), request.inference.schemas, *left)
-    parts = _find_data(request, before, [folder for folder in found if folder is not None])
+    places = (folder_of(target.url), folder.root if folder.is_usual else None, *left)
+    parts = _find_data(request, before, [place for place in places if place is not None], folder)
     files = remember(_inputs_of(parts))
     seen: tuple[str, ...] = ()
     if request.new_only:
@@ -133,7 +134,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     return call
 
 
-def _find_data(request: NormalizeRequest, before: Schema, own: list[Path]) -> tuple[Part, ...]:
+def _find_data(request: NormalizeRequest, before: Schema, own: list[Path], schemas: SchemasFolder) -> tuple[Part, ...]:
     """Return the data by root table, without files that stand where schemactl writes.
 
     Raises:
@@ -143,7 +144,8 @@ def _find_data(request: NormalizeRequest, before: Schema, own: list[Path]) -> tu
     for part in parts:
         if part.saved:
             raise InputError(f"`{part.saved[0]}` is saved evidence, which holds no rows", hint="name the data itself")
-    found = without_own(_inputs_of(parts), request.inference.all_sources, own, request.rejects)
+    schema_folders = () if schemas.is_usual else (schemas.imports, schemas.exports)
+    found = without_own(_inputs_of(parts), request.inference.all_sources, own, request.rejects, schema_folders)
     kept = [replace(part, inputs=tuple(each for each in part.inputs if each in found)) for part in parts]
     warn_of_unlike(kept)
     return tuple(part for part in kept if part.inputs)
@@ -231,11 +233,16 @@ _DATASET_MARK: Final = "init"
 
 
 def without_own(
-    inputs: Iterable[Input], sources: Sequence[str], own: Iterable[Path], rejects: Path | None = None
+    inputs: Iterable[Input],
+    sources: Sequence[str],
+    own: Iterable[Path],
+    rejects: Path | None = None,
+    schema_folders: Iterable[Path] = (),
 ) -> tuple[Input, ...]:
     """Return the inputs that do not stand in folders of our own; a `LeftOutWarning` reports the others.
 
-    In the ``own`` folders tables and the like stand in folders below, in the one of rejects the files themselves.
+    In the ``own`` folders tables and the like stand in folders below, in the one of rejects the files themselves. The
+    ``schema_folders`` hold files of schemas and lineage, perhaps beside data.
 
     Raises:
         InputError: no other is left.
@@ -243,12 +250,15 @@ def without_own(
     inputs = tuple(inputs)
     real = {folder.resolve(): folder for folder in own}
     flat = {rejects.resolve(): rejects} if rejects else {}
+    schemas = {folder.resolve(): folder for folder in schema_folders}
     meant = [_fixed_part(source) for source in sources if is_local(source)]
     kept: list[Input] = []
     left_out: dict[str, set[Path]] = {}
     for each in inputs:
         place = Path(each.path).resolve() if each.is_local else None
         folder = next((folder for folder in (*real, *flat) if place and _is_own(place, folder, folder in flat)), None)
+        if folder is None and place and place.parent in schemas and _is_schema_or_lineage(place):
+            folder = place.parent
         if (
             place is None
             or folder is None
@@ -256,7 +266,7 @@ def without_own(
         ):
             kept.append(each)
         else:
-            left_out.setdefault(str((real | flat)[folder]), set()).add(place)
+            left_out.setdefault(str((real | flat | schemas)[folder]), set()).add(place)
     if left_out:
         shown = ", ".join(f"{len(files):,} in `{folder}`" for folder, files in sorted(left_out.items()))
         if not kept:
@@ -270,6 +280,11 @@ def _is_own(place: Path, folder: Path, is_flat: bool) -> bool:
     if place.parent == folder:
         return is_flat or place.name == _DATASET_MARK
     return folder in place.parents
+
+
+def _is_schema_or_lineage(path: Path) -> bool:
+    """Return whether a file of a folder for schemas is none of data."""
+    return schema_name(path) is not None or path.name.endswith(LINEAGE_ENDING)
 
 
 def _fixed_part(source: str) -> Path:

@@ -242,7 +242,7 @@ def _from_directory(path: Path) -> tuple[Referred, ...]:
 def _all_of(folder: Path) -> tuple[Referred, ...]:
     files = [file for name in list_names(folder) if (file := read_schema(folder, name))]
     if not files:
-        raise no_schema(folder)
+        raise no_schema(f"`{folder}`")
     return tuple(_named(file) for file in files)
 
 
@@ -357,7 +357,7 @@ def _by_name(bases: tuple[Referred, ...], heads: tuple[Referred, ...]) -> tuple[
 
 def _refuse_empty(folder: SchemasFolder) -> NoReturn:
     hint = "`schemactl infer SOURCE --name NAME` makes the first one"
-    raise InputError(f"there is no schema in `{folder.root}`", hint=hint)
+    raise InputError(f"there is no schema in {folder.shown}", hint=hint)
 
 
 def _bases(reference: str, head: str | None, folder: SchemasFolder) -> tuple[Referred, ...]:

@@ -11,6 +11,7 @@ from schemactl.errors import InputError
 from schemactl.schema.hints import Hints
 from schemactl.schema.types import Schema
 from schemactl.schema.typing.model import TypingTask
+from schemactl.store.folder import SchemasPlace
 
 if TYPE_CHECKING:
     from schemactl.engine.choice import EngineOptions
@@ -63,7 +64,7 @@ class InferRequest:
     sources: tuple[str, ...]
     name: str
     table: str | None
-    schemas: Path
+    schemas: SchemasPlace
     sample: str = "full"
     contract: str | None = None
     hints: Hints | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.meaning import Meaning, meaning_of, meanings
@@ -13,12 +12,12 @@ from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved
 from schemactl.schema.diff import diff
 from schemactl.schema.import_merge import Synced
 from schemactl.schema.types import Schema
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import SchemasFolder, SchemasPlace
 
 
 def sync_schemas(
     names: tuple[str, ...],
-    schemas: Path,
+    schemas: SchemasPlace,
     agree: Callable[[tuple[Synced, ...]], bool],
     *,
     is_check: bool = False,
@@ -52,7 +51,7 @@ def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[Meaning, ...]:
     known = folder.names
     for name in names:
         if name not in known:
-            raise InputError(f"there is no schema `{name}` in `{folder.root}`", hint=nearest_or_all(name, known))
+            raise InputError(f"there is no schema `{name}` in {folder.shown}", hint=nearest_or_all(name, known))
     return tuple(meaning_of(folder, name) for name in dict.fromkeys(names))
 
 

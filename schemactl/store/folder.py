@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from schemactl.errors import InputError, did_you_mean
 from schemactl.schema.templates import check_name
@@ -26,10 +27,10 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True)
 class SchemasFolder:
-    """The place of the schema files; ``imports`` and ``exports`` may be one folder (docs/dlt.md §3).
+    """The folders of the schema files; ``imports`` and ``exports`` may be one folder (docs/dlt.md §3).
 
     Attributes:
-        root: the folder that is locked while a command writes.
+        root: the folder that is locked while a command writes; it follows from ``exports``.
     """
 
     root: Path
@@ -37,9 +38,28 @@ class SchemasFolder:
     exports: Path
 
     @classmethod
-    def at(cls, root: Path) -> SchemasFolder:
-        """Return the usual layout: ``import/`` and ``export/`` below ``root``."""
-        return cls(root, root / "import", root / "export")
+    def at(
+        cls, place: SchemasPlace, imports: str | Path | None = None, exports: str | Path | None = None
+    ) -> SchemasFolder:
+        """Return ``import/`` and ``export/`` below a folder, or other folders in their places."""
+        if isinstance(place, SchemasFolder):
+            return place
+        usual = Path(place)
+        imported, exported = Path(imports or usual / "import"), Path(exports or usual / "export")
+        # Calls that name the same export folder in different ways share one lock.
+        return cls(exported.parent if exported.name == "export" else exported, imported, exported)
+
+    @property
+    def shown(self) -> str:
+        """The folders in messages: one name for the usual layout and for a shared folder."""
+        if self.is_usual or self.imports == self.exports:
+            return f"`{self.root if self.is_usual else self.exports}`"
+        return f"`{self.imports}` and `{self.exports}`"
+
+    @property
+    def is_usual(self) -> bool:
+        """Return whether the folders are ``import/`` and ``export/`` below ``root``."""
+        return (self.imports, self.exports) == (self.root / "import", self.root / "export")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,6 +70,10 @@ class SchemasFolder:
     def is_shared(self) -> bool:
         """Return whether import and export are one folder, links followed."""
         return self.imports.resolve() == self.exports.resolve()
+
+
+SchemasPlace: TypeAlias = str | Path | SchemasFolder
+"""The place of a project's schemas: a folder of the usual layout, or import and export folders."""
 
 
 def schema_name(path: Path) -> str | None:
@@ -137,10 +161,10 @@ def missing_schema(folder: SchemasFolder, name: str) -> InputError:
     return InputError(message, hint=did_you_mean(name, known) or listed)
 
 
-def no_schema(folder: Path) -> InputError:
-    """Return the error for a folder without any schema."""
+def no_schema(shown: str) -> InputError:
+    """Return the error for folders without any schema."""
     endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
-    return InputError(f"there is no schema in `{folder}`", hint=f"schema files are named {endings}")
+    return InputError(f"there is no schema in {shown}", hint=f"schema files are named {endings}")
 
 
 def _entries(folder: Path) -> tuple[Path, ...]:

@@ -53,6 +53,18 @@ def test_every_public_name_is_there_and_on_its_page() -> None:
     assert [name for name in api.__all__ if getattr(api, name).__doc__ is None and name != "Change"] == []
 
 
+def test_import_and_export_folder_are_set_apart(work: Path) -> None:
+    folders = api.SchemasFolder.at("schemas", imports="in", exports="out")
+    schema = api.build("crm").table("customers").column("id", "bigint").schema()
+    assert api.save(schema, folders).written == ("in/crm.schema.yaml", "out/crm.schema.yaml")
+    assert api.infer([{"id": 1, "name": "Ann"}], "crm", table="customers", schemas=folders).written == (
+        "out/crm.schema.yaml",
+        "out/crm.lineage.json",
+    )
+    assert list(api.read("crm", schemas=folders).tables["customers"].columns)[:2] == ["id", "name"]
+    assert [path for path in ("in", "out", "schemas") if Path(path).exists()] == ["in", "out"]
+
+
 def test_documents_need_neither_spark_nor_arrow(work: Path) -> None:
     program = """
 import sys

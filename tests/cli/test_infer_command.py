@@ -18,6 +18,7 @@ from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import FileFinding, InferenceReport, ViolationFinding
 from schemactl.inference.saved import write_evidence
 from schemactl.kernel.dispatch import Dispatch
+from schemactl.store.folder import SchemasFolder
 
 REPORT = InferenceReport(
     name="shop",
@@ -44,7 +45,7 @@ class Request:
     sources: tuple[str, ...]
     name: str
     table: str | None
-    schemas: Path
+    schemas: SchemasFolder
     sample: str = "full"
     contract: str | None = None
     is_check: bool = False
@@ -114,7 +115,7 @@ def test_every_option_reaches_the_flow(flow: Flow) -> None:
     [request] = flow.requests
     spark = request.engine.spark
     assert replace(request, engine=None) == Request(
-        sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=Path("s"), sample="10%",
+        sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=SchemasFolder.at(Path("s")), sample="10%",
         contract="columns=freeze", is_check=True, evidence_file=Path("e.json"), on_bad_record="skip",
         input_format="csv", resolve_collisions=True, naming="direct", normalizer="nested",
         to="postgresql://h/d", others=(("people", "crm/*.csv"),), table_per_file=True,
@@ -168,7 +169,7 @@ def test_defaults_are_the_ones_of_the_help(flow: Flow) -> None:
 
     [request] = flow.requests
     assert replace(request, engine=None) == Request(
-        sources=("a.jsonl",), name="shop", table=None, schemas=Path("schemas")
+        sources=("a.jsonl",), name="shop", table=None, schemas=SchemasFolder.at(Path("schemas"))
     )
 
 
@@ -199,7 +200,7 @@ def test_common_option_may_stand_before_the_name(flow: Flow) -> None:
     run(["--schemas", "before", *CALL])
     run(["--schemas", "before", *CALL, "--schemas", "after"])
 
-    assert [str(request.schemas) for request in flow.requests] == ["before", "after"]
+    assert [str(request.schemas.root) for request in flow.requests] == ["before", "after"]
 
 
 def test_settings_file_and_environment_reach_the_flow(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +210,7 @@ def test_settings_file_and_environment_reach_the_flow(flow: Flow, monkeypatch: p
     run(CALL)
 
     [request] = flow.requests
-    assert (str(request.schemas), request.sample, request.on_bad_record) == ("contracts", "1000", "skip")
+    assert (str(request.schemas.root), request.sample, request.on_bad_record) == ("contracts", "1000", "skip")
 
 
 def test_wrong_settings_file_ends_the_command_with_its_place(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:

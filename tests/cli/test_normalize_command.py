@@ -19,6 +19,7 @@ from schemactl.inference.evidence import Position
 from schemactl.inference.report import FileFinding, InferenceReport
 from schemactl.normalization.report import NormalizeReport, Outcome, TableCounts
 from schemactl.normalization.tally import UnfitFinding
+from schemactl.store.folder import SchemasFolder
 
 INFERENCE = InferenceReport(
     name="shop",
@@ -112,7 +113,7 @@ def test_every_option_of_a_load_reaches_the_flow(flow: Flow) -> None:
     assert (spark.master, spark.conf) == ("local[2]", {"spark.a": "1"})
     assert replace(request, inference=replace(request.inference, engine=None)) == Request(
         inference=InferRequest(
-            sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=Path("s"),
+            sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=SchemasFolder.at(Path("s")),
             contract="columns=freeze", on_bad_record="skip", input_format="csv", resolve_collisions=True,
             naming="direct", normalizer="nested",
         ),
@@ -148,7 +149,7 @@ def test_defaults_of_a_load_are_the_ones_of_the_help(flow: Flow) -> None:
 
     [request] = flow.requests
     assert replace(request, inference=replace(request.inference, engine=None)) == Request(
-        inference=InferRequest(sources=("a.jsonl",), name="shop", table=None, schemas=Path("schemas")),
+        inference=InferRequest(("a.jsonl",), name="shop", table=None, schemas=SchemasFolder.at(Path("schemas"))),
         to="warehouse", rejects=None, load_id=None, new_only=False, lineage=False, staging=None,
     )  # fmt: skip
 

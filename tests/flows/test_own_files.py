@@ -53,6 +53,18 @@ def test_a_source_of_nothing_but_our_own_files_is_refused(work: Path, source: st
         left(source, own=OWN)
 
 
+def test_files_of_schemas_and_lineage_are_left_out_beside_data(work: Path) -> None:
+    Path("out").mkdir()
+    for name in ("shop.schema.json", "shop.lineage.json", "data.json"):
+        Path("out", name).write_text('{"id": 1}')
+    sources = ("a.jsonl", "out")
+    with pytest.warns(LeftOutWarning, match=r"2 in `out`"):
+        found = without_own(find_inputs(sources), sources, (), schema_folders=(Path("out"), Path("not/there")))
+    assert [each.path for each in found] == ["a.jsonl", "out/data.json"]
+    named = ("out/shop.schema.json",)
+    assert len(without_own(find_inputs(named), named, (), schema_folders=(Path("out"),))) == 1
+
+
 def test_data_may_stand_beside_the_folders_of_tables(work: Path) -> None:
     Path("init").write_text('{"initial_version": 1}')
     assert left("*.jsonl", own=(".",)) == ["a.jsonl"]

@@ -76,7 +76,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     if options.head is not None and options.base is None:
         raise InputError("`--head` is given without `--base`")
     references = [each for each in (options.base, options.head) if each is not None]
-    stated = ({"references": references or None, "schemas": options.schemas},)
+    folders = {name: getattr(options, name) for name in ("schemas", "import_schemas", "export_schemas")}
+    stated = ({"references": references or None, **folders},)
     surroundings = diff.Options.surround(stated, Surroundings(os.environ, find_files(Path.cwd())))
     report = diff_schemas(diff.make_request(resolve(diff.Options, "diff", stated, surroundings)))
     found = _chosen(report, options.fingerprints, has_base=options.base is not None)

@@ -31,7 +31,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print what is wrong, and return 1 where anything is."""
     from schemactl.flows.files import check_files
 
-    found = check_files(tuple(map(Path, options.files)), Path(options.schemas))
+    found = check_files(tuple(map(Path, options.files)), options.schemas_folder)
     from schemactl.render.files import check_document, print_check
 
     fails = any(problems for _, problems in found)

@@ -227,7 +227,7 @@ def make_request(options: Options) -> DiffRequest:
     return DiffRequest(
         base=base,
         head=head,
-        schemas=Path(options.schemas),
+        schemas=options.schemas_folder,
         today=date.today(),
         compatibility=Compatibility(options.compat),
         is_transitive=options.transitive,

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from schemactl.cli.completing import complete_names, complete_namings
@@ -62,7 +61,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         raise InputError("`--naming` stands alone", hint="state the rest in another call")
     edited = edit_import(
         options.name,
-        Path(options.schemas),
+        options.schemas_folder,
         Hints(tuple(map(parse_column, options.column)), options.write_disposition),
         table=options.table,
         contract=options.contract,

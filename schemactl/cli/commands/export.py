@@ -63,7 +63,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         reference=options.reference,
         to=options.to,
         output=None if options.output in ("", STDOUT) else options.output,
-        schemas=Path(options.schemas),
+        schemas=options.schemas_folder,
         version_hash=options.version_hash,
         takes_tables=options.tables,
         table=options.table,

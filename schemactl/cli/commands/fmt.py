@@ -34,7 +34,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Write the files, and return 1 where a check finds that one would change."""
     from schemactl.flows.files import format_files
 
-    found = format_files(tuple(map(Path, options.files)), Path(options.schemas), is_check=options.check)
+    found = format_files(tuple(map(Path, options.files)), options.schemas_folder, is_check=options.check)
     from schemactl.render.files import format_document, print_format
 
     text = partial(print_format, is_check=options.check)

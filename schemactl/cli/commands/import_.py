@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from schemactl.cli.completing import complete_formats, complete_names
 from schemactl.cli.options import CommonOptions, Setting, argument, flag, option, sql_dialect, text_or_json
@@ -66,7 +65,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         files=tuple(options.files),
         source=options.source,
         name=options.name,
-        schemas=Path(options.schemas),
+        schemas=options.schemas_folder,
         is_check=options.check or options.dry_run,
         is_merged=options.merge,
         is_strict=options.strict,

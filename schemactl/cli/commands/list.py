@@ -11,7 +11,6 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from schemactl.cli.options import CommonOptions, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
@@ -28,5 +27,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.files import list_schemas
     from schemactl.render.schema_text import list_document, print_list
 
-    found = [(each.schema, each.is_pending) for each in list_schemas(Path(options.schemas))]
+    found = [(each.schema, each.is_pending) for each in list_schemas(options.schemas_folder)]
     return write_report(terminal, options, found, list_document, print_list)

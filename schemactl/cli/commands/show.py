@@ -14,7 +14,6 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from schemactl.cli.options import CommonOptions, flag, ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
@@ -34,9 +33,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.references import find_schemas
     from schemactl.render.schema_text import print_schemas, schemas_document
     from schemactl.schema.hash import bump
-    from schemactl.store.folder import SchemasFolder
 
-    referred = find_schemas(options.reference or "import:", SchemasFolder.at(Path(options.schemas)))
+    referred = find_schemas(options.reference or "import:", options.schemas_folder)
     found = [
         (bump(each.schema), each.origin, sources_beside(each.history, each.schema.name) if options.lineage else {})
         for each in referred

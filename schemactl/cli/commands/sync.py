@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.cli.completing import complete_names
@@ -48,7 +47,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         shown = "" if options.yes else print_sync(planned, terminal.look(options))
         return ask(question(planned), shown, terminal, options, yes=options.yes)
 
-    names, folder = tuple(options.names), Path(options.schemas)
+    names, folder = tuple(options.names), options.schemas_folder
     found = sync_schemas(names, folder, agree, is_check=options.check, to=options.to)
     is_pending = any(each.is_pending and not each.written for each in found)
     return write_report(terminal, options, found, sync_document, print_sync, fails=is_pending)

@@ -25,6 +25,7 @@ from schemactl.migration.records import Patience, Run
 from schemactl.migration.reports import ApplyReport, Outcome, PlanReport
 from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
 from schemactl.progress import Progress, no_progress
+from schemactl.store.folder import SchemasPlace
 from schemactl.store.text import read_text
 
 R = TypeVar("R")
@@ -47,7 +48,7 @@ class ApplyRequest:
 
     reference: str
     to: str | None
-    schemas: Path
+    schemas: SchemasPlace
     options: PlanOptions
     allows_destructive: bool = False
     patience: Patience = field(default_factory=Patience)

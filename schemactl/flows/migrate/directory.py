@@ -40,6 +40,7 @@ from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import structure_of, with_descriptions
 from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
+from schemactl.store.folder import SchemasPlace
 from schemactl.store.text import read_text, replace_file
 
 _ANEW = "delete its files, `schemactl migrate hash DIR`, and plan it anew: `schemactl migrate plan REF --dir DIR`"
@@ -79,7 +80,7 @@ class NextRequest:
 
     reference: str
     folder: Path
-    schemas: Path
+    schemas: SchemasPlace
     options: PlanOptions
     dialects: tuple[str, ...] = ()
     allows_destructive: bool = False
@@ -165,7 +166,7 @@ def sound_folder(path: Path, *, may_be_new: bool = False) -> Folder:
     return folder
 
 
-def check_folder(path: Path, reference: str | None = None, schemas: Path = Path("schemas")) -> CheckReport:
+def check_folder(path: Path, reference: str | None = None, schemas: SchemasPlace = Path("schemas")) -> CheckReport:
     """Return what is wrong with a folder, and whether its last migration leads to a schema.
 
     Raises:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
@@ -43,9 +42,10 @@ from schemactl.schema.diff import diff
 from schemactl.schema.dispositions import named
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasPlace
 
 
-def find_status(reference: str | None, to: str | None, schemas: Path, options: PlanOptions) -> StatusReport:
+def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, options: PlanOptions) -> StatusReport:
     """Return how a destination stands; nothing is written.
 
     ``reference`` is a REF; None for that of a run that stands half done, else the last of the ledger. The options say
@@ -134,7 +134,7 @@ class VerifyRequest:
 
     reference: str | None
     to: str | None
-    schemas: Path
+    schemas: SchemasPlace
     looks_at_rows: bool = True
     sample: Sample = field(default_factory=Sample)
     unique: bool = False

@@ -41,6 +41,7 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasPlace
 from schemactl.store.text import replace_file
 
 
@@ -56,7 +57,7 @@ class PlanRequest:
 
     reference: str | Schema
     to: str | None
-    schemas: Path
+    schemas: SchemasPlace
     options: PlanOptions
     allows_destructive: bool = False
     out: Path | None = None

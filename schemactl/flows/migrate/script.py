@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError
@@ -32,14 +31,14 @@ from schemactl.schema.hash import bump
 from schemactl.schema.sql_types import CASTS_WITHOUT_SIZES, DIALECTS, UPPER_CASE, cast_in, defined_type, type_in
 from schemactl.schema.structure import DATABASE_TYPE, structure_of, with_descriptions
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import SchemasFolder, SchemasPlace
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 
 def write_script(
-    reference: str | Schema, start: str | Schema | None, dialect: str, schemas: Path, options: PlanOptions
+    reference: str | Schema, start: str | Schema | None, dialect: str, schemas: SchemasPlace, options: PlanOptions
 ) -> PlanReport:
     """Return the plan from one schema to another, with the statements of a dialect; no data is looked at.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from schemactl.destinations import Catalogue, MigrationSession, Migrator
 from schemactl.errors import DestinationError, InputError
@@ -17,7 +16,7 @@ from schemactl.migration.records import Run, RunState, Version
 from schemactl.migration.steps import Step, table_of
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema, Table
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import SchemasFolder, SchemasPlace
 
 MOST_EARLIER = 20
 """Schemas of a ledger that are looked through for columns that a migration has left alone."""
@@ -66,7 +65,7 @@ class Found:
         return self.there.version_hash if self.there else None
 
 
-def find_wanted(reference: str | Schema, schemas: Path) -> Schema:
+def find_wanted(reference: str | Schema, schemas: SchemasPlace) -> Schema:
     """Return the schema that a REF names, or a schema itself, with the version and hash of its content.
 
     Raises:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.apply import Agree
@@ -18,12 +17,13 @@ from schemactl.migration.records import Patience, Run, RunState
 from schemactl.migration.reports import BaselineReport, BlockerKind, CleanReport, Outcome, PlanBlocker
 from schemactl.schema.changes import TableAdded
 from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasPlace
 
 
 def record_baseline(
     reference: str,
     to: str | None,
-    schemas: Path,
+    schemas: SchemasPlace,
     patience: Patience,
     agree: Agree[BaselineReport],
     *,

@@ -69,7 +69,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     request = ApplyRequest(
         reference=options.reference or "",
         to=options.to,
-        schemas=Path(options.schemas),
+        schemas=options.schemas_folder,
         options=options.planning(),
         allows_destructive=options.allow_destructive,
         patience=replace(options.patience(), batch_rows=read_count(options.batch_rows, "--batch-rows")),

@@ -14,7 +14,6 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import WritingOptions, with_spark
@@ -44,6 +43,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return options.agree(terminal, "record this", print_baseline(report, terminal.look(options)))
 
     report = record_baseline(
-        options.reference, options.to, Path(options.schemas), options.patience(), agree, is_forced=options.force
+        options.reference, options.to, options.schemas_folder, options.patience(), agree, is_forced=options.force
     )
     return write_report(terminal, options, report, document, print_recorded, fails=report.is_refused)

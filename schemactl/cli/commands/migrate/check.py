@@ -38,7 +38,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print what is wrong, and return 1 where anything is."""
     from schemactl.flows.migrate.directory import check_folder
 
-    report = check_folder(Path(options.dir), options.schema, Path(options.schemas))
+    report = check_folder(Path(options.dir), options.schema, options.schemas_folder)
     from schemactl.render.migrate import print_checked
     from schemactl.render.migrate_json import document
 

@@ -99,7 +99,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     request = PlanRequest(
         reference=options.reference,
         to=options.to,
-        schemas=Path(options.schemas),
+        schemas=options.schemas_folder,
         options=options.planning(),
         allows_destructive=options.allow_destructive,
         out=Path(options.out) if options.out else None,
@@ -144,7 +144,7 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
         raise InputError("`--dialect` is for engines that are not connected", hint="leave `--to` out, or `--dialect`")
     if options.out is not None or options.sign_key is not None:
         raise InputError("a script is not a plan that can be applied", hint="leave `--out` out: `... > FILE.sql`")
-    report = write_script(options.reference, options.start, dialect, Path(options.schemas), options.planning())
+    report = write_script(options.reference, options.start, dialect, options.schemas_folder, options.planning())
     from schemactl.render.migrate import print_script
     from schemactl.render.migrate_json import document
 
@@ -166,7 +166,7 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
     request = NextRequest(
         reference=options.reference,
         folder=folder,
-        schemas=Path(options.schemas),
+        schemas=options.schemas_folder,
         options=options.planning(),
         dialects=tuple(each.strip() for each in options.dialect.split(",")) if options.dialect else (),
         allows_destructive=options.allow_destructive,

@@ -38,7 +38,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return _print_standings(options, terminal, options.dir)
     from schemactl.flows.migrate.inspection import find_status
 
-    report = find_status(options.reference, options.to, Path(options.schemas), options.planning())
+    report = find_status(options.reference, options.to, options.schemas_folder, options.planning())
     from schemactl.render.findings import render_findings, report_of_status
     from schemactl.render.migrate import print_status
     from schemactl.render.migrate_json import document

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from schemactl.cli.commands.migrate._options import KeyOptions, with_spark
 from schemactl.cli.options import FindingsOptions, flag, option, ref
@@ -47,7 +46,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     request = VerifyRequest(
         reference=options.reference,
         to=options.to,
-        schemas=Path(options.schemas),
+        schemas=options.schemas_folder,
         looks_at_rows=not options.skip_rows,
         sample=sample,
         unique=options.unique,
