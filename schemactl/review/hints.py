@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any, Final, TypeVar
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.permitted_values import canonical, value_key
 from schemactl.review.rule import Finder, Match
-from schemactl.review.severity import Impact, Severity
-from schemactl.review.wording import from_to, listed, place, plain, quote_value
+from schemactl.review.severity import Impact
+from schemactl.review.wording import listed, place, plain
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, TablePropertyChanged
 
 UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-encoding", "x-timezone", "x-time-zone"))
@@ -44,17 +43,11 @@ _PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor", "x-me
 _CHANGES: Final = frozenset(
     ("x-backfill", "x-renamed-from", "x-removed-columns", "x-removed-tables", "x-source-names", DEPRECATED)
 )
-_HUMP: Final = re.compile("(?<=[a-z])(?=[A-Z])")
 
 
 def max_nesting(stated: Any) -> Any:
     """Return the one hint in ``x-normalizer`` that a person sets: it decides what becomes a table."""
     return stated.get("max_nesting") if isinstance(stated, Mapping) else None
-
-
-def canonical(name: str) -> str:
-    """Return a hint's name in kebab case: ``x-max-length`` for ``x-maxLength``."""
-    return _HUMP.sub("-", name).lower() if name.startswith("x-") else name
 
 
 def constrains_values(name: str) -> bool:
@@ -131,59 +124,27 @@ def is_restated(change: HintChange) -> bool:
     return is_unset(change.before) and is_unset(change.after) and not null_counts
 
 
-def hint_match(change: HintChange, phrase: str, impact: Impact | None = None, aspect: str = "") -> Match:
+def hint_match(
+    change: HintChange,
+    phrase: str,
+    impact: Impact | None = None,
+    aspect: str = "",
+    *,
+    before: Any = ABSENT,
+    after: Any = ABSENT,
+) -> Match:
     """Return the match whose sentence is the name of the column or table and what happened to it."""
     where = place(change.table, change.column if isinstance(change, ColumnPropertyChanged) else None)
-    return Match.of(change, f"{where} {phrase}", impact=impact, aspect=aspect)
-
-
-def permitted_values(stated: Any) -> list[Any] | None:
-    """Return the values of an ``x-enum``, the codes where it maps them to labels; None where there is no limit."""
-    return list(stated) if isinstance(stated, list | tuple | Mapping) else None
+    return Match.of(change, f"{where} {phrase}", impact=impact, aspect=aspect, before=before, after=after)
 
 
 def without(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
     """Return the values that are not among others; unlike ``in``, ``true`` is not 1."""
-    known = [(isinstance(other, bool), other) for other in others]
-    return [value for value in some if (isinstance(value, bool), value) not in known]
+    known = {value_key(other) for other in others}
+    return [value for value in some if value_key(value) not in known]
 
 
 def values(some: Sequence[Any]) -> str:
     """Return values in backquotes, the first few and how many more there are."""
     phrase = [value if isinstance(value, str) else json.dumps(value, default=str) for value in some]
     return listed(phrase) if phrase else "no value"
-
-
-_LOOSENED: Final = Impact(readers=Severity.WARN, writers=Severity.INFO)
-_INCOMPARABLE: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS)
-
-
-def limit_match(change: ColumnPropertyChanged, name: str) -> Match:
-    """Return the match of a changed limit, called ``name``; the impact of its rule is that of a tighter limit."""
-    before, after = change.before, change.after
-    if is_unset(after):
-        return hint_match(change, f"has no {name} any more; it was {quote_value(before)}", _LOOSENED)
-    if is_unset(before):
-        return hint_match(change, f"has a {name} now: {quote_value(after)}")
-    impact = {True: _LOOSENED, False: None, None: _INCOMPARABLE}[_is_looser(canonical(change.name), before, after)]
-    return hint_match(change, f"changes its {name} {from_to(before, after)}", impact)
-
-
-def _is_looser(limit: str, before: Any, after: Any) -> bool | None:
-    """Return whether a limit admits more values than before; None where the two cannot be compared."""
-    if limit == "x-multiple-of":
-        return True if _is_multiple(before, after) else (False if _is_multiple(after, before) else None)
-    are_numbers = isinstance(before, int | float) and isinstance(after, int | float)
-    # Texts of one length are dates or times.
-    are_dates = isinstance(before, str) and isinstance(after, str) and len(before) == len(after)
-    if limit == "x-pattern" or not (are_numbers or are_dates):
-        return None
-    return bool(after > before) is ("max" in limit)
-
-
-def _is_multiple(number: Any, of: Any) -> bool:
-    """Return whether one number is a multiple of another; through texts, since 0.3 is 3 times 0.1 as decimals."""
-    try:
-        return Decimal(str(number)) % Decimal(str(of)) == 0
-    except (InvalidOperation, ZeroDivisionError):
-        return False

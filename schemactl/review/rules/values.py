@@ -4,38 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, Final
 
 from schemactl.review.hints import (
     BOUNDS,
     ENUM,
     LIMITS,
-    canonical,
     column_hints,
     extra_hints,
     hint_match,
-    limit_match,
-    permitted_values,
+    is_unset,
     values,
     without,
 )
-from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Matches, Rule, Severity
-from schemactl.review.wording import quote_value
+from schemactl.review.permitted_values import (
+    BOUND_HINTS,
+    LIMITS_BY_HINT,
+    Bound,
+    Limit,
+    PermittedValues,
+    canonical,
+    listed_values,
+)
+from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
+from schemactl.review.wording import plain, quote_value
 from schemactl.schema.changes import ColumnPropertyChanged
-from schemactl.schema.types import DataType
+from schemactl.schema.types import DataType, Properties
+
+_LOOSENED: Final = Impact(readers=Severity.WARN, writers=Severity.INFO)
+_INCOMPARABLE: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS)
+
+
+def _permitted_values(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[PermittedValues, PermittedValues]:
+    """Return the values that a column permits before and after, by all of its hints."""
+    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
+    before, after = (PermittedValues.of(column.properties if column else {}) for column in columns)
+    return before, after
 
 
 def find_enum_value_added(comparison: Comparison) -> Matches:
     """Yield each column whose list of permitted values (``x-enum``) is longer, or gone."""
-    for change in column_hints(comparison, "x-enum"):
-        before, after = permitted_values(change.before), permitted_values(change.after)
+    for change in column_hints(comparison, ENUM):
+        before, after = listed_values(change.before), listed_values(change.after)
         if before is None:
             continue
+        base, head = _permitted_values(comparison, change)
         if after is None:
-            yield hint_match(change, f"may have any value now; it was one of {values(before)}")
+            if head.is_within(base, Limit.ENUM):
+                yield _same_values(change, f"has no list of values any more; it was {values(before)}")
+            else:
+                yield hint_match(change, f"may have any value now; it was one of {values(before)}")
         elif added := without(after, before):
-            is_replaced = bool(without(before, after))
-            impact = replace(Q951.impact, readers=Severity.ERROR) if is_replaced else None
-            yield hint_match(change, f"may be {values(added)} now", impact)
+            impact = replace(Q951.impact, readers=Severity.ERROR) if without(before, after) else None
+            if any(head.admits_but_for(value, Limit.ENUM) for value in added):
+                yield hint_match(change, f"may be {values(added)} now", impact)
+            else:
+                yield _same_values(change, f"lists {values(added)} now")
+
+
+def _same_values(change: ColumnPropertyChanged, phrase: str) -> Match:
+    """Return the match of a list of values that changed, and not what the column permits by all of its hints."""
+    return hint_match(change, f"{phrase}, and permits the same values", Impact())
 
 
 Q951 = Rule(
@@ -53,14 +82,21 @@ Q951 = Rule(
 
 def find_enum_value_removed(comparison: Comparison) -> Matches:
     """Yield each column whose list of permitted values (``x-enum``) is shorter, or new."""
-    for change in column_hints(comparison, "x-enum"):
-        before, after = permitted_values(change.before), permitted_values(change.after)
+    for change in column_hints(comparison, ENUM):
+        before, after = listed_values(change.before), listed_values(change.after)
         if after is None:
             continue
+        base, head = _permitted_values(comparison, change)
         if before is None:
-            yield hint_match(change, f"must be one of {values(after)} now; before it could have any value")
+            if base.is_within(head, Limit.ENUM):
+                yield _same_values(change, f"has a list of values now: {values(after)}")
+            else:
+                yield hint_match(change, f"must be one of {values(after)} now; before it could have any value")
         elif removed := without(before, after):
-            yield hint_match(change, f"must not be {values(removed)} any more")
+            if any(base.admits_but_for(value, Limit.ENUM) for value in removed):
+                yield hint_match(change, f"must not be {values(removed)} any more")
+            else:
+                yield _same_values(change, f"does not list {values(removed)} any more")
 
 
 Q952 = Rule(
@@ -77,7 +113,59 @@ Q952 = Rule(
 def find_range_or_pattern_changed(comparison: Comparison) -> Matches:
     """Yield each column with another ``x-minimum``, ``x-maximum`` or ``x-pattern``."""
     for change in column_hints(comparison, *BOUNDS):
-        yield limit_match(change, BOUNDS[change.name])
+        yield _limit_match(comparison, change, BOUNDS[change.name])
+
+
+def _limit_match(comparison: Comparison, change: ColumnPropertyChanged, name: str) -> Match:
+    """Return the match of a changed limit, called ``name``; the impact of its rule is that of a tighter limit."""
+    limit = LIMITS_BY_HINT[canonical(change.name)]
+    base, head = _permitted_values(comparison, change)
+    is_tighter, is_looser = not base.is_within(head, limit), not head.is_within(base, limit)
+    sides: tuple[Any, ...] = (change.before, change.after)
+    words = tuple(map(_words, sides))
+    if change.name in BOUNDS and (exclusive := _other_bound(comparison, change)):
+        sides = tuple({change.name: plain(side), **other} for side, other in zip(sides, exclusive, strict=True))
+        words = tuple(_bound_words(permitted.bounds.get(limit), limit) for permitted in (base, head))
+    match words:
+        case (None, after):
+            phrase = f"has a {name} now: {after}"
+        case (before, None):
+            phrase = f"has no {name} any more; it was {before}"
+        case (before, after):
+            phrase = f"changes its {name} from {before} to {after}"
+    impact = _INCOMPARABLE if is_tighter and is_looser else _LOOSENED if is_looser else None if is_tighter else Impact()
+    same = "" if is_tighter or is_looser else ", and permits the same values"
+    return hint_match(change, f"{phrase}{same}", impact, before=sides[0], after=sides[1])
+
+
+def _words(stated: Any) -> str | None:
+    return None if is_unset(stated) else quote_value(stated)
+
+
+def _bound_words(bound: Bound | None, limit: Limit) -> str | None:
+    if bound is None:
+        return None
+    word = "" if bound.is_inclusive else "less than " if limit is Limit.UPPER else "more than "
+    return f"{word}{quote_value(bound.stated)}"
+
+
+def _other_bound(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[Properties, Properties] | None:
+    """Return the hint of the other bound of the same side before and after, None where it did not change.
+
+    To that of an inclusive bound it is the exclusive one: both together are one bound.
+    """
+    own = canonical(change.name)
+    names = BOUND_HINTS.get(LIMITS_BY_HINT[own], ())
+    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
+    before, after = (
+        {
+            name: value
+            for name, value in (column.properties if column else {}).items()
+            if canonical(name) in names and canonical(name) != own and not is_unset(value)
+        }
+        for column in columns
+    )
+    return None if before == after else (before, after)
 
 
 Q953 = Rule(
@@ -86,7 +174,9 @@ Q953 = Rule(
     direction=Direction.UNDETERMINED,
     why="`x-minimum` and `x-maximum` are the least and the greatest value that a column may have, both permitted; "
     "`x-pattern` is a regular expression that is found in its texts. dlt keeps them and checks nothing by them. With "
-    "narrower ones pipelines still send what is excluded; with wider ones readers meet values they do not expect.",
+    "narrower ones pipelines still send what is excluded; with wider ones readers meet values they do not expect. "
+    "Bounds, steps and lists of values are compared by the values that they permit together: of integers, more than 0 "
+    "(`x-exclusive-minimum: 0`) is at least 1 (`x-minimum: 1`), and breaks nobody. Patterns are only equal or not.",
     fix="To narrow, stop sending such values and repair the stored rows first. To widen, inform the readers first.",
     find=find_range_or_pattern_changed,
 )
@@ -105,7 +195,7 @@ def find_enum_meaning_changed(comparison: Comparison) -> Matches:
                     yield hint_match(change, phrase, aspect=str(code))
             continue
         column = comparison.head_column(change.table, change.column)
-        before, after = permitted_values(change.before) or [], permitted_values(change.after) or []
+        before, after = listed_values(change.before) or [], listed_values(change.after) or []
         is_number = column is not None and column.data_type is DataType.BIGINT
         # Where a column holds numbers and names are permitted, the place of a name is its number.
         are_names = all(isinstance(name, str) and not name.lstrip("-").isdigit() for name in (*before, *after))
@@ -131,8 +221,10 @@ def find_limit_changed(comparison: Comparison) -> Matches:
     """Yield each column with another limit of that kind."""
     for change in extra_hints(comparison):
         name = LIMITS.get(canonical(change.name))
-        if name is not None and isinstance(change, ColumnPropertyChanged):
-            yield limit_match(change, name)
+        if name is None or not isinstance(change, ColumnPropertyChanged):
+            continue
+        if _other_bound(comparison, change) is None:  # else Q953 reports both bounds as one
+            yield _limit_match(comparison, change, name)
 
 
 Q955 = Rule(
