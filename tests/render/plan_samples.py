@@ -118,9 +118,9 @@ def _at_once(steps: tuple[PlannedStep, ...], last: int, statements: tuple[str, .
 
 def hostile() -> MigrationPlan:
     """Names and values that try to steer the terminal."""
-    there = [_table("orders", _column(f"{EVIL}1"), _column(f"{EVIL}2", "bigint"), _column(f"{EVIL}3", nullable=False))]
-    columns = (_column(f"{EVIL}2"), _column(f"{EVIL}4", nullable=False, **{"x-backfill": EVIL}))
-    made = _plan(there, [_table("orders", *columns)], [_table("orders", _column(f"{EVIL}1"))])
+    stored = (_column(f"{EVIL}1"), _column(f"{EVIL}2", "bigint"), _column(f"{EVIL}note", nullable=False))
+    columns = (_column(f"{EVIL}2"), _column(f"{EVIL}notes", nullable=False, **{"x-backfill": EVIL}))
+    made = _plan([_table("orders", *stored)], [_table("orders", *columns)], [_table("orders", _column(f"{EVIL}1"))])
     return replace(made, place=Place(EVIL, EVIL, EVIL), schema={**made.schema, "name": EVIL})
 
 
