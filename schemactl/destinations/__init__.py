@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeGuard
@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Protocol, TypeGuard
 from schemactl.errors import DestinationError, InputError
 from schemactl.registry import Registry, stated
 from schemactl.schema.dialects import canonical_dialect
+from schemactl.schema.sql_types import DIALECTS
 
 if TYPE_CHECKING:
     from schemactl.migration.abilities import Abilities
@@ -429,6 +430,20 @@ def name_limits(destination: Destination, url: str) -> NameLimits:
     """Return what the destination at an address makes of names: ``NAMES``, unless that depends on the address."""
     of_address: Callable[[str], NameLimits] | None = stated(destination, "name_limits")
     return of_address(url) if of_address else destination.NAMES
+
+
+def address_form(name: str) -> str | None:
+    """Return how the addresses of an engine are written, for hints; None for a name of no engine.
+
+    >>> address_form("Postgres"), address_form("snowflake"), address_form("warehouse")
+    ('postgresql://USER@HOST/DATABASE', 'dlt:snowflake?dataset=NAME', None)
+    """
+    kind = find_kind(name)
+    if kind is not None:
+        with suppress(ModuleNotFoundError):
+            return str(stated(DESTINATIONS[kind], "ADDRESS", f"{kind}:ADDRESS"))
+        return f"{kind}:ADDRESS"
+    return f"dlt:{name.lower()}?dataset=NAME" if canonical_dialect(name) in DIALECTS else None
 
 
 def is_loader(destination: Destination) -> TypeGuard[Loader]:

@@ -16,6 +16,7 @@ from schemactl.destinations import (
     Loader,
     MigrationSession,
     Migrator,
+    address_form,
     find_address,
     is_loader,
     is_migrator,
@@ -116,6 +117,9 @@ def find_destination(text: str) -> Target:
         if engine is not None and not Path(text).is_dir():
             hint = f"`{engine}:///{text}` is a database in a file, `{FOLDER_KIND}:{text}` a folder of Parquet"
             raise InputError(f"`{text}` is not the name of a folder", hint=hint)
+        if not Path(text).is_dir() and (form := address_form(text.strip().removesuffix(":"))) is not None:
+            hint = f"`--to {form}`, or `--to ./{text.strip()}` for a folder of Parquet"
+            raise InputError(f"`{text}` is the name of an engine, not an address", hint=hint)
         kind, text = FOLDER_KIND, f"{FOLDER_KIND}:{text}"
     return Target(kind, DESTINATIONS[kind], text)
 
@@ -149,8 +153,9 @@ def migratable(to: str | None) -> MigrationTarget:
         raise InputError("no destination is named", hint="`--to DEST`, for example `--to duckdb:///data.duckdb`")
     address = find_address(to)
     if address is None:
-        scheme = to.strip().partition(":")[0].lower()
-        hint = nearest_or_all(scheme, _of_installed(is_migrator))
+        scheme, _, place = to.strip().partition(":")
+        form = None if place else address_form(scheme)
+        hint = f"`--to {form}`" if form else nearest_or_all(scheme.lower(), _of_installed(is_migrator))
         raise InputError(f"`{redact(to)}` is not the address of a destination", hint=hint)
     kind, url = address
     destination = DESTINATIONS[kind]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from schemactl.destinations import DESTINATIONS, address_form
 from schemactl.errors import InputError
-from schemactl.flows.target import find_destination, loadable
+from schemactl.flows.target import find_destination, loadable, migratable
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +70,13 @@ def test_what_has_no_scheme_is_a_folder_of_parquet(name: str) -> None:
         ("snowflake:prod", "there is no destination `snowflake`", "or a folder: `./snowflake:prod`"),
         ("shop.duckdb", "`shop.duckdb` is not the name of a folder", "`duckdb:///shop.duckdb` is a database in a file"),
         ("data/shop.sqlite3", "is not the name of a folder", "`sqlite:///data/shop.sqlite3`"),
+        ("postgres", "`postgres` is the name of an engine, not an address", "`--to postgresql://USER@HOST/DATABASE`"),
+        ("Postgres", "the name of an engine, not an address", "or `--to ./Postgres` for a folder of Parquet"),
+        ("mariadb", "the name of an engine, not an address", "`--to mysql://USER@HOST/DATABASE`"),
+        ("duckdb:", "`duckdb:` is the name of an engine, not an address", "`--to duckdb:///PATH`"),
+        ("delta", "the name of an engine, not an address", "`--to delta:FOLDER`"),
+        ("parquet:", "the name of an engine, not an address", "`--to parquet:FOLDER`"),
+        ("snowflake", "the name of an engine, not an address", "`--to dlt:snowflake?dataset=NAME`"),
     ],
 )
 def test_what_looks_like_another_destination_makes_no_folder(text: str, message: str, hint: str) -> None:
@@ -78,7 +86,19 @@ def test_what_looks_like_another_destination_makes_no_folder(text: str, message:
     assert hint in str(caught.value.hint)
 
 
-@pytest.mark.parametrize("name", ["snowflake:prod", "shop.duckdb"])
+@pytest.mark.parametrize("name", ["snowflake:prod", "shop.duckdb", "postgres"])
 def test_a_folder_that_is_there_is_meant_whatever_it_is_called(name: str) -> None:
     Path(name).mkdir()
     assert find_destination(name).kind == "parquet"
+
+
+@pytest.mark.parametrize("name", ["mysql", "MySQL", "mariadb:"])
+def test_migrations_ask_for_the_address_of_an_engine(name: str) -> None:
+    with pytest.raises(InputError, match="is not the address of a destination") as caught:
+        migratable(name)
+    assert caught.value.hint == "`--to mysql://USER@HOST/DATABASE`"
+
+
+def test_every_destination_says_how_its_addresses_are_written() -> None:
+    assert [kind for kind in DESTINATIONS if not str(address_form(kind)).startswith(f"{kind}:")] == []
+    assert [kind for kind in DESTINATIONS if address_form(kind) == f"{kind}:ADDRESS"] == []

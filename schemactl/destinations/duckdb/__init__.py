@@ -8,3 +8,5 @@ from schemactl.destinations.duckdb.catalogue import read_catalogue
 from schemactl.destinations.duckdb.load import check_tables, load, read_past_loads
 from schemactl.destinations.duckdb.migration import ABILITIES, connect, render
 from schemactl.destinations.duckdb.types import NAMES, column_type, stored
+
+ADDRESS = "duckdb:///PATH"

@@ -8,3 +8,5 @@ from schemactl.destinations.mysql.catalogue import read_catalogue
 from schemactl.destinations.mysql.load import check_tables, load, read_past_loads
 from schemactl.destinations.mysql.migration import ABILITIES, connect, render
 from schemactl.destinations.mysql.types import NAMES, column_type, stored
+
+ADDRESS = "mysql://USER@HOST/DATABASE"

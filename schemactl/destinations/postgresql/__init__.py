@@ -8,3 +8,5 @@ from schemactl.destinations.postgresql.catalogue import read_catalogue
 from schemactl.destinations.postgresql.load import check_tables, load, read_past_loads
 from schemactl.destinations.postgresql.migration import ABILITIES, connect, render
 from schemactl.destinations.postgresql.types import NAMES, column_type, stored
+
+ADDRESS = "postgresql://USER@HOST/DATABASE"

@@ -10,3 +10,5 @@ from schemactl.destinations.spark.catalogue import read_catalogue, stored
 from schemactl.destinations.spark.load import check_tables, load, read_past_loads
 from schemactl.destinations.spark.migration import ABILITIES, connect
 from schemactl.destinations.spark.statements import render
+
+ADDRESS = "spark:CATALOG.SCHEMA"

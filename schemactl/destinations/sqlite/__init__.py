@@ -8,3 +8,5 @@ from schemactl.destinations.sqlite.catalogue import read_catalogue
 from schemactl.destinations.sqlite.load import check_tables, load, read_past_loads
 from schemactl.destinations.sqlite.migration import ABILITIES, connect, render
 from schemactl.destinations.sqlite.types import NAMES, column_type, stored
+
+ADDRESS = "sqlite:///PATH"
