@@ -1,223 +1,383 @@
-"""DBML's grammar: a text as tables, enums and relations, without what they mean.
+"""Parses DBML into tables, enums and references, without their meaning for a schema.
 
-https://dbml.dbdiagram.io/docs. Groups of tables, notes beside tables, records and checks say nothing of a schema; what
-is passed over of columns and tables is kept for the report of losses.
+Grammar: https://dbml.dbdiagram.io/docs. The tokenizer refuses brackets without a partner, and each step of the parser
+consumes a token or raises: parsing ends on every text. Constructs that no schema can hold (groups of tables, records,
+checks, settings of the project) are skipped and listed in ``DbmlFile.losses``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from schemactl.errors import InputError
 from schemactl.formats._fields import HINTS
-from schemactl.formats._tree import Source
+from schemactl.formats._losses import Loss
+from schemactl.formats._tree import MAX_REPEATED_NODES, Source
 
 _TOKEN: Final = re.compile(
     rf"""(?P<hint>//[ ]{HINTS}:[^\n]*) | (?P<comment>//[^\n]*|/\*.*?\*/) | (?P<blank>[^\S\n]+) | (?P<line>\n)
-    | (?P<long>'''(?:[^\\]|\\.)*?''') | (?P<text>'(?:[^'\\]|\\.)*') | (?P<quoted>"[^"\n]*") | (?P<code>`[^`]*`)
+    | (?P<long>'''(?:[^\\]|\\.)*?''') | (?P<unclosed>'''|/\*) | (?P<text>'(?:[^'\\\n]|\\.)*')
+    | (?P<quoted>"(?:[^"\\\n]|\\.)*") | (?P<code>`[^`]*`)
     | (?P<color>\#\w+) | (?P<word>\w+) | (?P<mark><>|[^\s\w'"`\#])""",
     re.VERBOSE | re.DOTALL,
 )
-_STRINGS: Final = ("long", "text")
+_ESCAPE: Final = re.compile(r"\\(?:u(?P<code>[0-9A-Fa-f]{4})|(?P<other>\r\n|.))", re.DOTALL)
+_ESCAPES: Final = {
+    "n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "v": "\v", "f": "\f", "\n": "", "\r\n": "", " ": "\\ ",
+}  # fmt: skip
+"""Characters after a backslash that stand for others; any other character stands for itself."""
+
+_STRINGS: Final = ("long", "text", "quoted")
+_NAMES: Final = ("word", "quoted")
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
 class Token(NamedTuple):
-    """A word of the text: its kind, what it stands for, and where."""
+    """A word of the text: its kind, its value without quotes, and the offsets at which it starts and ends."""
 
-    kind: str | None
+    kind: str
     value: str
     start: int
+    end: int
 
     def is_mark(self, *marks: str) -> bool:
-        """Return whether it is one of some marks."""
+        """Return whether it is one of these marks."""
         return self.kind == "mark" and self.value in marks
 
     def is_word(self, *words: str) -> bool:
-        """Return whether it is one of some keywords, in any case; what is quoted is none."""
+        """Return whether it is one of these keywords, in any case; a quoted name is no keyword."""
         return self.kind == "word" and self.value.lower() in words
 
 
-Settings = dict[str, tuple[Token, ...]]
-"""What stands in brackets, by lower-case key, with the words after the colon."""
+class RefEnd(NamedTuple):
+    """One side of a reference; ``table`` is None for the table that contains the reference."""
+
+    table: str | None
+    columns: tuple[str, ...]
 
 
-@dataclass(slots=True)
+class Setting(NamedTuple):
+    """A setting in brackets.
+
+    Attributes:
+        key: in lower case, its words separated by a blank.
+        text: the value without quotes; None for a setting without a value.
+        start: the offset of the key.
+        ref: of the setting ``ref``, the mark and the other side.
+    """
+
+    key: str
+    text: str | None
+    start: int
+    ref: tuple[str, RefEnd] | None = None
+
+
+Settings = tuple[Setting, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DbmlColumn:
-    """A column; ``type`` is as it is written, without quotes."""
+    """A column; ``type`` is spelled as in the text, without quotes."""
 
     name: str
     type: str
     settings: Settings
-    hints: Any = None
+    hints: Any
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class DbmlIndex:
+    """An index; ``columns`` is empty if it covers an expression. ``text`` is its definition without settings."""
+
+    columns: tuple[str, ...]
+    settings: Settings
+    text: str
+    start: int
+
+    def has(self, key: str) -> bool:
+        """Return whether it has a setting."""
+        return any(setting.key == key for setting in self.settings)
+
+
+class Injection(NamedTuple):
+    """The place of a partial's columns in a table: ``~name``."""
+
+    name: str
+    start: int
 
 
 @dataclass(slots=True)
 class DbmlTable:
-    """A table; ``indexes`` are columns with settings; columns of partials are among its own."""
+    """A table or a partial of tables."""
 
     name: str
+    hints: Any
+    start: int
     alias: str | None = None
-    settings: Settings = field(default_factory=dict)
+    settings: Settings = ()
     note: str | None = None
-    columns: list[DbmlColumn] = field(default_factory=list)
-    indexes: list[tuple[tuple[str, ...], Settings]] = field(default_factory=list)
-    hints: Any = None
+    members: list[DbmlColumn | Injection] = field(default_factory=list)
+    indexes: list[DbmlIndex] = field(default_factory=list)
+
+    @property
+    def columns(self) -> list[DbmlColumn]:
+        """The columns; those of partials are among them once the file is read."""
+        return [member for member in self.members if isinstance(member, DbmlColumn)]
 
 
-class DbmlRef(NamedTuple):
-    """A relation: of columns of one table to those of another, by one of ``> < - <>``."""
+@dataclass(frozen=True, slots=True)
+class DbmlRef:
+    """A reference by one of ``> < - <>``; ``name`` is empty if it has none."""
 
-    table: str
-    columns: tuple[str, ...]
+    name: str
+    left: RefEnd
     mark: str
-    other: str
-    other_columns: tuple[str, ...]
+    right: RefEnd
+    settings: Settings
+    start: int
 
 
 @dataclass(slots=True)
 class DbmlFile:
-    """The declarations of a file, in its order."""
+    """The declarations of a file, in its order.
+
+    Attributes:
+        has_imports: whether it uses declarations of other files.
+        losses: the constructs that were skipped.
+    """
 
     tables: list[DbmlTable] = field(default_factory=list)
     enums: dict[str, list[str]] = field(default_factory=dict)
     refs: list[DbmlRef] = field(default_factory=list)
+    has_project: bool = False
     note: str | None = None
     hints: Any = None
-    passed_over: list[str] = field(default_factory=list)
+    has_imports: bool = False
+    losses: list[Loss] = field(default_factory=list)
 
 
 def note_of(settings: Settings) -> str | None:
-    """Return the text of the setting ``note``, None where there is none."""
-    value = settings.get("note") or ()
-    return value[0].value if value and value[0].kind in _STRINGS else None
+    """Return the text of the setting ``note``; None if it is not set."""
+    return next((setting.text for setting in settings if setting.key == "note"), None)
 
 
 def parse_dbml(source: Source) -> DbmlFile:
-    """Return what a text declares."""
+    """Parse a file; the columns of partials are put into the tables that use them.
+
+    Raises:
+        InputError: the text is no DBML, with the place, or too long.
+    """
+    source.check_size()
     return _Parser(source).file()
 
 
-def _unquoted(kind: str | None, text: str) -> str:
+def _tokenize(source: Source) -> Iterator[Token]:
+    """Yield the tokens; line ends and hints only where they have a meaning, outside of ``()`` and ``[]``.
+
+    Raises:
+        InputError: a string, a comment or a bracket is not closed.
+    """
+    text, position = source.text, 0
+    opened: list[Token] = []
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None or match.lastgroup == "unclosed":
+            raise source.refuse("the string, name or comment that starts here is not closed", position)
+        kind, position = str(match.lastgroup), match.end()
+        token = Token(kind, _unquoted(kind, match.group()), match.start(), position)
+        if token.is_mark("(", "[", "{"):
+            opened.append(token)
+        elif token.is_mark(")", "]", "}"):
+            if not opened:
+                raise source.refuse(f"`{token.value}` closes no bracket", token.start)
+            bracket = opened.pop()
+            if _CLOSING[bracket.value] != token.value:
+                raise source.refuse(f"`{bracket.value}` is not closed", bracket.start)
+        if kind in ("comment", "blank") or (kind in ("line", "hint") and opened and opened[-1].value != "{"):
+            continue
+        yield token
+    if opened:
+        raise source.refuse(f"`{opened[-1].value}` is not closed", opened[-1].start)
+    yield Token("end", "", len(text), len(text))
+
+
+def _unquoted(kind: str, text: str) -> str:
     match kind:
         case "long":
-            body = re.sub(r"\\(?:\n|(.))", lambda found: found[1] or "", text[3:-3], flags=re.DOTALL)
+            body = _unescape(text[3:-3])
             if "\n" not in body:
                 return body
             lines = body.strip("\n").split("\n")
             indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
             return "\n".join(line[indent:] for line in lines).strip()
-        case "text":
-            return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
-        case "quoted" | "code":
+        case "text" | "quoted":
+            return _unescape(text[1:-1])
+        case "code":
             return text[1:-1]
     return text
+
+
+def _unescape(text: str) -> str:
+    def character(escape: re.Match[str]) -> str:
+        return chr(int(escape["code"], 16)) if escape["code"] else _ESCAPES.get(escape["other"], escape["other"])
+
+    # Two escapes may stand for one character, as in UTF-16.
+    return _ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class _Parser:
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._tokens = list(self._scan(source.text))
-        self._at = 0
+        self._tokens = list(_tokenize(source))
+        self._index = 0
+        self._file = DbmlFile()
         self._partials: dict[str, DbmlTable] = {}
-        self._found = DbmlFile()
+        self._used_partials: set[str] = set()
+        self._injected_parts = 0
 
-    def _scan(self, text: str) -> Iterator[Token]:
-        at = 0
-        while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
-                raise self._source.refuse("a text or a name that starts here does not end", at)
-            if found.lastgroup not in ("blank", "comment"):
-                yield Token(found.lastgroup, _unquoted(found.lastgroup, found.group()), at)
-            at = found.end()
-        yield Token("end", "", at)
+    # Tokens
 
     def _peek(self) -> Token:
-        return self._tokens[self._at]
+        return self._tokens[self._index]
 
     def _next(self) -> Token:
-        token = self._tokens[self._at]
-        self._at += token.kind != "end"
+        """Consume a token; the end of the file is none, so that a loop over tokens ends."""
+        token = self._tokens[self._index]
+        if token.kind == "end":
+            raise self._unexpected("more")
+        self._index += 1
         return token
 
+    def _following(self) -> Token:
+        """Return the token after this one, on its line or below."""
+        index = min(self._index + 1, len(self._tokens) - 1)
+        while self._tokens[index].kind in ("line", "hint"):
+            index += 1
+        return self._tokens[index]
+
     def _skip_lines(self) -> Any:
-        """Pass over the ends of lines, and return the hints in the comment before what follows."""
+        """Skip line ends, and return the hints in the comment above the next token."""
         hints = None
         while self._peek().kind in ("line", "hint"):
             token = self._next()
             if token.kind == "hint":
                 try:
                     hints = json.loads(token.value.partition(":")[2])
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise self._source.refuse(f"the hints are not JSON: {error}", token.start) from error
         return hints
 
-    def _wrong(self, wanted: str) -> InputError:
+    def _unexpected(self, expected: str) -> InputError:
         token = self._peek()
-        shown = {"end": "the end of the file", "line": "the end of the line"}.get(str(token.kind), f"`{token.value}`")
-        return self._source.refuse(f"{shown} stands where {wanted} was expected", token.start)
+        shown = {"end": "the end of the file", "line": "the end of the line"}.get(token.kind, f"`{token.value}`")
+        return self._source.refuse(f"expected {expected}, got {shown}", token.start)
 
     def _mark(self, *marks: str) -> str:
         if not self._peek().is_mark(*marks):
-            raise self._wrong(" or ".join(f"`{mark}`" for mark in marks))
+            raise self._unexpected(" or ".join(f"`{mark}`" for mark in marks))
         return self._next().value
 
     def _name(self) -> str:
-        if self._peek().kind not in ("word", "quoted"):
-            raise self._wrong("a name")
+        if self._peek().kind not in _NAMES:
+            raise self._unexpected("a name")
         return self._next().value
 
     def _string(self) -> str:
         if self._peek().kind not in _STRINGS:
-            raise self._wrong("a text in quotes")
+            raise self._unexpected("a string")
         return self._next().value
 
+    def _text_since(self, start: int) -> str:
+        """Return the text from an offset to the last token, on one line."""
+        return " ".join(self._source.text[start : self._tokens[self._index - 1].end].split())
+
+    def _skip_group(self) -> str:
+        """Skip a bracket with its content, and return its text."""
+        start, depth = self._peek().start, 0
+        while True:
+            token = self._next()
+            depth += token.is_mark("(", "[", "{") - token.is_mark(")", "]", "}")
+            if depth == 0:
+                return self._text_since(start)
+
+    def _skip_element(self, keyword: str) -> str:
+        """Skip the name, settings and block of an element that no schema can hold, and return their text."""
+        start, index = self._peek().start, self._index
+        while not self._peek().is_mark("{"):
+            if self._peek().kind in ("line", "hint") and self._following().is_mark("{"):
+                self._skip_lines()
+            elif self._peek().kind in ("line", "end") or self._peek().is_mark("}"):
+                self._index = index
+                raise self._unexpected(f"the block of `{keyword}`")
+            elif self._peek().is_mark("(", "["):
+                self._skip_group()
+            else:
+                self._next()
+        self._skip_group()
+        return self._text_since(start)
+
+    # Parts of declarations
+
     def _path(self) -> list[str]:
-        parts = [self._name()]
+        names = [self._name()]
         while self._peek().is_mark("."):
             self._next()
             if self._peek().is_mark("("):
                 break
-            parts.append(self._name())
-        return parts
+            names.append(self._name())
+        return names
 
     def _full_name(self) -> str:
-        """Return the name of a table or an enum; the schema of the database belongs to it, but for ``public``."""
-        return ".".join(self._without_public(self._path()))
-
-    @staticmethod
-    def _without_public(parts: list[str]) -> list[str]:
-        return parts[1:] if len(parts) > 1 and parts[0] == "public" else parts
+        """Return the name of a table or an enum; the database schema belongs to it, except for ``public``."""
+        return _joined(self._path())
 
     def _settings(self) -> Settings:
-        found: Settings = {}
         if not self._peek().is_mark("["):
-            return found
+            return ()
         self._next()
-        words: list[Token] = []
-        depth = 0
-        while True:
-            token = self._next()
-            if token.kind == "end":
-                raise self._wrong("`]`")
-            if depth == 0 and token.is_mark(",", "]"):
-                if words:
-                    key = next((at for at, each in enumerate(words) if each.is_mark(":")), len(words))
-                    found[" ".join(each.value.lower() for each in words[:key])] = tuple(words[key + 1 :])
-                words = []
-                if token.value == "]":
-                    return found
-                continue
-            depth += token.is_mark("(") - token.is_mark(")")
-            if token.kind not in ("line", "hint"):
-                words.append(token)
+        settings: list[Setting] = []
+        while not self._peek().is_mark("]"):
+            if self._peek().is_mark(","):
+                self._next()
+            else:
+                settings.append(self._setting())
+                if not self._peek().is_mark(",", "]"):
+                    raise self._unexpected("`,` or `]`")
+        self._next()
+        return tuple(settings)
+
+    def _setting(self) -> Setting:
+        start, words = self._peek().start, list[str]()
+        while not self._peek().is_mark(":", ",", "]"):
+            words.append(self._next().value.lower())
+        key = " ".join(words)
+        if not self._peek().is_mark(":"):
+            return Setting(key, None, start)
+        self._next()
+        value = self._peek()
+        if key == "ref":
+            mark = self._mark(">", "<", "-", "<>")
+            end = self._ref_end(is_inline=True)
+            return Setting(key, self._text_since(value.start), start, (mark, end))
+        if key == "note" and value.kind not in _STRINGS:
+            raise self._unexpected("a string")
+        count = 0
+        while not self._peek().is_mark(",", "]"):
+            count += 1
+            if self._peek().is_mark("(", "[", "{"):
+                self._skip_group()
+            else:
+                self._next()
+        is_lone = count == 1 and value.kind != "mark"
+        return Setting(key, value.value if is_lone else self._text_since(value.start) if count else "", start)
 
     def _block(self, statement: Callable[[Any], None]) -> None:
-        """Read ``{ ... }``; ``statement`` reads one thing in it, given the hints before it."""
+        """Read ``{ ... }``; ``statement`` consumes one statement in it, given the hints above it."""
         self._skip_lines()
         self._mark("{")
         hints = self._skip_lines()
@@ -226,60 +386,14 @@ class _Parser:
             hints = self._skip_lines()
         self._next()
 
-    def _skip_block(self) -> None:
-        """Pass over all up to the end of a block, or of the line where there is none."""
-        depth = 0
-        while self._peek().kind != "end" and not (depth == 0 and self._peek().kind == "line"):
-            token = self._next()
-            depth += token.is_mark("{") - token.is_mark("}")
-            if depth == 0 and token.is_mark("}"):
-                return
-
-    def file(self) -> DbmlFile:
-        hints = self._skip_lines()
-        while self._peek().kind != "end":
-            word = self._peek()
-            if word.is_word("table"):
-                self._next()
-                self._found.tables.append(self._table(hints))
-            elif word.is_word("tablepartial"):
-                self._next()
-                partial = self._table(hints)
-                self._partials[partial.name] = partial
-            elif word.is_word("enum"):
-                self._next()
-                values = self._found.enums[self._full_name()] = []
-                self._block(lambda _, values=values: self._enum_value(values))  # type: ignore[misc]
-            elif word.is_word("ref"):
-                self._next()
-                self._ref()
-            elif word.is_word("project"):
-                self._next()
-                self._found.hints = hints
-                if not self._peek().is_mark("{"):
-                    self._full_name()
-                self._block(lambda _: self._project_line())
-            elif word.kind == "word":
-                self._found.passed_over.append(word.value)
-                self._skip_block()
-            else:
-                raise self._wrong("`Table`, `Enum` or `Ref`")
-            hints = self._skip_lines()
-        return self._found
-
-    def _project_line(self) -> None:
-        if (note := self._note()) is not None:
-            self._found.note = note
-        else:
-            self._skip_block()
-
     def _note(self) -> str | None:
-        """Read ``Note: '...'`` or ``Note { '...' }`` where one stands here."""
-        after = self._tokens[self._at + 1] if self._peek().is_word("note") else None
-        if after is None or not after.is_mark(":", "{"):
+        """Read ``Note: '...'`` or ``Note { '...' }``; None if the next statement is no note."""
+        if not (self._peek().is_word("note") and self._following().is_mark(":", "{")):
             return None
         self._next()
+        self._skip_lines()
         if self._mark(":", "{") == ":":
+            self._skip_lines()
             return self._string()
         self._skip_lines()
         text = self._string()
@@ -287,105 +401,255 @@ class _Parser:
         self._mark("}")
         return text
 
-    def _enum_value(self, values: list[str]) -> None:
-        values.append(self._name())
-        self._settings()
+    def _property(self) -> tuple[str, str]:
+        """Read ``key: value``."""
+        key = self._name()
+        self._mark(":")
+        if self._peek().kind in ("line", "mark", "end"):
+            raise self._unexpected(f"the value of `{key}`")
+        return key, self._next().value
+
+    # Declarations
+
+    def file(self) -> DbmlFile:
+        hints = self._skip_lines()
+        while self._peek().kind != "end":
+            self._element(hints)
+            hints = self._skip_lines()
+        for table in self._file.tables:
+            self._inject_partials(table)
+        unused = self._partials.keys() - self._used_partials
+        self._file.losses += [Loss("", "TablePartial", name) for name in self._partials if name in unused]
+        return self._file
+
+    def _element(self, hints: Any) -> None:
+        keyword = self._peek()
+        if keyword.kind != "word":
+            raise self._unexpected("`Table`, `Enum`, `Ref` or another declaration")
+        self._next()
+        match keyword.value.lower():
+            case "table":
+                self._file.tables.append(self._table(hints))
+            case "tablepartial":
+                partial = self._table(hints)
+                if partial.name in self._partials:
+                    raise self._source.refuse(f"a second `TablePartial {partial.name}`", partial.start)
+                self._partials[partial.name] = partial
+            case "enum":
+                self._enum()
+            case "ref":
+                self._ref()
+            case "project":
+                self._project(hints)
+            case "use" | "reuse":
+                self._import(keyword)
+            case _:
+                self._file.losses.append(Loss("", keyword.value, self._skip_element(keyword.value)))
+
+    def _project(self, hints: Any) -> None:
+        name = self._full_name() if self._peek().kind in _NAMES else None
+        if self._file.has_project:
+            self._file.losses.append(Loss("", "Project", name))
+        self._file.has_project, self._file.hints = True, hints
+        self._block(lambda _: self._project_statement())
+
+    def _project_statement(self) -> None:
+        if (note := self._note()) is not None:
+            if self._file.note is not None:
+                self._file.losses.append(Loss("", "note", self._file.note))
+            self._file.note = note
+        elif self._following().is_mark(":"):
+            self._file.losses.append(Loss("", *self._property()))
+        else:
+            keyword = self._name()
+            self._file.losses.append(Loss("", keyword, self._skip_element(keyword)))
+
+    def _import(self, keyword: Token) -> None:
+        """Skip ``use { table a } from './file'``, which declares names of another file."""
+        start = self._peek().start
+        if self._peek().is_mark("{"):
+            self._skip_group()
+        else:
+            self._mark("*")
+        if not self._peek().is_word("from"):
+            raise self._unexpected("`from`")
+        self._next()
+        self._string()
+        self._file.has_imports = True
+        self._file.losses.append(Loss("", keyword.value, self._text_since(start)))
+
+    def _enum(self) -> None:
+        start, name = self._peek().start, self._full_name()
+        if name in self._file.enums:
+            raise self._source.refuse(f"a second `Enum {name}`", start)
+        values = self._file.enums[name] = []
+        self._report(name, self._settings())
+        self._block(lambda _: self._enum_value(name, values))
+
+    def _enum_value(self, enum: str, values: list[str]) -> None:
+        if (note := self._note()) is not None:
+            self._file.losses.append(Loss(enum, "note", note))
+        else:
+            values.append(self._name())
+            self._report(f"{enum}.{values[-1]}", self._settings())
+
+    def _report(self, place: str, settings: Settings) -> None:
+        self._file.losses += [Loss(place, setting.key, setting.text) for setting in settings]
 
     def _table(self, hints: Any) -> DbmlTable:
-        table = DbmlTable(self._full_name(), hints=hints)
+        start = self._peek().start
+        table = DbmlTable(self._full_name(), hints, start)
         if self._peek().is_word("as"):
             self._next()
             table.alias = self._name()
         table.settings = self._settings()
         table.note = note_of(table.settings)
-        self._block(lambda hints: self._statement(table, hints))
+        self._block(lambda hints: self._table_statement(table, hints))
         return table
 
-    def _statement(self, table: DbmlTable, hints: Any) -> None:
-        after = self._tokens[self._at + 1] if self._peek().kind != "end" else self._peek()
+    def _table_statement(self, table: DbmlTable, hints: Any) -> None:
+        keyword, following = self._peek(), self._following()
         if (note := self._note()) is not None:
+            if table.note is not None:
+                self._file.losses.append(Loss(table.name, "note", table.note))
             table.note = note
-        elif self._peek().is_mark("~"):
+        elif keyword.is_mark("~"):
             self._next()
-            start, name = self._peek().start, self._name()
-            if name not in self._partials:
-                raise self._source.refuse(f"there is no `TablePartial {name}` before it", start)
-            table.columns += self._partials[name].columns
-            table.indexes += self._partials[name].indexes
-        elif self._peek().is_word("indexes") and after.is_mark("{"):
+            table.members.append(Injection(self._name(), keyword.start))
+        elif keyword.is_word("indexes") and following.is_mark("{"):
             self._next()
-            self._block(lambda _: self._index(table))
-        elif self._peek().is_word("checks", "records") and after.is_mark("{", "("):
-            self._found.passed_over.append(f"{table.name}: {self._peek().value}")
-            self._skip_block()
+            self._block(lambda _: table.indexes.append(self._index_of()))
+        elif keyword.is_word("checks", "records") and following.is_mark("{", "("):
+            self._next()
+            self._file.losses.append(Loss(table.name, keyword.value.lower(), self._skip_element(keyword.value)))
+        elif following.is_mark(":"):
+            self._file.losses.append(Loss(table.name, *self._property()))
         else:
-            self._column(table, hints)
+            table.members.append(self._column(hints))
 
-    def _index(self, table: DbmlTable) -> None:
-        columns: list[str] = []
+    def _index_of(self) -> DbmlIndex:
+        start, columns = self._peek().start, list[str]()
         if self._peek().is_mark("("):
             self._next()
+            is_plain = True
             while not self._peek().is_mark(")"):
-                columns.append(self._next().value)
+                column = self._next()
+                is_plain = is_plain and column.kind in _NAMES and self._peek().is_mark(",", ")")
+                columns.append(column.value)
                 if self._peek().is_mark(","):
                     self._next()
-                elif not self._peek().is_mark(")"):
-                    raise self._wrong("`,` or `)`")
             self._next()
         else:
+            if self._peek().kind not in (*_NAMES, "code"):
+                raise self._unexpected("a column or an expression")
+            is_plain = self._peek().kind != "code"
             columns.append(self._next().value)
-        table.indexes.append((tuple(columns), self._settings()))
+        text = self._text_since(start)
+        return DbmlIndex(tuple(columns) if is_plain else (), self._settings(), text, start)
 
-    def _column(self, table: DbmlTable, hints: Any) -> None:
-        name = self._name()
-        start = self._peek()
-        if start.kind == "quoted":
-            of = self._next().value
-        else:
-            of = ".".join(self._without_public(self._path()))
-            if self._peek().is_mark("("):
-                while not (token := self._next()).is_mark(")"):
-                    if token.kind in ("end", "line"):
-                        raise self._wrong("`)`")
-                    of += token.value
-                of += ")"
-            while self._peek().is_mark("["):
-                if not self._tokens[self._at + 1].is_mark("]"):
-                    break
-                of += self._next().value + self._next().value
-        settings = self._settings()
-        if (words := settings.pop("ref", None)) is not None:
-            names = [each.value for each in words[1:] if not each.is_mark(".")]
-            if len(names) < 2 or not words[0].is_mark(">", "<", "-", "<>"):
-                raise self._source.refuse("a reference is `ref: > table.column`", words[0].start if words else 0)
-            other = ".".join(self._without_public(names[:-1]))
-            self._found.refs.append(DbmlRef(table.name, (name,), words[0].value, other, (names[-1],)))
-        table.columns.append(DbmlColumn(name, of, settings, hints))
+    def _column(self, hints: Any) -> DbmlColumn:
+        start, name = self._peek().start, self._name()
+        type_ = self._type()
+        settings: list[Setting] = []
+        while self._peek().is_word("pk", "unique"):  # an old spelling of settings
+            token = self._next()
+            settings.append(Setting(token.value.lower(), None, token.start))
+        settings += self._settings()
+        if self._peek().kind not in ("line", "hint") and not self._peek().is_mark("}"):
+            raise self._unexpected("the end of the line")
+        return DbmlColumn(name, type_, tuple(settings), hints, start)
+
+    def _type(self) -> str:
+        type_ = self._full_name()
+        if self._peek().is_mark("("):
+            arguments = self._skip_group()
+            type_ += re.sub(r"\s*,\s*", ",", f"({arguments[1:-1].strip()})")
+        while self._peek().is_mark("[") and self._peek().start == self._tokens[self._index - 1].end:
+            size = self._tokens[self._index + 1]
+            if not (size.is_mark("]") or (size.value.isdecimal() and self._tokens[self._index + 2].is_mark("]"))):
+                break
+            type_ += self._skip_group()
+        return type_
+
+    # References
 
     def _ref(self) -> None:
-        if not self._peek().is_mark(":", "{"):
-            self._full_name()
-        if self._peek().is_mark(":"):
-            self._next()
-            self._ref_line()
+        name = "" if self._peek().is_mark(":", "{") else self._full_name() if self._peek().kind in _NAMES else ""
+        self._skip_lines()
+        if self._peek().is_mark("{"):
+            self._block(lambda _: self._ref_statement(name))
         else:
-            self._block(lambda _: self._ref_line())
+            self._mark(":", "{")
+            self._ref_statement(name)
 
-    def _ref_line(self) -> None:
-        table, columns = self._end_of_ref()
-        mark = self._mark(">", "<", "-", "<>")
-        other, other_columns = self._end_of_ref()
-        self._settings()
-        self._found.refs.append(DbmlRef(table, columns, mark, other, other_columns))
+    def _ref_statement(self, name: str) -> None:
+        start = self._peek().start
+        left, mark, right = self._ref_end(), self._mark(">", "<", "-", "<>"), self._ref_end()
+        self._file.refs.append(DbmlRef(name, left, mark, right, self._settings(), start))
 
-    def _end_of_ref(self) -> tuple[str, tuple[str, ...]]:
+    def _ref_end(self, *, is_inline: bool = False) -> RefEnd:
+        """Read ``table.column`` or ``table.(a, b)``; within a table ``column`` is one of its columns."""
         path = self._path()
         if not self._peek().is_mark("("):
-            if len(path) < 2:
-                raise self._wrong("`.`")
-            return ".".join(self._without_public(path[:-1])), (path[-1],)
+            if len(path) > 1:
+                return RefEnd(_joined(path[:-1]), (path[-1],))
+            if is_inline:
+                return RefEnd(None, (path[-1],))
+            raise self._unexpected("`.`")
         self._next()
         columns = [self._name()]
         while self._mark(",", ")") == ",":
             columns.append(self._name())
-        return ".".join(self._without_public(path)), tuple(columns)
+        return RefEnd(_joined(path), tuple(columns))
+
+    # Partials
+
+    def _inject_partials(self, table: DbmlTable) -> None:
+        """Put the columns, indexes and the note of partials into a table.
+
+        A definition in the table overrides those of partials, a later partial an earlier one.
+        https://dbml.dbdiagram.io/docs/#tablepartial
+        """
+        injections = {member.name: member for member in table.members if isinstance(member, Injection)}
+        partials = {name: partial for name, at in injections.items() if (partial := self._partial(table, at))}
+        winners = {column.name: name for name, partial in partials.items() for column in partial.columns}
+        winners |= {column.name: "" for column in table.columns}
+        members: list[DbmlColumn | Injection] = []
+        for member in table.members:
+            if isinstance(member, DbmlColumn):
+                members.append(member)
+            elif injections[member.name] is member and member.name in partials:
+                columns = partials[member.name].columns
+                members += [column for column in columns if winners[column.name] == member.name]
+        table.members = members
+        settings = list(table.settings)
+        indexed = {index.columns or index.text for index in table.indexes}
+        for partial in reversed(partials.values()):
+            table.note = partial.note if table.note is None else table.note
+            settings += [setting for setting in partial.settings if setting.key != "note"]
+            added = [index for index in partial.indexes if (index.columns or index.text) not in indexed]
+            table.indexes += added
+            indexed.update(index.columns or index.text for index in added)
+        table.settings = tuple(settings)
+
+    def _partial(self, table: DbmlTable, injection: Injection) -> DbmlTable | None:
+        partial = self._partials.get(injection.name)
+        if partial is None and not self._file.has_imports:
+            raise self._source.refuse(f"`TablePartial {injection.name}` does not exist", injection.start)
+        if partial is None:
+            self._file.losses.append(Loss(table.name, "partial", injection.name))
+        else:
+            self._used_partials.add(injection.name)
+            self._injected_parts += len(partial.members) + len(partial.indexes) + len(partial.settings)
+            if self._injected_parts > MAX_REPEATED_NODES:
+                message = f"partials add more than {MAX_REPEATED_NODES:,} columns, indexes and settings"
+                raise self._source.refuse(message, injection.start)
+            nested = next((member for member in partial.members if isinstance(member, Injection)), None)
+            if nested is not None:
+                raise self._source.refuse("a `TablePartial` cannot use another one", nested.start)
+        return partial
+
+
+def _joined(path: Iterable[str]) -> str:
+    names = list(path)
+    return ".".join(names[1:] if len(names) > 1 and names[0] == "public" else names)

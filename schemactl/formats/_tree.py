@@ -81,6 +81,12 @@ class Source:
         """Return the error that refuses the text for what stands at ``offset``."""
         return InputError(message, at=self.locate(offset), hint=hint)
 
+    def check_size(self) -> None:
+        """Raise ``InputError`` if the text has more than ``MAX_CHARACTERS``."""
+        if len(self.text) > MAX_CHARACTERS:
+            hint = f"files of schemas have at most {MAX_CHARACTERS // 2**20} million characters: split its tables"
+            raise InputError("the file is too large for a schema", at=Location(self.path), hint=hint)
+
     def refuse_depth(self, offset: int) -> InputError:
         """Return the error that refuses what is nested too deep, from ``offset`` on."""
         hint = "a schema has some ten levels; is a bracket left open, or is this data?"

@@ -21,7 +21,7 @@ from schemactl.errors import CommandWarning, InputError, Location, Problem, did_
 from schemactl.formats._hocon_tree import Written, parse_hocon, plain_text
 from schemactl.formats._losses import Document
 from schemactl.formats._tables import file_table_name
-from schemactl.formats._tree import MAX_CHARACTERS, Mapping, Node, Scalar, Sequence, Source, fields_of
+from schemactl.formats._tree import Mapping, Node, Scalar, Sequence, Source, fields_of
 from schemactl.schema.arrow_types import nested_type_of
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.full_types import decimal_sizes
@@ -249,8 +249,7 @@ def read_fields(source: Source) -> tuple[Typing, tuple[Fault, ...]]:
     Raises:
         InputError: the text is no list of fields at all.
     """
-    if len(source.text) > MAX_CHARACTERS:
-        raise InputError("the file is too large for a schema", at=Location(source.path))
+    source.check_size()
     no_schema = "this is not an Arc schema: a list of fields, or `schema` with one, must stand here"
     try:
         root = parse_hocon(source)

@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any, Final
 
-from schemactl.errors import InputError, Location
-from schemactl.formats._dbml_text import DbmlColumn, DbmlFile, DbmlTable, Settings, note_of, parse_dbml
+from schemactl.errors import InputError, did_you_mean
+from schemactl.formats._dbml_text import (
+    DbmlColumn,
+    DbmlFile,
+    DbmlRef,
+    DbmlTable,
+    RefEnd,
+    Settings,
+    note_of,
+    parse_dbml,
+)
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
@@ -77,7 +86,7 @@ def _write(field: Field) -> dict[str, Any]:
     key = field.properties.get("primary_key") is True
     values = field.properties.get("x-enum")
     is_enum = field.data_type == "text" and field.precision is None and isinstance(values, list) and bool(values)
-    if is_enum and all(isinstance(each, str) and each and not re.search(r'["\n]', each) for each in values or ()):
+    if is_enum and all(isinstance(value, str) and value and not re.search(r'["\\\n]', value) for value in values or ()):
         native: dict[str, Any] = {"type": "enum", "enum": list(dict.fromkeys(values or ()))}
     else:
         native = {"type": write_sql_type(field).replace('"', "'")}
@@ -90,9 +99,9 @@ def _write(field: Field) -> dict[str, Any]:
 def _name(name: str) -> str:
     if _PLAIN.fullmatch(name) and name.lower() not in _KEYWORDS:
         return name
-    if not name or re.search(r'["\n]', name):
-        raise InputError(f"`{name}` has no form in DBML", hint="names there have no double quotes")
-    return f'"{name}"'
+    if not name or "\n" in name:
+        raise InputError(f"`{name}` has no form in DBML", hint="names there have one line")
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _end(table: str, columns: list[str]) -> str:
@@ -110,46 +119,118 @@ def _comment(hints: dict[str, Any], indent: str = "") -> str:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of the tables of a file."""
-    file = parse_dbml(Source(path, text))
-    names = {key: table.name for table in file.tables for key in (table.alias, table.name) if key is not None}
-    references: dict[str, list[dict[str, Any]]] = {}
-    losses = [Loss("", "declaration", each) for each in file.passed_over]
-    for ref in file.refs:
-        if missing := {ref.table, ref.other} - names.keys():
-            raise InputError(f"a relation names `{min(missing)}`, which is not a table of the file", at=Location(path))
-        ends = [(names[ref.table], list(ref.columns)), (names[ref.other], list(ref.other_columns))]
-        if ref.mark == "<>":
-            losses.append(Loss(ends[0][0], "ref", f"<> {ends[1][0]}"))
-            continue
-        (origin, columns), (other, others) = ends if ref.mark != "<" else ends[::-1]
-        stated = {"columns": columns, "referenced_table": other, "referenced_columns": others}
-        references.setdefault(origin, []).append(stated)
+    """Return the schema of the tables in a file.
+
+    Raises:
+        InputError: the text is no DBML, it declares neither a table nor a project, or a reference or an index names a
+            table or column that does not exist.
+    """
+    source = Source(path, text)
+    file = parse_dbml(source)
+    if not file.tables and not file.has_project:
+        raise source.refuse("the file declares no `Table`", 0)
+    references, losses = _references(file, source)
     records = []
     for table in file.tables:
+        keys = {name for index in table.indexes if index.has("pk") for name in index.columns}
+        uniques = {index.columns[0] for index in table.indexes if index.has("unique") and len(index.columns) == 1}
         more = {"references": references[table.name]} if table.name in references else {}
-        natives = ((each, _native(each, table, file)) for each in table.columns)
-        found = ((each.name, CODEC.restored(each.name, of, each.hints, path)) for each, of in natives)
-        records.append(record(table.name, found, table.note, table.hints, **more))
-        losses += _unread(table, file)
-    stated_hints = file.hints if isinstance(file.hints, dict) else {}
-    return Document(schema_of(records, {**note(file.note), **stated_hints} or None, path), tuple(losses))
+        columns = (
+            (column.name, CODEC.restored(column.name, _native(column, file, keys, uniques), column.hints, path))
+            for column in table.columns
+        )
+        records.append(record(table.name, columns, table.note, table.hints, **more))
+        losses += _table_losses(table, file)
+    used_types = {column.type for table in file.tables for column in table.columns}
+    losses += [Loss("", "Enum", name) for name in file.enums if name not in used_types]
+    hints = file.hints if isinstance(file.hints, dict) else {}
+    return Document(schema_of(records, {**note(file.note), **hints} or None, path), (*file.losses, *losses))
 
 
-def _native(column: DbmlColumn, table: DbmlTable, file: DbmlFile) -> dict[str, Any]:
+def _references(file: DbmlFile, source: Source) -> tuple[dict[str, list[dict[str, Any]]], list[Loss]]:
+    """Return the references of each table by its name, and what they lose.
+
+    Raises:
+        InputError: a reference or an index names a table or a column that does not exist.
+    """
+    tables = {name: table for table in file.tables for name in (table.alias, table.name) if name is not None}
+    columns = {name: {column.name for column in table.columns} for name, table in tables.items()}
+    for table in file.tables:
+        for index in table.indexes:
+            _check_names(
+                index.columns, columns[table.name], "an index", f"column of `{table.name}`", source, index.start
+            )
+    references: dict[str, list[dict[str, Any]]] = {}
+    losses = []
+    for ref in _refs(file):
+        # Of a one-to-one reference the right side has the foreign key.
+        origin, other = (ref.left, ref.right) if ref.mark in (">", "<>") else (ref.right, ref.left)
+        for table_name, names in (ref.left, ref.right):
+            if not file.has_imports:
+                _check_names([str(table_name)], tables, "a reference", "table", source, ref.start)
+            if table_name in tables:
+                kind = f"column of `{tables[table_name].name}`"
+                _check_names(names, columns[table_name], "a reference", kind, source, ref.start)
+        if len(ref.left.columns) != len(ref.right.columns):
+            raise source.refuse("the two sides of a reference have different numbers of columns", ref.start)
+        if ref.mark == "<>" or origin.table not in tables or other.table not in tables:
+            place = tables[origin.table].name if origin.table in tables else ""
+            losses.append(
+                Loss(place, "ref", f"{ref.mark} {tables[other.table].name if other.table in tables else other.table}")
+            )
+            continue
+        name = tables[origin.table].name
+        reference: dict[str, Any] = {
+            "columns": list(origin.columns),
+            "referenced_table": tables[other.table].name,
+            "referenced_columns": list(other.columns),
+        }
+        reference |= {"label": ref.name} if ref.name else {}
+        reference |= {"cardinality": "one_to_one"} if ref.mark == "-" else {}
+        references.setdefault(name, []).append(reference)
+        losses += [
+            Loss(f"{name}.{','.join(origin.columns)}", setting.key, setting.text)
+            for setting in ref.settings
+            if (setting.key, (setting.text or "").lower()) not in _DEFAULT_ACTIONS
+        ]
+    return references, losses
+
+
+def _check_names(
+    names: Iterable[str], known: Collection[str], subject: str, kind: str, source: Source, start: int
+) -> None:
+    for name in names:
+        if name not in known:
+            message = f"{subject} names `{name}`, which is not a {kind}"
+            raise source.refuse(message, start, did_you_mean(name, known))
+
+
+def _refs(file: DbmlFile) -> Iterator[DbmlRef]:
+    """Yield the references of a file, those in settings of columns first."""
+    for table in file.tables:
+        for column in table.columns:
+            for setting in column.settings:
+                if setting.ref is not None:
+                    mark, (other, other_columns) = setting.ref
+                    own, target = RefEnd(table.name, (column.name,)), RefEnd(other or table.name, other_columns)
+                    # The column with the setting has the foreign key of a one-to-one reference.
+                    sides = (target, own) if mark == "-" else (own, target)
+                    yield DbmlRef("", sides[0], mark, sides[1], (), setting.start)
+    yield from file.refs
+
+
+def _native(column: DbmlColumn, file: DbmlFile, keys: Set[str], uniques: Set[str]) -> dict[str, Any]:
+    """Return a column as ``_write`` does; ``keys`` and ``uniques`` are columns of indexes that say so."""
     values = file.enums.get(column.type)
     native: dict[str, Any] = {"type": "enum", "enum": values} if values else {"type": column.type}
-    is_key = bool(column.settings.keys() & {"pk", "primary key"}) or any(
-        column.name in columns and "pk" in settings for columns, settings in table.indexes
-    )
-    is_unique = "unique" in column.settings or any(
-        columns == (column.name,) and "unique" in settings for columns, settings in table.indexes
-    )
-    may_be_null = "not null" not in column.settings and (not is_key or "null" in column.settings)
+    words = {setting.key for setting in column.settings}
+    is_key = bool(words & {"pk", "primary key"}) or column.name in keys
+    is_unique = "unique" in words or column.name in uniques
+    is_nullable = "not null" not in words and (not is_key or "null" in words)
     return {
         **native,
         **({"pk": True} if is_key else {}),
-        **({"not null": True} if not may_be_null else {"null": True} if is_key else {}),
+        **({"not null": True} if not is_nullable else {"null": True} if is_key else {}),
         **({"unique": True} if is_unique else {}),
         **note(note_of(column.settings), "note"),
     }
@@ -172,22 +253,37 @@ def _type(stated: str) -> dict[str, Any]:
 
 CODEC: Final = Codec(_write, _read)
 
-_READ: Final = frozenset(("pk", "primary key", "not null", "null", "unique", "note"))
+_DEFAULT_ACTIONS: Final = frozenset((("delete", "no action"), ("update", "no action")))
+_COLUMN_SETTINGS: Final = frozenset(("pk", "primary key", "not null", "null", "unique", "ref", "note"))
 
 
-def _unread(table: DbmlTable, file: DbmlFile) -> Iterator[Loss]:
-    for key in table.settings:
-        if key not in ("headercolor", "note", "color"):
-            yield Loss(table.name, key, _words(table.settings, key))
+def _table_losses(table: DbmlTable, file: DbmlFile) -> Iterator[Loss]:
+    yield from _setting_losses(table.name, table.settings, {"note"})
     for column in table.columns:
         place = f"{table.name}.{column.name}"
-        yield from (Loss(place, key, _words(column.settings, key)) for key in column.settings if key not in _READ)
+        yield from _setting_losses(place, column.settings, _COLUMN_SETTINGS)
         if column.type not in file.enums and read_sql_type(column.type) is None:
             yield Loss(place, "type", {"type": column.type}, {"data_type": _type(column.type)["data_type"]})
-    for columns, settings in table.indexes:
-        if "pk" not in settings and not ("unique" in settings and len(columns) == 1):
-            yield Loss(table.name, "index", list(columns))
+    for index in table.indexes:
+        is_key = bool(index.columns) and index.has("pk")
+        is_unique = len(index.columns) == 1 and index.has("unique")
+        if is_key or is_unique:
+            yield from _setting_losses(f"{table.name}.{','.join(index.columns)}", index.settings, _INDEX_SETTINGS)
+        else:
+            settings = ", ".join(
+                setting.key if setting.text is None else f"{setting.key}: {setting.text}" for setting in index.settings
+            )
+            yield Loss(table.name, "index", f"{index.text} [{settings}]" if settings else index.text)
 
 
-def _words(settings: Settings, key: str) -> str:
-    return "".join(each.value for each in settings[key])
+_INDEX_SETTINGS: Final = frozenset(("pk", "unique", "name"))
+"""Settings of an index on a key; its name is no property of the data."""
+
+
+def _setting_losses(place: str, settings: Settings, read_keys: Set[str]) -> Iterator[Loss]:
+    is_note_unread = "note" in read_keys
+    for setting in settings:
+        if setting.key == "note" and is_note_unread:
+            is_note_unread = False  # the first one is the description
+        elif setting.key == "note" or setting.key not in read_keys:
+            yield Loss(place, setting.key, setting.text)

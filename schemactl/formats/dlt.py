@@ -245,10 +245,7 @@ def _is_json(source: Source) -> bool:
 
 
 def _parse(source: Source, is_json: bool) -> Node:
-    if len(source.text) > _tree.MAX_CHARACTERS:
-        limit = _tree.MAX_CHARACTERS // 2**20
-        hint = f"schema files have at most {limit} million characters: keep its tables in several schemas"
-        raise InputError("the file is too large for a schema", at=Location(source.path), hint=hint)
+    source.check_size()
     # Looking for the marks alone first is five times as fast as the pattern.
     has_marks = any(mark * 7 in source.text for mark in "<|>")
     if has_marks and (conflict := _CONFLICT.search(source.text)):
