@@ -199,6 +199,24 @@ def test_steps_that_no_load_takes_are_refused(tmp_path: Path, url: str, rows: An
     assert rows("_dlt_loads", "load_id") == [("1",)]
 
 
+@pytest.mark.parametrize("view", ["_schemactl_new_1_orders", "_schemactl_pending_1"])
+def test_a_load_that_is_certain_reads_no_views(tmp_path: Path, url: str, rows: Any, spark: Any, view: str) -> None:
+    schema, name = shop(orders()), url.partition(":")[2]
+    destination.load(url, package(tmp_path, schema, "1", {"orders": [order(1)]}), quiet)
+    spark.sql(f"CREATE TABLE {name}.payroll AS SELECT 9 AS id, '9' AS _dlt_load_id, 'r9' AS _dlt_id")
+    journal = {"load_id": "9", "schema_name": "shop", "steps": [_step()], "table": "x"}
+    frame = spark.createDataFrame([(json.dumps(journal),)], "load STRING")
+    if view == "_schemactl_pending_1":
+        frame.write.saveAsTable(f"{name}.held")
+        spark.sql(f"CREATE VIEW {name}.{view} AS SELECT * FROM {name}.held")
+    else:
+        frame.write.saveAsTable(f"{name}._schemactl_pending_1")
+        spark.sql(f"CREATE VIEW {name}.{view} AS SELECT * FROM {name}.payroll")
+    with pytest.raises(DestinationError, match="is a view"):
+        destination.load(url, package(tmp_path, schema, "2", {"orders": [order(2, "2")]}), quiet)
+    assert rows("orders", "id") == [(1,)]
+
+
 @pytest.mark.parametrize("columns", ["load BIGINT", "journal STRING", "load STRING, more STRING"])
 def test_a_table_of_other_columns_holds_no_journal(tmp_path: Path, url: str, spark: Any, columns: str) -> None:
     name = url.partition(":")[2]

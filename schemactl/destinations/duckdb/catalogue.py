@@ -7,6 +7,7 @@ from typing import Final
 from schemactl.destinations import Catalogue
 from schemactl.destinations._address import file_address
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset, driver
+from schemactl.destinations._database_files import check_duckdb_files
 from schemactl.destinations._session import quote
 from schemactl.destinations.duckdb.session import OFFLINE, DuckDbSession, attach, is_lock
 from schemactl.destinations.duckdb.types import kind_of
@@ -36,6 +37,7 @@ def read_catalogue(url: str) -> Catalogue:
         DestinationError: DuckDB cannot read the file, another process writes it, or DuckDB is not installed.
     """
     address = file_address(url)
+    check_duckdb_files(address.path)
     with driver("duckdb", "duckdb"):
         import duckdb
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import driver
+from schemactl.destinations._database_files import check_duckdb_files
 from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._session import Relation, Session, literal, quote
 from schemactl.destinations._structure import Clash, grown
@@ -220,6 +221,7 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
         import duckdb
     config = {**OFFLINE, "temp_directory": f"{address.path}.tmp"}
     is_empty = is_read_only and not address.path.exists()
+    check_duckdb_files(address.path)
     with duckdb.connect(config=config) as connection:
         with wrap_errors(address, "open a table"):
             place = ":memory:" if is_empty else str(address.path.absolute())
@@ -235,11 +237,28 @@ def attach(connection: DuckDBPyConnection, place: str, *, is_read_only: bool) ->
 
     Raises:
         duckdb.Error: it cannot be opened.
+        DestinationError: a macro of the file would take the place of one of DuckDB's own functions.
     """
     # Left to find the type itself, DuckDB takes some files of others for a database in memory.
     mode = "TYPE duckdb, READ_ONLY" if is_read_only else "TYPE duckdb"
     connection.execute(f"ATTACH {literal(place)} AS {quote(_ALIAS)} ({mode})")
+    _check_macros(connection)
     connection.execute(f"USE {quote(_ALIAS)}")
+
+
+def _check_macros(connection: DuckDBPyConnection) -> None:
+    """Refuse a file whose macros are called like functions, or operators, of DuckDB's own; it is not in use yet.
+
+    DuckDB would call them in our statements (``count_star`` for ``count(*)``), and a macro may read any file.
+    """
+    rows = connection.execute("SELECT database_name, schema_name, function_name FROM duckdb_functions()").fetchall()
+    builtin = {name.lower() for database, _, name in rows if database == "system"}
+    macros = {name for database, schema, name in rows if (database, schema) == (_ALIAS, "main")}
+    shadowing = sorted(name for name in macros if name.lower() in builtin)
+    if shadowing:
+        listed = ", ".join(f"`{name}`" for name in shadowing)
+        message = f"macros of the file would be called in the place of DuckDB's own functions: {listed}"
+        raise DestinationError(message, hint=f"DROP MACRO main.{quote(shadowing[0])}; or: DROP MACRO TABLE")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from schemactl.destinations._address import dataset_of, is_busy
 from schemactl.destinations._catalogue import driver
+from schemactl.destinations._database_files import check_sqlite_files
 from schemactl.destinations._lake.lock import machine_folder
 from schemactl.errors import DestinationError, InputError
 
@@ -91,6 +92,7 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
     from sqlalchemy.engine import URL
 
     database = address.folder.absolute() / DATABASE
+    check_sqlite_files(database)
     mode = {"mode": "rwc" if is_written else "ro", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(str(database))}", query=mode)
     with wrap_errors(f"open the catalog `{database}`"):

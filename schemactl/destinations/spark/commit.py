@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from schemactl.destinations._bookkeeping import is_bookkeeping
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import Pending, TableMove, journal_error, journal_text, read_journal
-from schemactl.destinations.spark.tables import Tables, append_rows, mend_copies, refreshed, take_place
+from schemactl.destinations.spark.tables import Tables, append_rows, find_views, mend_copies, refreshed, take_place
 from schemactl.engine.spark.sql import quoted
 from schemactl.errors import CommandWarning, DestinationError
 from schemactl.store.text import MAX_BYTES
@@ -41,6 +41,10 @@ def read_pending(target: Tables) -> Pending | None:
         if not _is(name, PENDING):
             continue
         place = target.namespace.table(name)
+        # A view would read, with our rights, what the one who has made it may not.
+        views = find_views(target.spark, target.namespace)
+        if name in views:
+            raise journal_error(place, "it is a view")
         if list(target.held[name].columns.items()) != [(_LOAD, "string")]:
             raise journal_error(place, f"its only column is not `{_LOAD}`")
         # One without a row was killed as it was made.
@@ -50,6 +54,8 @@ def read_pending(target: Tables) -> Pending | None:
             pending = replace(read_journal(Pending, row[0], place), table=name)
             for step in pending.steps:
                 _check_step(step, name.removeprefix(PENDING), place)
+                if step.source in views:
+                    raise journal_error(place, f"`{step.source}` is a view")
             return pending
     return None
 

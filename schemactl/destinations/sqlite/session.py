@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemactl.destinations._address import FileAddress, is_busy
+from schemactl.destinations._database_files import check_sqlite_files
 from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session
@@ -34,6 +36,9 @@ _COLUMNS: Final = """
 _NAMES: Final = r"""
     select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite\_%' escape '\'
 """
+
+
+_HAS_VIRTUAL_TABLES: Final = "select 1 from sqlite_master where type = 'table' and sql like 'create virtual %' limit 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,7 @@ def open_database(
     Raises:
         DestinationError: it cannot be opened, or another process holds it.
     """
+    check_sqlite_files(path)
     is_new = not path.exists()
     if is_read_only:
         recover(path)
@@ -124,10 +130,27 @@ def open_database(
                     # Not before: who waits in this mode goes on reading, which a writer that commits waits for.
                     connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
                     connection.execute("COMMIT")
+            with database.wrap_errors("read the file"):
+                distrust(connection)
             yield database
     finally:
         if is_new and not is_read_only and path.exists() and not has_tables(path):
             path.unlink()
+
+
+def distrust(connection: sqlite3.Connection) -> None:
+    """Keep the schema of a file from what its views and triggers do not need (https://www.sqlite.org/security.html).
+
+    Raises:
+        sqlite3.Error: the file cannot be read.
+    """
+    connection.execute("PRAGMA cell_size_check = ON").fetchall()
+    # Older SQLites refuse full-text search in views and triggers without that trust; of ours they would call functions
+    # that only convert values.
+    is_trusted = connection.execute(_HAS_VIRTUAL_TABLES).fetchone() is not None
+    connection.execute(f"PRAGMA trusted_schema = {'ON' if is_trusted else 'OFF'}").fetchall()
+    if sys.version_info >= (3, 12):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE)
 
 
 def files_of(path: Path) -> Iterator[tuple[str, Path]]:
@@ -162,13 +185,19 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         is_quiet = has_log and not path.with_name(f"{path.name}-wal").exists()
         mode = "mode=ro&immutable=1" if is_quiet else "mode=ro"
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as connection:
+            distrust(connection)
             yield connection
     except (sqlite3.Error, OSError) as error:
         raise DestinationError(f"cannot read `{path}`: {error}") from error
 
 
 def recover(path: Path) -> None:
-    """Take back what a killed writer has left half done: who opens a file for reading only could not, nor read it."""
+    """Take back what a killed writer has left half done: who opens a file for reading only could not, nor read it.
+
+    Raises:
+        DestinationError: as ``check_sqlite_files``.
+    """
+    check_sqlite_files(path)
     if not path.with_name(f"{path.name}-journal").exists():
         return
     # A file that may not be written, or that somebody writes: reading it says so.
