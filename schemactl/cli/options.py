@@ -23,7 +23,7 @@ from schemactl.store.sources import is_local
 if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
     from schemactl.engine.choice import EngineOptions
-    from schemactl.engine.spark.session.settings import SparkOptions
+    from schemactl.engine.spark.options import SparkOptions
     from schemactl.flows.request import InferRequest
     from schemactl.schema.hints import Hints
     from schemactl.store.folder import SchemasFolder
@@ -342,7 +342,7 @@ class SparkCommandOptions(CommonOptions):
         Raises:
             InputError: a ``--conf`` is not ``K=V``.
         """
-        from schemactl.engine.spark.session.settings import SparkOptions
+        from schemactl.engine.spark.options import SparkOptions
 
         return SparkOptions(
             master=self.master,

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from schemactl.engine.input import Input, compression_of
 from schemactl.engine.input_formats import LOCAL_FORMATS
 from schemactl.engine.protocol import Engine
-from schemactl.engine.spark.session.settings import SparkOptions, is_on_this_machine
+from schemactl.engine.spark.options import SparkOptions, is_on_this_machine
 from schemactl.errors import InputError
 from schemactl.installation import install_command
 from schemactl.progress import Progress, size_text

@@ -12,7 +12,6 @@ from schemactl.errors import InputError
 from schemactl.flows.evidence import check_bad_records, check_documents, read_saved, with_records
 from schemactl.flows.evolution import Evolution, schema_before
 from schemactl.flows.lineage import save_lineage
-from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.request import InferRequest
 from schemactl.flows.resolution import root_table
@@ -64,6 +63,8 @@ def infer(
     with noted_warnings() as noted:
         before = check_request(request, folder)
         if request.to is not None:
+            from schemactl.flows.migrate.ledger import with_lost
+
             target = find_destination(request.to)
             held = with_lost(before, target)
             request = replace(request, max_identifier_length=target.max_identifier_length, held=held)

@@ -23,8 +23,8 @@ from schemactl.engine.choice import EngineOptions
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.scan import scan_inputs
 from schemactl.engine.spark.engine import SparkEngine
+from schemactl.engine.spark.options import SparkOptions
 from schemactl.engine.spark.session.java import find_java
-from schemactl.engine.spark.session.settings import SparkOptions
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from schemactl.engine.choice import EngineOptions
-from schemactl.engine.spark.session.settings import SparkOptions
+from schemactl.engine.spark.options import SparkOptions
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from schemactl.cli.options import DataOptions, FindingsOptions, Group, Setting, argument, flag, option
@@ -70,9 +69,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             engine=engine,
         )
         report = infer(request, progress)
-    from schemactl.render.findings import render_data_findings
     from schemactl.render.infer import print_inference
 
-    findings = partial(render_data_findings, report, command="schemactl infer")
+    def findings(name: str) -> str:
+        from schemactl.render.findings import render_data_findings
+
+        return render_data_findings(report, name, "schemactl infer")
+
     fails = report.is_refused or (report.is_check and report.changes_schema)
     return write_report(terminal, options, report, lambda of: of.to_dict(), print_inference, findings, fails=fails)

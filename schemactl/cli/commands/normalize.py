@@ -17,7 +17,6 @@ Examples:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from schemactl.cli.options import DataOptions, FindingsOptions, Group, Setting, flag, option
@@ -83,8 +82,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             staging=Path(options.staging) if options.staging else None,
         )
         report = normalize(request, progress)
-    from schemactl.render.findings import render_data_findings
     from schemactl.render.normalize import print_load
 
-    findings = partial(render_data_findings, report.inference, command="schemactl normalize")
+    def findings(name: str) -> str:
+        from schemactl.render.findings import render_data_findings
+
+        return render_data_findings(report.inference, name, "schemactl normalize")
+
     return write_report(terminal, options, report, lambda of: of.to_dict(), print_load, findings, fails=report.stops)

@@ -14,7 +14,6 @@ from schemactl.engine.input import COMPRESSIONS, Input, shown_path
 from schemactl.engine.input_formats import LOCAL_FORMATS
 from schemactl.engine.inputs import by_format
 from schemactl.engine.local.batches import LocalDocuments, LocalRecords
-from schemactl.engine.local.superseded import write_superseded
 from schemactl.engine.local.tasks import text_task
 from schemactl.engine.local.workers import Workers, core_count
 from schemactl.engine.protocol import Batch, Engine, RowPlaces
@@ -93,6 +92,9 @@ class LocalEngine:
 
     def write_superseded(self, places: RowPlaces, target: Path) -> bool:
         """Write which rows are superseded by others with their primary key; return whether any is."""
+        # Few loads need it, and its imports take as long as a small file.
+        from schemactl.engine.local.superseded import write_superseded
+
         return write_superseded(places, target)
 
 

@@ -81,7 +81,7 @@ def parts_frame(spark: SparkSession, tasks: Sequence[TaskParts]) -> DataFrame:
 
 def shares_this_machine(spark: SparkSession) -> bool:
     """Return whether workers have this machine's files and packages."""
-    from schemactl.engine.spark.session.settings import local_cores
+    from schemactl.engine.spark.options import local_cores
 
     is_connected = type(spark).__module__.startswith("pyspark.sql.connect")
     if is_connected or local_cores(spark.conf.get("spark.master") or "") is None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.engine.spark.session.settings import (
+from schemactl.engine.spark.options import (
     SparkOptions,
     check_options,
     default_memory_mb,

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from schemactl.engine.input import Input
 from schemactl.engine.parts import cut_csv, cut_files
 from schemactl.engine.spark.batches import Documents, FileRows
-from schemactl.engine.spark.session.settings import local_cores, parse_size
+from schemactl.engine.spark.options import local_cores, parse_size
 from schemactl.engine.spark.shipping import for_workers, parts_frame, shares_this_machine
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.files import PIECES, Form

@@ -5,12 +5,11 @@ attach     connects PySpark to a driver, and disconnects it
 driver     starts and ends a driver: a Java process with Spark in it
 launch     makes the command, environment and files of that process
 java       finds Java
-settings   makes Spark's configuration
 failure    translates exceptions of Spark into errors of ours
 """
 
+from schemactl.engine.spark.options import SparkOptions
 from schemactl.engine.spark.session.failure import reading
 from schemactl.engine.spark.session.opening import open_session, start_java_early
-from schemactl.engine.spark.session.settings import SparkOptions
 
 __all__ = ["SparkOptions", "open_session", "reading", "start_java_early"]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from schemactl.engine.spark.options import SparkOptions, driver_conf, driver_memory_mb, parse_standalone
 from schemactl.engine.spark.session.failure import explain_start, translate_errors
 from schemactl.engine.spark.session.java import find_java
 from schemactl.engine.spark.session.launch import (
@@ -29,7 +30,6 @@ from schemactl.engine.spark.session.launch import (
     java_environment,
     write_files,
 )
-from schemactl.engine.spark.session.settings import SparkOptions, driver_conf, driver_memory_mb, parse_standalone
 from schemactl.errors import EngineError
 from schemactl.store.own_folder import held_descriptors, own_folder
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from schemactl.engine.spark.options import LONG_METHODS, THREAD_STACK
 from schemactl.engine.spark.session.java import Java
-from schemactl.engine.spark.session.settings import LONG_METHODS, THREAD_STACK
 
 LOG_NAME = "spark.log"
 PACKAGE = Path(__file__).parents[2]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from schemactl.engine.spark.options import SESSION_CONF, SparkOptions, check_options, parse_remote
 from schemactl.engine.spark.session.attach import (
     MISLEADING_VARIABLES,
     attached_session,
@@ -25,7 +26,6 @@ from schemactl.engine.spark.session.attach import (
 )
 from schemactl.engine.spark.session.driver import check_reachable, start_driver
 from schemactl.engine.spark.session.failure import translate_errors, wrap_errors
-from schemactl.engine.spark.session.settings import SESSION_CONF, SparkOptions, check_options, parse_remote
 from schemactl.errors import EngineError
 from schemactl.progress import Progress, no_progress
 from schemactl.store.sources import TABLE_PREFIX
