@@ -21,5 +21,14 @@ def size_text(size: int) -> str:
     return f"{size} bytes"
 
 
+def time_text(seconds: float) -> str:
+    """Return a time for people.
+
+    >>> [time_text(seconds) for seconds in (0.04, 3.27, 180.4, 7300)]
+    ['0.1 s', '3.3 s', '3 min', '122 min']
+    """
+    return f"{max(seconds, 0.1):.1f} s" if seconds < 60 else f"{seconds / 60:.0f} min"
+
+
 def no_progress(_what: str, _share: float | None) -> None:
     """Receive progress that nobody is shown."""

@@ -1,6 +1,6 @@
 """Infers schemas from data and loads data, by the flows of the commands.
 
-Data is files, documents in memory, or a data frame. Documents are looked at without Spark; all else is read by it.
+Data is files, documents in memory, or a data frame. Documents are looked at in this process; an engine reads the rest.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ Document: TypeAlias = Mapping[str, Any]
 """A record as a parser of JSON returns it."""
 
 
+EngineName: TypeAlias = Literal["spark", "local", "auto"]
 TypingErrors: TypeAlias = Literal["column", "reject", "fail"]
 
 
@@ -103,6 +104,7 @@ def infer(
     sample: str = "full",
     dry_run: bool = False,
     schemas: SchemasPlace = "schemas",
+    engine: EngineName | None = None,
     spark: SparkSettings | None = None,
 ) -> InferenceReport:
     """Infer the schema of data and save it, as ``schemactl infer`` does; ``schema`` of what is returned is the schema.
@@ -128,6 +130,8 @@ def infer(
         sample: how much is looked at: ``full``, ``10%`` or a number of records; of documents in memory all are.
         dry_run: whether nothing is written.
         schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
+        engine: what reads the data: ``spark``, ``local`` (processes of this machine) or ``auto`` (this machine for up
+            to 128 MB of files); None for Spark if it is installed.
         spark: which Spark reads the data; documents need none, but for ``table_by``, ``model`` and ``typing``.
 
     Raises:
@@ -150,7 +154,7 @@ def infer(
     if isinstance(kind, _Documents) and not (request.dispatch or request.model or request.typing):
         request = replace(request, sources=(_MEMORY,), table=_table_of(request))
         return infer_documents(request, ((Position(_MEMORY, at), each) for at, each in kind.checked()))
-    with _readable(kind, request, spark) as (readable, open_engine):
+    with _readable(kind, request, engine, spark) as (readable, open_engine):
         return infer_sources(readable, open_engine=open_engine)
 
 
@@ -174,6 +178,7 @@ def normalize(
     new_only: bool = False,
     staging: str | Path | None = None,
     schemas: SchemasPlace = "schemas",
+    engine: EngineName | None = None,
     spark: SparkSettings | None = None,
 ) -> NormalizeReport:
     """Load data into a destination, all or nothing, as ``schemactl normalize`` does.
@@ -198,6 +203,7 @@ def normalize(
         new_only: whether files that were loaded before are left out.
         staging: where rows are kept while they are made; a cluster's machines must all reach it.
         schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
+        engine: as of ``infer``.
         spark: which Spark reads the data.
 
     Raises:
@@ -208,7 +214,7 @@ def normalize(
     request = InferRequest((), name, table, schemas, contract=contract, null_values=tuple(null_values))
     request = replace(request, hints=_hints(columns, write_disposition))
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
-    with _readable(_kind_of(data), request, spark) as (readable, open_engine):
+    with _readable(_kind_of(data), request, engine, spark) as (readable, open_engine):
         call = NormalizeRequest(
             readable, to, load_id=load_id, new_only=new_only, staging=None if staging is None else Path(staging)
         )
@@ -304,15 +310,21 @@ def _kind_of(data: Data) -> _Kind:
 def _readable(
     kind: tuple[str, ...] | _Documents | ArrowStream | SparkDataFrame,
     request: InferRequest,
+    engine: EngineName | None,
     spark: SparkSettings | None,
 ) -> Iterator[tuple[InferRequest, OpenEngine | None]]:
-    """Hand out the request with sources that Spark reads, and what opens its session; None for the usual way."""
-    from schemactl.engine.choice import EngineOptions
+    """Hand out the request with sources that an engine reads, and what opens the engine; None for the usual way."""
+    from schemactl.engine import choice
     from schemactl.engine.spark.session import SparkOptions
     from schemactl.engine.spark.session.opening import view_of
 
     settings = spark or SparkSettings()
-    options = EngineOptions(spark=SparkOptions(settings.master, settings.remote, settings.conf or {}))
+    if engine is not None:
+        check_choice("engine", engine, get_args(EngineName))
+    options = choice.EngineOptions(
+        choice.EngineName(engine) if engine else None,
+        SparkOptions(settings.master, settings.remote, settings.conf or {}),
+    )
     request = replace(request, engine=options)
     session = settings.session
     with ExitStack() as left:

@@ -19,16 +19,19 @@ from schemactl.engine.input_formats import LOCAL_FORMATS
 from schemactl.engine.protocol import Engine
 from schemactl.engine.spark.options import SparkOptions, is_on_this_machine
 from schemactl.errors import InputError
+from schemactl.inference.report import DataReading
 from schemactl.installation import install_command
 from schemactl.progress import Progress, size_text
 
 AUTO_BYTES: Final = 128 << 20
 """What Spark reads as one partition (``spark.sql.files.maxPartitionBytes``)."""
 
+_MUCH_FOR_ONE_MACHINE: Final = 10 << 30
+
 _AUTO_UNPACKED_TIMES: Final = 4
 """How many bytes a compressed one counts for."""
 
-_PACKAGES: Final[Mapping[str, tuple[str, str]]] = {"local": ("pyarrow", "150 MB"), "spark": ("pyspark", "700 MB")}
+_PACKAGES: Final[Mapping[str, tuple[str, str]]] = {"local": ("pyarrow", "150 MB"), "spark": ("pyspark", "1 GB")}
 """The package that an engine needs, and the size of its extra with all that it needs."""
 
 
@@ -126,10 +129,8 @@ def _choose_by_data(inputs: Sequence[Input]) -> Choice:
             return Choice(EngineName.SPARK, f"only Spark reads `{file.path}`")
     size = counted_size(inputs)
     if size > AUTO_BYTES:
-        return Choice(
-            EngineName.SPARK, f"{size_text(size)} are more than one Spark partition ({size_text(AUTO_BYTES)})"
-        )
-    return Choice(EngineName.LOCAL, f"{size_text(size)} fit one Spark partition ({size_text(AUTO_BYTES)})")
+        return Choice(EngineName.SPARK, f"{size_text(size)} are more than one Spark partition (128 MiB)")
+    return Choice(EngineName.LOCAL, f"{size_text(size)} fit one Spark partition (128 MiB)")
 
 
 def counted_size(inputs: Sequence[Input]) -> int:
@@ -139,6 +140,28 @@ def counted_size(inputs: Sequence[Input]) -> int:
         for file in inputs
         if file.is_local
     )
+
+
+def describe_reading(
+    engine: str, options: EngineOptions, inputs: Sequence[Input], start_seconds: float, seconds: float
+) -> DataReading:
+    """Return how some inputs were read; the seconds count from the start of the engine."""
+    choice = choose_engine(options, inputs)
+    reason = choice.reason if choice.name == engine else "the session that was given"
+    sizes = [Path(file.path).stat().st_size if file.is_local else None for file in inputs]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    return DataReading(engine, reason, total, round(start_seconds, 3), round(seconds, 3))
+
+
+def hint_at_engine(reading: DataReading, options: EngineOptions, inputs: Sequence[Input]) -> str:
+    """Return a hint at the engine that would have served the data better; empty if none would."""
+    if reading.engine == EngineName.LOCAL:
+        is_large = (reading.bytes or 0) > _MUCH_FOR_ONE_MACHINE and not _is_installed(EngineName.SPARK)
+        return f"Spark reads more than one machine should hold: {install_command('spark')}" if is_large else ""
+    if options.name is not None or options.spark_demand or _choose_by_data(inputs).name is not EngineName.LOCAL:
+        return ""
+    started = f"{reading.start_seconds:.1f} of {reading.seconds:.1f} s"
+    return f'starting Spark took {started}; `engine = "auto"` in settings reads what fits one partition without it'
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from schemactl.errors import InputError
@@ -22,7 +23,7 @@ from schemactl.flows.target import find_destination
 from schemactl.inference.evidence import FileEvidence, Position, merge, observe
 from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
-from schemactl.inference.report import InferenceReport, SourceWarning, merge_reports
+from schemactl.inference.report import DataReading, InferenceReport, SourceWarning, merge_reports
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
 from schemactl.progress import Progress, no_progress
@@ -72,8 +73,8 @@ def infer(
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:
             raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
-        with collected(parts, before, sample, progress or no_progress, open_engine) as found:
-            report = evolve_all(found, folder)
+        with collected(parts, before, sample, progress or no_progress, open_engine) as data:
+            report = data.complete(evolve_all(data.tables, folder))
     return replace(report, warnings=tuple(noted.values()))
 
 
@@ -178,6 +179,25 @@ def unsteady(name: str) -> InputError:
     return InputError(f"the schema `{name}` changes all the time", hint="run the command again")
 
 
+@dataclass(frozen=True, slots=True)
+class CollectedData:
+    """The evidence of each root table, and how it was read.
+
+    Attributes:
+        reading: None for saved evidence.
+        hint: what would have read the data sooner; empty if nothing would.
+    """
+
+    tables: list[TableData]
+    reading: DataReading | None = None
+    hint: str = ""
+
+    def complete(self, report: InferenceReport) -> InferenceReport:
+        """Return a report with how the data was read."""
+        hints = (*report.hints, self.hint) if self.hint else report.hints
+        return replace(report, reading=self.reading, hints=hints)
+
+
 @contextmanager
 def collected(
     parts: Sequence[Part],
@@ -187,7 +207,7 @@ def collected(
     open_engine: OpenEngine | None,
     *,
     is_load: bool = False,
-) -> Iterator[list[TableData]]:
+) -> Iterator[CollectedData]:
     """Hand out the evidence of each root table, saved evidence among it; an engine is opened once, where there is data.
 
     A load looks at what stands in typed columns only where the schema is known, and warns of nanoseconds later.
@@ -199,16 +219,18 @@ def collected(
     if not any(part.inputs for part in parts):
         for part, known in zip(parts, saved, strict=True):
             check_documents(part.request.sources, known.files)
-        yield [TableData(part.request, known) for part, known in zip(parts, saved, strict=True)]
+        yield CollectedData([TableData(part.request, known) for part, known in zip(parts, saved, strict=True)])
         return
-    from schemactl.engine.choice import EngineOptions
+    from schemactl.engine.choice import EngineOptions, describe_reading, hint_at_engine
     from schemactl.engine.choice import open_engine as open_chosen_engine
     from schemactl.engine.scan import scan_inputs
 
     request = parts[0].request
     inputs = [file for part in parts for file in part.inputs]
-    opened = (open_engine or open_chosen_engine)(request.engine or EngineOptions(), inputs, progress)
-    with opened as engine:
+    engine_options = request.engine or EngineOptions()
+    begin = time.monotonic()
+    with (open_engine or open_chosen_engine)(engine_options, inputs, progress) as engine:
+        start_seconds = time.monotonic() - begin
         is_known = open_schemas(SchemasFolder.at(request.schemas), request.name).schema is not None if is_load else True
         found: list[TableData] = []
         empty: dict[str, FileEvidence] = {}
@@ -226,7 +248,8 @@ def collected(
             reader = ScanReader(engine, scan, progress) if sample.is_full and not part.saved else None
             for each in split_by_table(part.request, scan, before, reader):
                 found.append(replace(each, evidence=merge(known, each.evidence)))
-        yield with_empty(found, empty)
+        reading = describe_reading(engine.name, engine_options, inputs, start_seconds, time.monotonic() - begin)
+        yield CollectedData(with_empty(found, empty), reading, hint_at_engine(reading, engine_options, inputs))
 
 
 @contextmanager

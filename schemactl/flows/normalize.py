@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from schemactl.destinations import find_address
 from schemactl.errors import InputError
 from schemactl.flows.evidence import with_records
 from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
@@ -294,13 +295,16 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_engine: OpenE
     from schemactl.engine.choice import EngineOptions
 
     options = request.inference.engine or EngineOptions()
+    if (address := find_address(request.to)) is not None and address[0] == "spark":
+        options = replace(options, needs_spark=f"--to {call.target.shown}")
     with _staging(request.staging, options) as staging:
         if request.staging is not None:
             # Documents wait in the engine's own files to be rows.
             options = options.with_temporary_files(staging)
         parts = [replace(part, request=replace(part.request, engine=options)) for part in call.parts]
-        with collected(parts, call.before, parse_sample("full"), progress, open_engine, is_load=True) as found:
-            return load(call, found, staging, progress)
+        with collected(parts, call.before, parse_sample("full"), progress, open_engine, is_load=True) as data:
+            report = load(call, data.tables, staging, progress)
+    return report if report.inference is None else replace(report, inference=data.complete(report.inference))
 
 
 @contextmanager

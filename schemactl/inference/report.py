@@ -175,6 +175,25 @@ class SourceWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class DataReading:
+    """How data was read.
+
+    Attributes:
+        engine: ``spark`` or ``local``.
+        reason: why that engine, for people.
+        bytes: of the files as they are stored; None if some are not on this machine.
+        start_seconds: until the engine was ready.
+        seconds: until all data was read, the start included.
+    """
+
+    engine: str
+    reason: str
+    bytes: int | None
+    start_seconds: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class InferenceReport:
     """The result of ``schemactl infer``.
 
@@ -187,6 +206,7 @@ class InferenceReport:
         import_adopted: hash of the import file, where a user's edit of it was taken over first.
         dropped: tables and columns (``table.column``) that earlier data brought, and that went with such an edit.
         export_edited: whether the export file's hash is not that of its content; a run makes it anew.
+        reading: how the data was read; None for saved evidence and documents in memory.
         schema: the schema as it is now, or would be; ``to_dict`` leaves it out.
     """
 
@@ -211,6 +231,7 @@ class InferenceReport:
     warnings: tuple[SourceWarning, ...] = ()
     hints: tuple[str, ...] = ()
     typing: tuple[TypingFinding, ...] = ()
+    reading: DataReading | None = None
     schema: Schema | None = None
 
     @property

@@ -21,6 +21,7 @@ from schemactl.inference.report import (
     TypingFinding,
     ViolationFinding,
 )
+from schemactl.progress import size_text, time_text
 from schemactl.render.changes import describe_type
 from schemactl.render.console import ERROR, FAINT, NAME, WARNING, Look, indented, named, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
@@ -56,11 +57,22 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
         tables = counted(len(report.tables), "table")
         parts.append(f"{tables} and {counted(columns, 'column')}{would_be} new or changed")
     what = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
-    yield [named(report.name, what), *show_files(report, look)]
+    yield [*show_reading(report, look), named(report.name, what), *show_files(report, look)]
     yield [show_tables(report.tables, look)] if report.tables else []
     yield attention
     yield [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
     yield [*show_hashes(report), _outcome(report)]
+
+
+def show_reading(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
+    """Yield which engine read how much in what time, and on request why that engine."""
+    reading = report.reading
+    if reading is None:
+        return
+    size = "the data" if reading.bytes is None else size_text(reading.bytes)
+    engine = " with Spark" if reading.engine == "spark" else ""
+    reason = f" ({escape(reading.reason)})" if look.is_verbose else ""
+    yield Text(f"read {size}{engine} in {time_text(reading.seconds)}{reason}", style=FAINT)
 
 
 def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:

@@ -17,6 +17,7 @@ from schemactl.render.infer import (
     show_bad_records,
     show_files,
     show_hashes,
+    show_reading,
     show_tables,
     show_typing,
     show_violation,
@@ -54,7 +55,9 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
             what = "no new files"
         case Outcome.STOPPED:
             what = "nothing loaded"
-    yield [named(report.name, what), *(show_files(inference, look) if inference else ()), *_skipped(report, look)]
+    reading = show_reading(inference, look) if inference else ()
+    files = show_files(inference, look) if inference else ()
+    yield [*reading, named(report.name, what), *files, *_skipped(report, look)]
     yield [show_tables(inference.tables, look)] if inference and inference.tables else []
     yield [_rows(report.tables)] if report.tables else []
     yield list(_lineage(report.lineage)) if report.lineage else []
