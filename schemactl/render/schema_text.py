@@ -23,7 +23,7 @@ _SHOWN = ("write_disposition", "x-merge-strategy", "schema_contract", "table_for
 
 
 Shown = tuple[Schema, str, Sources]
-"""A schema, its origin, and where its tables and columns come from."""
+"""A schema, its origin, and where its tables and columns come from; tables of a destination may have no hash."""
 
 
 def print_schemas(found: Sequence[Shown], look: Look) -> str:
@@ -37,8 +37,8 @@ def schemas_document(found: Sequence[Shown]) -> dict[str, Any]:
         "schemas": [
             {
                 "name": schema.name,
-                "version": schema.version,
-                "hash": schema.version_hash,
+                "version": schema.version if schema.version_hash else None,
+                "hash": schema.version_hash or None,
                 "origin": origin,
                 "tables": [_table_document(table, sources) for table in schema.tables.values()],
             }
@@ -80,7 +80,9 @@ def describe_size(schema: Schema) -> str:
 
 
 def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterator[RenderableType]:
-    yield named(schema.name, f"version {schema.version}, {describe_size(schema)}, hash {schema.version_hash}")
+    size = describe_size(schema)
+    versioned = f"version {schema.version}, {size}, hash {schema.version_hash}"
+    yield named(schema.name, versioned if schema.version_hash else size)
     yield Text(f"  {escape(origin)}", style=FAINT)
     prefix = system_prefix(naming_of(schema))
     tree = Tree("", hide_root=True, guide_style=FAINT)

@@ -29,14 +29,8 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the schemas."""
-    from schemactl.flows.lineage import sources_beside
-    from schemactl.flows.references import find_schemas
+    from schemactl.flows.show import find_shown
     from schemactl.render.schema_text import print_schemas, schemas_document
-    from schemactl.schema.hash import bump
 
-    referred = find_schemas(options.reference or "import:", options.schemas_folder)
-    found = [
-        (bump(each.schema), each.origin, sources_beside(each.history, each.schema.name) if options.lineage else {})
-        for each in referred
-    ]
+    found = find_shown(options.reference or "import:", options.schemas_folder, has_lineage=options.lineage)
     return write_report(terminal, options, found, schemas_document, print_schemas)

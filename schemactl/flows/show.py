@@ -1,0 +1,64 @@
+"""``schemactl show``: the schemas that a reference names, those of a destination with what its ledger knows of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
+
+from schemactl.destinations import is_migrator
+from schemactl.flows.lineage import sources_beside
+from schemactl.flows.references import Referred, find_schemas
+from schemactl.inference.lineage import Sources
+from schemactl.schema.changes import TYPE_PROPERTIES
+from schemactl.schema.hash import bump
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, Properties, Schema, Table
+from schemactl.store.folder import SchemasFolder
+
+Shown: TypeAlias = tuple[Schema, str, Sources]
+"""A schema, its file or destination, and the source paths of its tables and columns."""
+
+
+def find_shown(reference: str, folder: SchemasFolder, *, has_lineage: bool) -> tuple[Shown, ...]:
+    """Return the schemas that a reference names.
+
+    Tables of a destination that keeps no schema of them, or several schemas, have no hash.
+
+    Raises:
+        InputError: there is no such schema, it cannot be read, or its lineage cannot.
+        DestinationError: the destination cannot be read.
+    """
+    return tuple(_shown(each, reference, has_lineage) for each in find_schemas(reference, folder))
+
+
+def _shown(found: Referred, reference: str, has_lineage: bool) -> Shown:
+    if found.destination is None or not is_migrator(found.destination):
+        sources = sources_beside(found.history, found.schema.name) if has_lineage else {}
+        return bump(found.schema), found.origin, sources
+    from schemactl.flows.migrate.ledger import stored_schemas
+
+    stored = stored_schemas(reference, found, None)
+    tables = {name: table for schema in stored for name, table in schema.tables.items()}
+    schema = replace(
+        found.schema,
+        tables={name: _with_hints(table, tables.get(name)) for name, table in found.schema.tables.items()},
+    )
+    version, version_hash = (stored[0].version, stored[0].version_hash) if len(stored) == 1 else (1, "")
+    return replace(schema, version=version, version_hash=version_hash), found.origin, {}
+
+
+def _with_hints(table: Table, stored: Table | None) -> Table:
+    """Return a table of a catalog with the hints of a stored one: a catalog has no write disposition."""
+    described = {key: value for key, value in table.properties.items() if key == "description"}
+    if stored is None:
+        return replace(table, properties=described)
+    columns = {
+        name: Column(name, {**_hints(stored.columns[name]), **column.properties}) if name in stored.columns else column
+        for name, column in table.columns.items()
+    }
+    return replace(table, properties={**described, **stored.properties}, columns=columns)
+
+
+def _hints(column: Column) -> Properties:
+    of_types = (*TYPE_PROPERTIES, "nullable", DATABASE_TYPE)
+    return {key: value for key, value in column.properties.items() if key not in of_types}
