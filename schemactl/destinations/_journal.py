@@ -22,6 +22,11 @@ from schemactl.errors import DestinationError
 _ATTEMPT: Final = re.compile("[0-9a-f]{32}")
 
 
+def is_attempt(text: str) -> bool:
+    """Return whether a text is how the names of a load's new files begin; it is part of a pattern that removes them."""
+    return _ATTEMPT.fullmatch(text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Versions:
     """A load that is undone by restoring tables (Delta, Iceberg).
@@ -41,8 +46,7 @@ class Versions:
     files: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        # It is part of a pattern by which files are removed.
-        if not _ATTEMPT.fullmatch(self.attempt):
+        if not is_attempt(self.attempt):
             raise ValueError(f"`attempt` is `{self.attempt}`, not 32 hexadecimal digits")
 
 

@@ -126,11 +126,17 @@ def mark_in(text: str) -> MigrationMark | None:
     """Return which migration of a folder the plan of a run in the ledger was; None where it was none.
 
     To read the whole plan takes far longer.
+
+    Raises:
+        InputError: the text is not a plan.
     """
     if '"migration"' not in text:
         return None
-    found = json.loads(text).get("migration")
-    return MigrationMark(str(found["name"]), str(found["hash"])) if isinstance(found, dict) else None
+    try:
+        mark = json.loads(text).get("migration")
+        return MigrationMark(str(mark["name"]), str(mark["hash"])) if isinstance(mark, dict) else None
+    except (ValueError, KeyError, AttributeError, RecursionError) as error:
+        raise InputError(f"a plan in the ledger is damaged: {error}") from error
 
 
 def _is_report(document: Any) -> bool:

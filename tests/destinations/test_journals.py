@@ -54,15 +54,15 @@ class Shared:
     def in_home(self) -> dict[str, str]:
         return {path.name: path.read_text() for path in self.home.rglob("*") if path.is_file()}
 
-    def write_journal(self, text: str) -> None:
+    def write_journal(self, text: str, name: str = "schemactl.journal.000000") -> None:
         if self.kind == "parquet":
             path = self.dataset / ".schemactl-load" / "journal.json"
         elif self.kind == "delta":
             path = self.dataset / ".schemactl-journal.json"
         else:
             with sqlite3.connect(self.folder / "catalog.db") as connection:
-                row = ("default", "sales", "schemactl.journal.000000", text)
-                connection.execute("INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)", row)
+                row = ("default", "sales", name, text)
+                connection.execute("INSERT OR REPLACE INTO iceberg_namespace_properties VALUES (?, ?, ?, ?)", row)
             connection.close()
             return
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -368,6 +368,17 @@ def test_iceberg_metadata_without_a_catalog_calls_no_class_either(
     assert called == []
 
 
+@pytest.mark.parametrize("attempt", ["*", "../../../../home/" + "a" * 32, "", "?" * 32])
+def test_the_mark_of_a_rewrite_removes_only_its_own_files(shared: Callable[[str], Shared], attempt: str) -> None:
+    place = shared("iceberg")
+    place.write_journal(f"{attempt} orders", "schemactl.rewriting")
+    tree = sorted(place.folder.rglob("*.parquet"))
+    with pytest.raises(DestinationError, match="is not how names of new files begin"):
+        place.migrate()
+    assert sorted(place.folder.rglob("*.parquet")) == tree
+    assert place.in_home() == place.before
+
+
 def test_what_is_carried_out_is_said(shared: Callable[[str], Shared]) -> None:
     place = shared("parquet")
     source = gathered(place, "orders/9.x.parquet")
@@ -418,23 +429,26 @@ def _random_value(chance: random.Random, depth: int = 0) -> Any:
             return {str(key): _random_value(chance, depth + 1) for key in keys}
 
 
-@pytest.mark.parametrize("kind", ["parquet", "delta"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_random_journals_change_nothing_outside(shared: Callable[[str], Shared], kind: str) -> None:
     place = shared(kind)
-    outside = {path: path.lstat().st_mtime_ns for path in place.above.rglob("*") if place.dataset not in path.parents}
-    fields = {"parquet": ("removals", "moves", "version"), "delta": ("load_id", "attempt", "tables", "files")}[kind]
+    inside = place.folder if kind == "iceberg" else place.dataset  # where the lock and the journal are
+    outside = {path: path.lstat().st_mtime_ns for path in place.above.rglob("*") if inside not in path.parents}
+    fields = ("removals", "moves", "version") if kind == "parquet" else ("load_id", "attempt", "tables", "files")
     known: dict[str, Any] = {"load_id": "9", "schema_name": "shop", "attempt": "a" * 32, "tables": {}, "files": []}
     for seed in range(300):
         chance = random.Random(seed)
-        document = {**(known if kind == "delta" else {"version": 1}), chance.choice(fields): _random_value(chance)}
+        document = {**({"version": 1} if kind == "parquet" else known), chance.choice(fields): _random_value(chance)}
         if kind == "parquet" and chance.random() < 0.5:
             new = "/".join(str(chance.choice(PARTS)) for _ in range(chance.randrange(1, 4)))
             document["moves"] = [[f".schemactl-load/new/{new}", new]]
         place.write_journal(json.dumps(document))
         with suppress(SchemactlError), catch_warnings():  # none ends as a fault of ours
             simplefilter("ignore", CommandWarning)
+            place.read()
+        with suppress(SchemactlError), catch_warnings():
+            simplefilter("ignore", CommandWarning)
             place.migrate()
-    left = {path: path.lstat().st_mtime_ns for path in place.above.rglob("*") if place.dataset not in path.parents}
-    # The lock and the journal are in the dataset.
-    assert {**left, place.dataset: 0} == {**outside, place.dataset: 0}
+    left = {path: path.lstat().st_mtime_ns for path in place.above.rglob("*") if inside not in path.parents}
+    assert {**left, inside: 0} == {**outside, inside: 0}
     assert place.in_home() == place.before

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -12,9 +15,12 @@ from schemactl.destinations import parquet
 from schemactl.destinations._migration.ledger import RUNS as RUNS_TABLE
 from schemactl.destinations._migration.ledger import STEPS as STEPS_TABLE
 from schemactl.destinations._migration.ledger import row_of, run_of, step_of
-from schemactl.errors import InputError
+from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.migration.records import Run, RunState, StepRecord, StepState
+from schemactl.migration.saved import mark_in
+from schemactl.schema.templates import new_schema
+from schemactl.store.text import MAX_BYTES
 
 AT = datetime(2026, 1, 31, 12, 30, 15, 123456, tzinfo=UTC)
 RUNS = (
@@ -66,3 +72,50 @@ def test_a_plan_is_read_only_when_it_is_asked_for(tmp_path: Path) -> None:
         (found,) = session.runs()
     with pytest.raises(InputError, match="this is not JSON"):
         plan_of(found)
+
+
+BROKEN_PLANS = {
+    "nested too deep": '{"migration": ' + "[" * 200_000,
+    "no JSON": '{"migration"',
+    "no object": '["migration"]',
+    "a mark without a name": '{"migration": {"hash": "h"}}',
+}
+
+
+@pytest.mark.parametrize("plan", BROKEN_PLANS)
+def test_a_plan_of_the_ledger_that_is_none_is_an_error(plan: str) -> None:
+    with pytest.raises(InputError, match="a plan in the ledger is damaged"):
+        mark_in(BROKEN_PLANS[plan])
+
+
+STORED_SCHEMAS = {
+    "nested too deep": "[" * 200_000,
+    "packed, and too long": base64.b64encode(zlib.compress(bytes(MAX_BYTES + 1))).decode(),
+    "packed, not UTF-8": base64.b64encode(zlib.compress(b"\xff")).decode(),
+    "a number": 7,
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize("stored", STORED_SCHEMAS)
+def test_what_is_stored_in_the_place_of_a_schema_is_an_error(stored: str, tmp_path: Path) -> None:
+    with parquet.connect(f"parquet:{tmp_path}", "shop") as session:
+        schema = new_schema("shop")
+        session.write_version(schema)
+        (path,) = (tmp_path / "_dlt_version").glob("*.jsonl")
+        path.write_text(json.dumps({**json.loads(path.read_text()), "schema": STORED_SCHEMAS[stored]}))
+        with pytest.raises(InputError, match="is not a schema"):
+            session.schema_of(schema.version_hash)
+
+
+def test_a_row_of_the_ledger_that_is_nested_too_deep_is_an_error(tmp_path: Path) -> None:
+    with parquet.connect(f"parquet:{tmp_path}", "shop") as session:
+        session.write_steps(STEPS[:1])
+        (path,) = (tmp_path / "_schemactl_steps").glob("*.jsonl")
+        row = json.loads(path.read_text())
+        path.write_text(json.dumps({**row, "undo_statements": "[" * 200_000}))
+        with pytest.raises(DestinationError, match="is not what belongs there"):
+            session.steps("r1")
+        path.write_text('{"run_id": ' + "[" * 200_000)
+        with pytest.raises(DestinationError, match="it is nested too deep"):
+            session.steps("r1")

@@ -21,6 +21,7 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.migration.records import Run, RunState, StepRecord, StepState, Version
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Schema, Table, schema_from_dict
+from schemactl.store.text import MAX_BYTES
 
 _NO_PLAN: Final = "{}"
 
@@ -107,7 +108,7 @@ class Ledger(MigrationSession):
             return None
         try:
             return schema_from_dict(upgrade(json.loads(_unpacked(row["schema"]))))
-        except (InputError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             message = f"what `{VERSION_TABLE}` holds under hash `{version_hash}` is not a schema: {error}"
             raise InputError(message, hint=error.hint if isinstance(error, InputError) else None) from error
 
@@ -151,7 +152,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "datetime": datetime.fromisoformat,
     "RunState": RunState,
     "StepState": StepState,
-    "tuple[str, ...]": lambda text: tuple(json.loads(text)),
+    "tuple[str, ...]": lambda text: tuple(map(str, json.loads(text))),
 }
 """What reads the text of a field, by the field's type; others are texts."""
 
@@ -170,16 +171,19 @@ def _values(record: type[Run | StepRecord], row: Mapping[str, Any]) -> dict[str,
 def _read(name: str, rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Read]) -> list[Read]:
     try:
         return [make(row) for row in rows]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DestinationError(f"a row of `{name}` is not what belongs there: {error}") from error
 
 
 def _unpacked(stored: str) -> str:
     """Return JSON, which dlt packs where a database limits the length of texts."""
     try:
-        return zlib.decompress(base64.b64decode(stored, validate=True)).decode()
+        content = zlib.decompressobj().decompress(base64.b64decode(stored, validate=True), MAX_BYTES + 1)
     except (ValueError, zlib.error):  # JSON has signs that base64 has not, and perhaps some beyond ASCII
         return stored
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"it is longer than {MAX_BYTES // 1024**2} MiB")
+    return content.decode()
 
 
 def _text(value: str | int | datetime | tuple[str, ...] | None) -> str | None:

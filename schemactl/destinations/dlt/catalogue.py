@@ -50,8 +50,7 @@ def read_catalogue(url: str) -> Catalogue:
         found = [row for row in version_rows(read) if row["schema_name"] != OWN_SCHEMA]
         if not found:
             raise InputError(f"dlt has loaded no dataset `{address.dataset}` in `{address}`")
-        stored = version_rows(read, found[0]["version_hash"])[0]["schema"]
-    schema = schema_from_dict(json.loads(stored))
+        schema = schema_from_dict(json.loads(version_rows(read, found[0]["version_hash"])[0]["schema"]))
     hashes = hashes_of([(row["schema_name"], row["version_hash"]) for row in found])
     return Catalogue(schema, f"{address}?dataset={address.dataset}", hashes)
 

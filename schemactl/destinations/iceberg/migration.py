@@ -7,6 +7,7 @@ expires them.
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._catalogue import OURS
+from schemactl.destinations._journal import is_attempt, journal_error
 from schemactl.destinations._lake.files import GROUP_ROWS, Alter, grouped, split_by_partition, write_rows
 from schemactl.destinations._lake.load import recover
 from schemactl.destinations._lake.lock import check_writable, holding
@@ -41,7 +43,7 @@ from schemactl.destinations.iceberg.table import (
     iceberg_type,
     partitions_of_spec,
 )
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import CommandWarning, DestinationError, InputError
 from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
@@ -301,7 +303,10 @@ def connect(
             lake = lake_to_write(address, schema_name, catalog, is_migrated=True)
         if not is_read_only:
             recover(lake)
-            end_rewriting(lake)
+            table = end_rewriting(lake)
+            if table is not None:
+                message = f"removed what a migration step on `{table}` had left in `{lake.origin}` when it broke off"
+                warnings.warn(CommandWarning(message), stacklevel=2)
         yield IcebergMigration(lake, is_read_only)
 
 
@@ -347,19 +352,26 @@ def rewrite_table(
     _mark(lake, {})
 
 
-def end_rewriting(lake: IcebergLake) -> None:
-    """Remove the files of a rewrite that a killed process has begun and not committed."""
+def end_rewriting(lake: IcebergLake) -> str | None:
+    """Remove the files of a rewrite that a killed process has begun and not committed; return the table's name.
+
+    Raises:
+        DestinationError: what says that a rewrite has begun is not what one writes.
+    """
     with wrap_errors(f"read `{lake.origin}`"):
         if not lake.catalog.namespace_exists(lake.namespace):
-            return
-        stated = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
+            return None
+        stated: str | None = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
     if stated is None:
-        return
+        return None
     attempt, _, name = stated.partition(" ")
+    if not is_attempt(attempt):
+        raise journal_error(f"`{_MARK}` of `{lake.origin}`", f"`{attempt}` is not how names of new files begin")
     table = lake.open(name)
     if table is not None and not any(attempt in file.path for file in table.files()):
         table.discard_files(attempt)
     _mark(lake, {})
+    return name
 
 
 def _mark(lake: IcebergLake, stated: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ may be half done, and is dropped by the next migration or load; one whose table 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,7 +23,7 @@ from schemactl.destinations.spark.address import Namespace
 from schemactl.destinations.spark.lease import LEASE, Lease
 from schemactl.destinations.spark.types import sql_type
 from schemactl.engine.spark.sql import literal, quoted
-from schemactl.errors import DestinationError
+from schemactl.errors import CommandWarning, DestinationError
 from schemactl.schema.types import DataType, Table
 
 
@@ -167,6 +168,8 @@ def mend_copies(tables: Tables) -> None:
     names = _names(spark, namespace)
     for name, copy in stranded(names).items():
         spark.sql(f"ALTER TABLE {namespace.table(copy)} RENAME TO {namespace.new_name(name)}")
+        message = f"finished a migration step that had broken off: `{copy}` of {namespace} is `{name}` now"
+        warnings.warn(CommandWarning(message), stacklevel=2)
     for name in names:
         if name.startswith(COPY) and name.removeprefix(COPY) in names:
             spark.sql(f"DROP TABLE {namespace.table(name)}")
