@@ -9,8 +9,15 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from schemactl.errors import Location
-from schemactl.schema.changes import Change, ColumnRenamed, TableRenamed
-from schemactl.schema.nested_types import NestedType, structure_in
+from schemactl.review.field_changes import (
+    STRUCTURE_HINTS,
+    FieldChange,
+    FieldPropertyChanged,
+    StructureReader,
+    column_fields,
+)
+from schemactl.schema.changes import Change, ColumnPropertyChanged, ColumnRenamed, TableRenamed
+from schemactl.schema.nested_types import keeps_structure, structure_in
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, Schema, Table
 
@@ -74,7 +81,7 @@ class Comparison:
     head: Side
     changes: tuple[Change, ...]
     today: date
-    structure_in: Callable[[str], NestedType | None] = structure_in
+    structure_in: StructureReader = structure_in
     settings: tuple[SettingChange, ...] = ()
     is_descendant: Callable[[], bool] = lambda: False
 
@@ -105,6 +112,23 @@ class Comparison:
     def head_columns(self) -> Mapping[tuple[str, str], str]:
         """Names of renamed columns in the head schema, by (table in the head schema, column in the base schema)."""
         return {(table, old): new for (table, new), old in self.base_columns.items()}
+
+    @cached_property
+    def fields(self) -> Mapping[tuple[str, str], tuple[FieldChange | FieldPropertyChanged, ...] | None]:
+        """The changes inside columns, by (table, column) in the head schema, of those whose structure or hints changed.
+
+        None for a column whose structure cannot be compared.
+        """
+        places = dict.fromkeys(
+            (change.table, change.column) for change in self.of(ColumnPropertyChanged, *STRUCTURE_HINTS)
+        )
+        is_kept = any(keeps_structure(side.schema.normalizers) for side in (self.base, self.head))
+        found = {}
+        for table, name in places:
+            base, head = self.base_column(table, name), self.head_column(table, name)
+            if base is not None and head is not None:
+                found[table, name] = column_fields(table, base, head, self.structure_in, keeps_structure=is_kept)
+        return found
 
     def base_table(self, table: str) -> Table | None:
         """Return a table of the base schema by its name in the head schema, None for a new one."""

@@ -15,14 +15,15 @@ from schemactl.schema.changes import (
     NullabilityChanged,
     TablePropertyChanged,
 )
-from schemactl.schema.nested_types import SPARK_TYPE
+from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
+from schemactl.schema.renames import ID
 from schemactl.schema.structure import DATABASE_TYPE
 
 _BOOKKEEPING = frozenset(("version", "version_hash", "previous_hashes", "imported_version_hash"))
 """Keys at the top that are no content: the hash is not made of them (docs/dlt.md §2.1)."""
 
-_MEANINGFUL = frozenset(("x-merge-strategy", "x-source-names", SPARK_TYPE, DATABASE_TYPE))
-"""Hints that change how data is loaded or stored."""
+_MEANINGFUL = frozenset(("x-merge-strategy", "x-source-names", SPARK_TYPE, FIELDS, DATABASE_TYPE, ID))
+"""Hints that change how data is loaded, stored or found."""
 
 
 def is_content(change: Change) -> bool:

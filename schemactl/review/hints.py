@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.field_changes import FieldPropertyChanged
 from schemactl.review.permitted_values import canonical, value_key
 from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact
 from schemactl.review.wording import listed, place, plain
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, TablePropertyChanged
+from schemactl.schema.nested_types import path_text
+from schemactl.schema.renames import ID
 
 UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-encoding", "x-timezone", "x-time-zone"))
 """What the values of a column mean."""
@@ -57,7 +60,7 @@ def constrains_values(name: str) -> bool:
 
 def has_rule(name: str) -> bool:
     """Return whether another rule than H603 reports a hint."""
-    return constrains_values(name) or name in _PROCESSING or name in _CHANGES or name == STABILITY
+    return constrains_values(name) or name in _PROCESSING or name in _CHANGES or name in (STABILITY, ID)
 
 
 HintChange = ColumnPropertyChanged | TablePropertyChanged
@@ -134,7 +137,13 @@ def hint_match(
     after: Any = ABSENT,
 ) -> Match:
     """Return the match whose sentence is the name of the column or table and what happened to it."""
-    where = place(change.table, change.column if isinstance(change, ColumnPropertyChanged) else None)
+    match change:
+        case FieldPropertyChanged():
+            where = place(change.table, f"{change.column}{path_text(change.path)}")
+        case ColumnPropertyChanged():
+            where = place(change.table, change.column)
+        case _:
+            where = place(change.table)
     return Match.of(change, f"{where} {phrase}", impact=impact, aspect=aspect, before=before, after=after)
 
 

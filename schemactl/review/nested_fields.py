@@ -1,139 +1,64 @@
-"""Find the fields that were added, removed, renamed or retyped inside columns of objects and lists."""
+"""Find the changed fields inside columns of objects and lists, and phrase them for rules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import Enum, auto
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from schemactl.review.comparison import Comparison
-from schemactl.review.hints import is_unset
+from schemactl.review.field_changes import FieldChange, FieldEvent, FieldPropertyChanged, has_structure
+from schemactl.review.hints import column_hints, is_restated
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
-from schemactl.review.wording import place
-from schemactl.schema.arrow_types import NESTED_TYPE, decode, from_arrow
-from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
+from schemactl.schema.changes import ColumnPropertyChanged
 from schemactl.schema.contract import Mode, contract_for
-from schemactl.schema.nested_types import (
-    SPARK_TYPE,
-    STRING,
-    FieldPath,
-    Json,
-    Leaf,
-    ListOf,
-    MapOf,
-    NestedType,
-    Struct,
-    differences,
-    keeps_structure,
-    path_text,
-    read_type,
-    write_type,
-)
-from schemactl.schema.renames import column_renames
-from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, DataType, Schema, Table
-
-
-class FieldEvent(Enum):
-    """The kind of a field's change."""
-
-    ADDED = auto()
-    REMOVED = auto()
-    RENAMED = auto()
-    RETYPED = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """A field inside a column, or what the column itself keeps.
-
-    Attributes:
-        change: of the column's type.
-        path: names and ``INSIDE``; empty for the column itself. Of a field that has another name, the new one.
-        before, after: its type; None where it is not there.
-        origin: the name that the field had, None where it has it still.
-    """
-
-    change: ColumnPropertyChanged
-    path: FieldPath
-    before: NestedType | None
-    after: NestedType | None
-    origin: str | None = None
-
-    @property
-    def event(self) -> FieldEvent:
-        """Return the kind of the change."""
-        if self.origin is not None:
-            return FieldEvent.RENAMED
-        if self.before is None:
-            return FieldEvent.ADDED
-        return FieldEvent.REMOVED if self.after is None else FieldEvent.RETYPED
-
-    @property
-    def where(self) -> str:
-        """The field's full name in backquotes, from its table on."""
-        return place(self.change.table, self.name)
-
-    @property
-    def old_where(self) -> str:
-        """The same with the name that the field had."""
-        return place(self.change.table, f"{self.change.column}{path_text(self._old_path)}")
-
-    @property
-    def name(self) -> str:
-        """The field's full name, from its column on."""
-        return f"{self.change.column}{path_text(self.path)}"
-
-    @property
-    def _old_path(self) -> FieldPath:
-        return self.path if self.origin is None else (*self.path[:-1], self.origin)
-
-    def match(self, sentence: str, impact: Impact | None = None, question: Literal["field"] | None = None) -> Match:
-        """Return the match with a sentence."""
-        return Match(
-            sentence=sentence,
-            table=self.change.table,
-            column=self.change.column,
-            keys=("tables", self.change.table, "columns", self.change.column, self.change.name),
-            before=_plain(self._old_path, self.before),
-            after=_plain(self.path, self.after),
-            impact=impact,
-            question=question,
-            field=self.path if question else (),
-        )
+from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct, path_text
+from schemactl.schema.types import Properties, Schema
 
 
 def field_changes(comparison: Comparison, event: FieldEvent) -> Iterator[FieldChange]:
     """Yield the changes of one kind inside columns that are nested before and after; not the fields of new columns."""
-    for change in comparison.of(ColumnPropertyChanged):
-        yield from (found for found in fields_of(comparison, change) or () if found.event is event)
+    for changes in comparison.fields.values():
+        for change in changes or ():
+            if isinstance(change, FieldChange) and change.event is event:
+                yield change
 
 
-def fields_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[FieldChange, ...] | None:
-    """Return the field changes behind a changed property; none where only the order of fields changed.
+def field_hints(comparison: Comparison, *names: str) -> Iterator[FieldPropertyChanged]:
+    """Yield the changed properties of fields inside columns, those of these names, or all; without restated ones."""
+    for changes in comparison.fields.values():
+        for change in changes or ():
+            if not isinstance(change, FieldPropertyChanged) or (names and change.name not in names):
+                continue
+            if not _is_restated(change):
+                yield change
 
-    None where the property states no structure, where its type cannot be read, and where the normalizer keeps none.
-    """
-    before, after = _structures(comparison, change)
-    if before is None or after is None:
-        return None
-    return tuple(
-        FieldChange(change, found.path, found.before, found.after, found.origin)
-        for found in differences(before, after, _renames)
-    )
+
+def _is_restated(change: FieldPropertyChanged) -> bool:
+    if change.name == "nullable":  # false is not unset
+        return (change.before is False) is (change.after is False)
+    return is_restated(change)
+
+
+def value_hints(comparison: Comparison, *names: str) -> Iterator[ColumnPropertyChanged]:
+    """Yield the changed hints of columns, then of fields inside columns, of these names, or all."""
+    yield from column_hints(comparison, *names)
+    yield from field_hints(comparison, *names)
+
+
+def properties_of(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[Properties, Properties]:
+    """Return all properties of the column or field whose hint changed, before and after."""
+    if isinstance(change, FieldPropertyChanged):
+        return change.before_properties, change.after_properties
+    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
+    before, after = (column.properties if column else {} for column in columns)
+    return before, after
 
 
 def had_fields(comparison: Comparison, table: str, column: str) -> bool:
     """Return whether a column of the head schema held objects or lists in the base schema, which queries may access."""
     before = comparison.base_column(table, column)
-    if before is None or before.data_type is not DataType.JSON:
-        return False
-    if before.properties.get(NESTED_TYPE):
-        return True
-    is_kept = keeps_structure(comparison.base.schema.normalizers)
-    return is_kept and isinstance(_stated(before.properties.get(SPARK_TYPE)), Struct | ListOf | MapOf)
+    return before is not None and has_structure(before)
 
 
 def type_label(of: NestedType) -> str:
@@ -149,6 +74,8 @@ def type_label(of: NestedType) -> str:
             return "array"
         case MapOf():
             return "map"
+        case _:
+            assert_never(of)
 
 
 def freezes_fields(schema: Schema, table: str) -> bool:
@@ -156,68 +83,28 @@ def freezes_fields(schema: Schema, table: str) -> bool:
     return contract_for(schema, table).data_type is Mode.FREEZE
 
 
-# --- the types ---
+def field_match(
+    change: FieldChange, sentence: str, impact: Impact | None = None, question: Literal["field"] | None = None
+) -> Match:
+    """Return the match of a changed field with a sentence."""
+    return Match(
+        sentence=sentence,
+        table=change.table,
+        column=change.column,
+        keys=("tables", change.table, "columns", change.column, change.hint),
+        before=_plain(change, change.old_path, change.before),
+        after=_plain(change, change.path, change.after),
+        impact=impact,
+        question=question,
+        field=change.path if question else (),
+    )
 
 
-def _structures(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[NestedType | None, NestedType | None]:
-    """Return the structure of a column before and after; None where the property states none.
-
-    Columns of other data types than JSON are not nested. Normalizers that keep no structure load JSON texts, whatever
-    ``x-spark-type`` states.
-    """
-    if change.name not in (DATABASE_TYPE, SPARK_TYPE, NESTED_TYPE):
-        return None, None
-    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
-    are_json = all(column is not None and column.data_type is DataType.JSON for column in columns)
-    are_kept = all(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head))
-    if change.name == DATABASE_TYPE and isinstance(change.before, str) and isinstance(change.after, str):
-        return comparison.structure_in(change.before), comparison.structure_in(change.after)
-    if change.name == SPARK_TYPE and are_json and are_kept:
-        return _stated(change.before), _stated(change.after)
-    if change.name == NESTED_TYPE and are_json:
-        return _decoded(change.before), _decoded(change.after)
-    return None, None
-
-
-def _decoded(value: Any) -> NestedType | None:
-    """Return the type that ``x-nested-type`` states, whichever the normalizer; JSON texts where it states none.
-
-    None where it is no type.
-    """
-    try:
-        return Json() if is_unset(value) else from_arrow(decode(str(value)))
-    except ValueError:
-        return None
-
-
-def _stated(value: Any) -> NestedType | None:
-    """Return the type that ``x-spark-type`` states, with its sizes; JSON texts where it states none.
-
-    None where it is no type.
-    """
-    if value is ABSENT or value is None:
-        return Json()
-    try:
-        found = read_type(str(value), keeps_sizes=True)
-    except ValueError:
-        return None
-    return Json() if found == Leaf(STRING) else found
-
-
-def _renames(before: Struct, after: Struct) -> dict[str, str]:
-    changes = column_renames(_as_table(dict(before.fields)), _as_table(dict(after.fields)), is_guessing=True)
-    return {change.after: change.before for change in changes}
-
-
-def _as_table(fields: dict[str, NestedType]) -> Table:
-    """Return fields as columns of a table, so that renames are guessed as those of columns.
-
-    Types are texts there: like columns, fields are only renamed where they keep their type.
-    """
-    typed = {name: "json text" if isinstance(of, Json) else write_type(of) for name, of in fields.items()}
-    return Table("", {name: Column(name, {"data_type": text}) for name, text in typed.items()})
-
-
-def _plain(path: FieldPath, of: NestedType | None) -> dict[str, str] | None:
+def _plain(change: FieldChange, path: FieldPath, of: NestedType | None) -> dict[str, Any] | None:
     """Return a field as JSON data: it distinguishes the fields of one column in fingerprints."""
-    return None if of is None else {"field": path_text(path).removeprefix("."), "type": type_label(of)}
+    if of is None:
+        return None
+    field = path_text(path).removeprefix(".")
+    if change.event is FieldEvent.REORDERED and isinstance(of, Struct):
+        return {"field": field, "fields": [name for name, _ in of.fields]}
+    return {"field": field, "type": type_label(of)}

@@ -197,10 +197,14 @@ def _retypes(comparison: Comparison) -> Iterator[Retype]:
 # --- of fields ---
 
 
-def impact_of(before: NestedType, after: NestedType) -> Impact:
+FullTypes = tuple[FullType | None, FullType | None]
+"""Of scalars before and after, with their sizes; None for others."""
+
+
+def impact_of(before: NestedType, after: NestedType, sizes: FullTypes | None = None) -> Impact:
     """Return how bad another type of a field is; readers are broken by one of another family, as with columns."""
-    found = value_effect(before, after).impact
-    return replace(found, readers=Severity.ERROR) if _crosses_families(before, after) else found
+    impact = value_effect(before, after, sizes).impact
+    return replace(impact, readers=Severity.ERROR) if _crosses_families(before, after) else impact
 
 
 def _crosses_families(before: NestedType, after: NestedType) -> bool:
@@ -217,15 +221,17 @@ def _crosses_families(before: NestedType, after: NestedType) -> bool:
     return old is not None and new is not None and crosses_families(old.data_type, new.data_type)
 
 
-def value_effect(before: NestedType, after: NestedType) -> Effect:
-    """Return what happens to values of one type in a field of another.
+def value_effect(before: NestedType, after: NestedType, sizes: FullTypes | None = None) -> Effect:
+    """Return what happens to values of one type in a field of another; without ``sizes`` types have their usual ones.
 
     Every value fits a JSON text; which JSON texts fit another type depends on the data.
 
     >>> value_effect(Leaf("bigint"), Leaf("decimal(10,0)")).phrase
     'some values may not survive'
     """
-    old, new = leaf_full_type(before), leaf_full_type(after)
+    old, new = sizes or (leaf_full_type(before), leaf_full_type(after))
+    if before == after and old is not None and new is not None and old.data_type == new.data_type:
+        return _resized(old, new)
     if isinstance(after, Json) or after == Leaf(STRING):
         return _as_text(before, after)
     if isinstance(before, Json):
@@ -263,7 +269,7 @@ def accepts_values(before: NestedType, after: NestedType) -> bool:
 
     JSON texts accept any value, doubles and large integers accept integers.
     """
-    if isinstance(after, Json) or (before == Leaf(BIGINT) and after in (Leaf(DOUBLE), Leaf(LARGE))):
+    if isinstance(after, Json) or before == after or (before == Leaf(BIGINT) and after in (Leaf(DOUBLE), Leaf(LARGE))):
         return True
     old, new = leaf_full_type(before), leaf_full_type(after)
     # Integers and floats are stored in one size each.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, assert_never
 
 from schemactl.review.comparison import Comparison
+from schemactl.review.field_changes import FieldPropertyChanged
 from schemactl.review.severity import BREAKS_ALL, BREAKS_NOBODY, Direction, Impact, Severity
 from schemactl.review.wording import plain
 from schemactl.schema.changes import (
@@ -136,6 +137,8 @@ def _keys_of(change: Change, table: str | None, column: str | None) -> tuple[str
             return "settings", change.name
         case NormalizerChanged():
             return "normalizers", change.name
+        case FieldPropertyChanged():
+            return *thing, *change.keys
         case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():
             return *thing, change.name
         case NullabilityChanged():

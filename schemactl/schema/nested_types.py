@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -139,45 +139,25 @@ def path_text(path: FieldPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place in which two types differ.
-
-    Attributes:
-        path: of the field, empty for the type itself. Of a field that has another name, the new one.
-        before, after: the types in this place; None where the field is not there.
-        origin: the name that the field had, None where it has it still.
-    """
+    """A place in which two types differ: the path of the field, and its types; None where there is no such field."""
 
     path: FieldPath
     before: NestedType | None
     after: NestedType | None
-    origin: str | None = None
 
 
-Renames: TypeAlias = Callable[[Struct, Struct], Mapping[str, str]]
-"""Returns the former names of fields of the second struct, by their new ones."""
-
-
-def differences(
-    before: NestedType, after: NestedType, renames: Renames = lambda *_: {}, path: FieldPath = ()
-) -> Iterator[Difference]:
-    """Yield the places in which two types differ; the order of fields does not count.
-
-    ``renames`` recognizes fields by another name; none by default.
-    """
+def differences(before: NestedType, after: NestedType, path: FieldPath = ()) -> Iterator[Difference]:
+    """Yield the places in which two types differ; the order of fields does not count."""
     match before, after:
         case Struct(), Struct():
-            old, new, origins = dict(before.fields), dict(after.fields), renames(before, after)
-            gone = set(origins.values())
+            old, new = dict(before.fields), dict(after.fields)
             for name in dict.fromkeys((*new, *old)):
-                inner = (*path, name)
                 if name in old and name in new:
-                    yield from differences(old[name], new[name], renames, inner)
-                elif name in origins:
-                    yield Difference(inner, old[origins[name]], new[name], origins[name])
-                elif name not in gone:
-                    yield Difference(inner, old.get(name), new.get(name))
+                    yield from differences(old[name], new[name], (*path, name))
+                else:
+                    yield Difference((*path, name), old.get(name), new.get(name))
         case (ListOf(inner_before), ListOf(inner_after)) | (MapOf(inner_before), MapOf(inner_after)):
-            yield from differences(inner_before, inner_after, renames, (*path, INSIDE))
+            yield from differences(inner_before, inner_after, (*path, INSIDE))
         case _ if before != after:
             yield Difference(path, before, after)
 

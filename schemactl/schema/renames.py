@@ -241,6 +241,8 @@ def _guess_columns(before: Table, after: Table, stated: Mapping[str, str]) -> di
     scores = {}
     for old in _candidates(gone, [stated.get(name, name) for name in before.columns], kept):
         for candidate in candidates.get(old.kind, ()):
+            if old.id and candidate.id and old.id != candidate.id:
+                continue  # two ids are two columns
             likeness = name_likeness(old.name, candidate.name)
             if likeness >= _MIN_LIKENESS:
                 place = ((old.previous == candidate.previous) + (old.following == candidate.following)) / 2
@@ -253,10 +255,11 @@ def _guess_columns(before: Table, after: Table, stated: Mapping[str, str]) -> di
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """The features of a column by which renames are found: type and key hints, neighbors that stay, other hints."""
+    """The features of a column by which renames are found: type and key hints, id, neighbors that stay, other hints."""
 
     name: str
     kind: _Kind
+    id: Any
     previous: str | None
     following: str | None
     hints: Properties
@@ -268,7 +271,8 @@ def _candidates(columns: Iterable[Column], order: list[str], kept: Collection[st
         name, stated = column.name, column.properties
         kind = _type_key(column), tuple(bool(stated.get(hint)) for hint in _KEY_HINTS)
         own = {key: each for key, each in stated.items() if each and key not in _NO_HINTS and not key.startswith("x-")}
-        yield _Candidate(name, kind, previous[name], following[name], {**own, "nullable": column.nullable})
+        hints = {**own, "nullable": column.nullable}
+        yield _Candidate(name, kind, stated.get(ID), previous[name], following[name], hints)
 
 
 def _is_open(column: Column) -> bool:

@@ -492,6 +492,11 @@ def test_an_id_that_two_columns_have_says_nothing():
     assert renames(of_columns(before, after, guess_renames=False)) == {}
 
 
+def test_columns_with_two_ids_are_two_columns_however_alike_their_names():
+    assert guessed([column("cust_id", **{"x-id": 1})], [column("customer_id", **{"x-id": 2})]) == {}
+    assert guessed([column("cust_id", **{"x-id": 1})], [column("customer_id")]) == {"cust_id": "customer_id"}
+
+
 def test_a_stated_origin_goes_before_an_id():
     before = [column("a", "double", **{"x-id": "7"}), column("b", "double")]
     after = [came_from(column("c", "double", **{"x-id": "7"}), "b")]

@@ -16,8 +16,16 @@ from schemactl.review.added_removed import (
 )
 from schemactl.review.announcements import column_last_day, is_expired, own_last_day
 from schemactl.review.comparison import is_stored
-from schemactl.review.hints import property_rule
-from schemactl.review.nested_fields import FieldEvent, field_changes, freezes_fields, type_label
+from schemactl.review.field_changes import FieldEvent
+from schemactl.review.hints import hint_match, is_unset, property_rule
+from schemactl.review.nested_fields import (
+    field_changes,
+    field_hints,
+    field_match,
+    freezes_fields,
+    type_label,
+    value_hints,
+)
 from schemactl.review.reshapes import Form, reshapes
 from schemactl.review.rule import (
     BREAKS_ALL,
@@ -40,6 +48,8 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
 )
 from schemactl.schema.contract import Mode, contract_for
+from schemactl.schema.nested_types import path_text
+from schemactl.schema.renames import ID
 
 
 def find_column_added(comparison: Comparison) -> Matches:
@@ -331,17 +341,28 @@ C211 = Rule(
 )
 
 
+_find_column_description_changed = property_rule(
+    ColumnPropertyChanged,
+    "description",
+    says=lambda change: f"the description of column `{change.column}` of `{change.table}` changed",
+)
+
+
+def find_description_changed(comparison: Comparison) -> Matches:
+    """Yield each column, and each field inside a column, with another description."""
+    yield from _find_column_description_changed(comparison)
+    for change in field_hints(comparison, "description"):
+        field = f"{change.column}{path_text(change.path)}"
+        yield Match.of(change, f"the description of field `{field}` of `{change.table}` changed")
+
+
 C212 = Rule(
     title="column description changed",
     impact=BREAKS_NOBODY,
     why="The description is for people; it is part of dlt's hash, so the version counts on. A new description may "
     "report that the meaning of the values is another, which no rule can see.",
     fix="Nothing has to be done, if the values still mean the same. If they do not, use a new column.",
-    find=property_rule(
-        ColumnPropertyChanged,
-        "description",
-        says=lambda change: f"the description of column `{change.column}` of `{change.table}` changed",
-    ),
+    find=find_description_changed,
 )
 
 
@@ -392,12 +413,14 @@ C213 = Rule(
 
 def find_field_added(comparison: Comparison) -> Matches:
     """Yield each field that is new; those inside of it are not reported as well."""
-    for found in field_changes(comparison, FieldEvent.ADDED):
-        assert found.after is not None
-        since = column_last_day(comparison.base_table(found.change.table), found.name)
+    for change in field_changes(comparison, FieldEvent.ADDED):
+        assert change.after is not None
+        since = column_last_day(comparison.base_table(change.table), change.name)
+        is_required = change.after_properties.get("nullable") is False
         retired = f", but the name is retired since {since}" if since else ""
-        sentence = f"field {found.where} (`{type_label(found.after)}`) is new{retired}"
-        yield found.match(sentence, BREAKS_ALL if since else None)
+        required = ", and may not be null" if is_required else ""
+        sentence = f"field {place(change.table, change.name)} (`{type_label(change.after)}`) is new{required}{retired}"
+        yield field_match(change, sentence, BREAKS_ALL if since else C202.impact if is_required else None)
 
 
 C214 = Rule(
@@ -407,7 +430,8 @@ C214 = Rule(
     why="Stored rows have null there, and pipelines that do not know the field leave it null. The next load adds it "
     "to the column, where the destination's columns of structs can take new fields. For contracts it is a change of "
     "the column's `data_type`: where that is not to evolve, rule X703 reports it as well. A name that the base schema "
-    "has announced as removed, such as `buyer.name` in `x-removed-columns`, is as bad as with a column (C207).",
+    "has announced as removed, such as `buyer.name` in `x-removed-columns`, is as bad as with a column (C207), and so "
+    "is one that may not be null (C202).",
     fix="Nothing has to be done. Programs that take the column with exactly the fields it had get one more.",
     find=find_field_added,
 )
@@ -415,17 +439,17 @@ C214 = Rule(
 
 def find_field_removed(comparison: Comparison) -> Matches:
     """Yield each field that is gone; those inside of it are not reported as well."""
-    for found in field_changes(comparison, FieldEvent.REMOVED):
-        assert found.before is not None
-        table = found.change.table
-        until = column_last_day(comparison.base_table(table), found.name)
+    for change in field_changes(comparison, FieldEvent.REMOVED):
+        assert change.before is not None
+        until = column_last_day(comparison.base_table(change.table), change.name)
         if is_expired(until, comparison.today):
             notice = f", as announced: its last day was {until}"
             impact: Impact | None = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN)  # of C205
         else:
             notice = f", though it was to stay until {until}" if until else ""
-            impact = BREAKS_ALL if freezes_fields(comparison.head.schema, table) else None
-        yield found.match(f"field {found.where} (`{type_label(found.before)}`) is gone{notice}", impact)
+            impact = BREAKS_ALL if freezes_fields(comparison.head.schema, change.table) else None
+        sentence = f"field {place(change.table, change.name)} (`{type_label(change.before)}`) is gone{notice}"
+        yield field_match(change, sentence, impact)
 
 
 C215 = Rule(
@@ -444,10 +468,11 @@ C215 = Rule(
 
 
 def find_field_renamed(comparison: Comparison) -> Matches:
-    """Yield each field that seems to be called otherwise; a guess that is made as with columns."""
-    for found in field_changes(comparison, FieldEvent.RENAMED):
-        new = found.path[-1]
-        yield found.match(f"field {found.old_where} seems to be called `{new}` now")
+    """Yield each field with another name, by the same ``x-id``, or by a guess that is made as with columns."""
+    for change in field_changes(comparison, FieldEvent.RENAMED):
+        verb = "is" if change.is_stated else "seems to be"
+        where = place(change.table, change.old_name)
+        yield field_match(change, f"field {where} {verb} called `{change.path[-1]}` now")
 
 
 C216 = Rule(
@@ -456,11 +481,60 @@ C216 = Rule(
     direction=Direction.BOTH,
     why="No load and no step of a migration knows such renames: the new field is added, null in all stored rows, and "
     "the old one stays, null in all new rows. Queries on either name see half of the values, and pipelines that still "
-    "send the old name make that field anew. Both have the same type and much the same name; where they are two "
-    "things, the one is gone (C215) and the other new (C214).",
+    "send the old name make that field anew. Both have one `x-id` in `x-fields`, or the same type and much the same "
+    "name; where they are two things, the one is gone (C215) and the other new (C214).",
     fix="Keep the old field beside the new one until nobody reads it, or load the table anew. Give readers a view that "
     "takes whichever of the two is not null.",
     find=find_field_renamed,
+)
+
+
+def find_id_changed(comparison: Comparison) -> Matches:
+    """Yield each column and field with another ``x-id``, or the first one, or none any more."""
+    for change in value_hints(comparison, ID):
+        before, after = quote_value(change.before), quote_value(change.after)
+        numbers = [type(value) is int for value in (change.before, change.after)]
+        if is_unset(change.before):
+            yield hint_match(change, f"has the id {after} now", BREAKS_NOBODY)
+        elif is_unset(change.after):
+            impact = Impact(readers=Severity.WARN, writers=Severity.WARN) if numbers[0] else BREAKS_NOBODY
+            yield hint_match(change, f"has no id any more; it was {before}", impact)
+        elif any(numbers):
+            yield hint_match(change, f"has the id {after}, no longer {before}: files and messages know it by its id")
+        else:
+            impact = Impact(readers=Severity.WARN, writers=Severity.INFO)
+            yield hint_match(change, f"has the id {after}, no longer {before}: it is declared another one", impact)
+
+
+C217 = Rule(
+    title="column id changed",
+    impact=BREAKS_ALL,
+    direction=Direction.BOTH,
+    why="A number in `x-id` is the field id of Iceberg or the field number of Protocol Buffers. Iceberg finds the "
+    "values of a column in its files by the id, whatever its name: under another id, stored values are null. A message "
+    "carries numbers and no names: readers and pipelines that know the other number lose the field, or take another "
+    "one for it. Without a number, an export numbers the field by its place. An id that is a text, as in data "
+    "contracts and in Arc, says that a column is another one.",
+    fix="Keep the id as long as the column has its name. Give a column that truly is another one another name as well, "
+    "and never use an id again.",
+    find=find_id_changed,
+)
+
+
+def find_fields_reordered(comparison: Comparison) -> Matches:
+    """Yield each object whose fields have another order among each other; the place of a new field says nothing."""
+    for change in field_changes(comparison, FieldEvent.REORDERED):
+        sentence = f"the fields of {place(change.table, change.name)} have another order"
+        yield field_match(change, sentence)
+
+
+C218 = Rule(
+    title="fields reordered inside a column",
+    impact=BREAKS_NOBODY,
+    why="Queries name fields, and Avro, Parquet, Iceberg and Protocol Buffers find them by name or number. Only who "
+    "takes an object by the places of its fields meets other ones: `INSERT ... SELECT` of structs in Spark, a tuple.",
+    fix="No action needed. Keep the order, and add new fields at the end, if rows are inserted by place.",
+    find=find_fields_reordered,
 )
 
 
@@ -513,6 +587,44 @@ N402 = Rule(
     fix="Keep the column not nullable and have the pipeline send a value that says `unknown`. Or inform the readers, "
     "let them handle nulls, and only then allow them.",
     find=find_null_allowed,
+)
+
+
+def find_field_null_forbidden(comparison: Comparison) -> Matches:
+    """Yield each field inside a column that may not be null any more."""
+    for change in field_hints(comparison, "nullable"):
+        if change.after is False:
+            yield hint_match(change, "must not be null any more")
+
+
+N404 = Rule(
+    title="null forbidden inside a column",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
+    direction=Direction.TIGHTENS,
+    why="Pipelines that send null in the field, or objects without it, break what the schema states, and programs that "
+    "check records by it (Avro, JSON Schema, Protocol Buffers) refuse them. Loads and databases know no such "
+    "constraint inside a column, so stored rows may have nulls.",
+    fix="Have every pipeline send a value, and fill the stored rows. Forbid nulls only then.",
+    find=find_field_null_forbidden,
+)
+
+
+def find_field_null_allowed(comparison: Comparison) -> Matches:
+    """Yield each field inside a column that may be null, and might not before."""
+    for change in field_hints(comparison, "nullable"):
+        if change.before is False:
+            yield hint_match(change, "may be null now")
+
+
+N405 = Rule(
+    title="null allowed inside a column",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.INFO),
+    direction=Direction.LOOSENS,
+    why="Readers relied on a value in every object: typed clients fail on the first null, joins and filters drop rows. "
+    "A reader of Avro whose schema has no null in the field cannot read the new records.",
+    fix="Keep the field required, and have the pipeline send a value that says `unknown`. Or inform the readers, let "
+    "them handle nulls, and only then allow them.",
+    find=find_field_null_allowed,
 )
 
 

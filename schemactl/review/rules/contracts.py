@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from schemactl.review.field_changes import FieldChange, FieldEvent
 from schemactl.review.hints import is_unset
-from schemactl.review.nested_fields import FieldChange, FieldEvent, fields_of, type_label
+from schemactl.review.nested_fields import field_match, type_label
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Finder, Impact, Match, Matches, Rule, Severity
 from schemactl.review.wording import quote_value
 from schemactl.schema.changes import (
@@ -142,15 +143,26 @@ def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[Fiel
     others: list[ColumnRetyped | NullabilityChanged] = [*comparison.of(ColumnRetyped)]
     others += comparison.of(NullabilityChanged)
     stated = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
-    change = next((each for each in stated if (each.table, each.column) == place), None)
+    is_of_structure = any((change.table, change.column) == place for change in stated)
     is_of_type = violation.entity is Entity.DATA_TYPE and violation.variant_of is None
-    if change is None or not is_of_type or any((each.table, each.column) == place for each in others):
+    if not is_of_structure or not is_of_type or any((each.table, each.column) == place for each in others):
         return None
     if not any(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)):
         # Loads of such schemas ignore the stated structure.
         return ()
-    found = fields_of(comparison, change)
-    return found if found is None else tuple(each for each in found if each.event is not FieldEvent.REMOVED)
+    changes = comparison.fields.get((violation.table, violation.column or ""))
+    if changes is None:
+        return None
+    return tuple(
+        change
+        for change in changes
+        if isinstance(change, FieldChange)
+        and (change.event in (FieldEvent.ADDED, FieldEvent.RENAMED) or _is_retyped(change))
+    )
+
+
+def _is_retyped(change: FieldChange) -> bool:
+    return change.event is FieldEvent.RETYPED and change.before != change.after
 
 
 X701 = Rule(
@@ -192,7 +204,7 @@ def find_contract_violated(comparison: Comparison) -> Matches:
                 after=violation.found,
             )
         else:
-            yield from (field.match(_field_violation_sentence(violation, field)) for field in fields)
+            yield from (field_match(change, _field_violation_sentence(violation, change)) for change in fields)
 
 
 def _field_violation_sentence(violation: Violation, field: FieldChange) -> str:

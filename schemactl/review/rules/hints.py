@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from itertools import chain
 from typing import Any, Final
 
 from schemactl.review.announcements import deprecated_until, notices
+from schemactl.review.field_changes import STRUCTURE_HINTS, FieldPropertyChanged
 from schemactl.review.hints import (
     DEPRECATED,
     STABILITY,
     UNITS,
     HintChange,
-    column_hints,
     extra_hints,
     has_rule,
     hint_changes,
@@ -22,7 +23,7 @@ from schemactl.review.hints import (
     is_restated,
     is_unset,
 )
-from schemactl.review.nested_fields import fields_of
+from schemactl.review.nested_fields import field_hints, value_hints
 from schemactl.review.rule import (
     BREAKS_ALL,
     BREAKS_NOBODY,
@@ -71,15 +72,22 @@ H602 = Rule(
 
 
 def find_hint_changed(comparison: Comparison) -> Matches:
-    """Yield each hint of a table or column that is new, gone or another, and has no rule of its own."""
+    """Yield each hint of a table, column or field that is new, gone or another, and has no rule of its own."""
     for change in extra_hints(comparison):
-        has_own_rule = has_rule(change.name) or is_protective(change.name)
-        has_field_findings = isinstance(change, ColumnPropertyChanged) and fields_of(comparison, change)
-        if not has_own_rule and not has_field_findings:
-            if change.name == NESTED_TYPE:
-                sides = (change.before, change.after)
-                before, after = (describe(each) if isinstance(each, str) else each for each in sides)
-                change = replace(change, before=before, after=after)
+        has_field_findings = (
+            isinstance(change, ColumnPropertyChanged)
+            and change.name in STRUCTURE_HINTS
+            and comparison.fields.get((change.table, change.column))
+        )
+        if has_rule(change.name) or is_protective(change.name) or has_field_findings:
+            continue
+        if change.name == NESTED_TYPE:
+            sides = (change.before, change.after)
+            before, after = (describe(each) if isinstance(each, str) else each for each in sides)
+            change = replace(change, before=before, after=after)
+        yield hint_match(change, _hint_phrase(change))
+    for change in field_hints(comparison):
+        if not (has_rule(change.name) or is_protective(change.name) or change.name in ("nullable", "description")):
             yield hint_match(change, _hint_phrase(change))
 
 
@@ -104,8 +112,8 @@ H603 = Rule(
 
 
 def find_classification_removed(comparison: Comparison) -> Matches:
-    """Yield each hint that protected a table or column and does not any more, or states another class."""
-    for change in extra_hints(comparison):
+    """Yield each hint that protected a table, column or field and does not any more, or states another class."""
+    for change in chain(extra_hints(comparison), field_hints(comparison)):
         if not is_protective(change.name) or is_unset(change.before):
             continue
         if is_unset(change.after):
@@ -199,7 +207,7 @@ def find_unit_or_format_changed(comparison: Comparison) -> Matches:
         for change in comparison.of(ColumnRetyped)
         if change.before.get("data_type") != change.after.get("data_type")
     }
-    for change in column_hints(comparison, *UNITS):
+    for change in value_hints(comparison, *UNITS):
         before, after = quote_value(change.before), quote_value(change.after)
         if is_unset(change.before):
             yield hint_match(change, f"states `{change.name}` now: {after}", BREAKS_NOBODY)
@@ -207,7 +215,7 @@ def find_unit_or_format_changed(comparison: Comparison) -> Matches:
             yield hint_match(
                 change, f"changes `{change.name}` from {before} to {after}: its values mean something else"
             )
-        elif (change.table, change.column) not in retyped:
+        elif isinstance(change, FieldPropertyChanged) or (change.table, change.column) not in retyped:
             yield hint_match(
                 change,
                 f"states `{change.name}` no longer; it was {before}",
@@ -257,8 +265,8 @@ H608 = Rule(
 
 
 def find_classification_added(comparison: Comparison) -> Matches:
-    """Yield each table and column that gets such a mark; of new ones it is reported with them."""
-    for change in extra_hints(comparison):
+    """Yield each table, column and field that gets such a mark; of new ones it is reported with them."""
+    for change in chain(extra_hints(comparison), field_hints(comparison)):
         if is_protective(change.name) and is_unset(change.before):
             yield hint_match(change, f"is marked `{change.name}` now: {quote_value(change.after)}")
 

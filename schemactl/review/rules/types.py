@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from schemactl.review.nested_fields import FieldEvent, field_changes, freezes_fields, had_fields, type_label
+from schemactl.review.field_changes import FieldEvent
+from schemactl.review.nested_fields import field_changes, field_match, freezes_fields, had_fields, type_label
 from schemactl.review.retypes import (
     Effect,
     accepts_values,
@@ -245,16 +246,18 @@ D312 = Rule(
 
 
 def find_field_retyped(comparison: Comparison) -> Matches:
-    """Yield each field that is there before and after, of another type."""
-    for found in field_changes(comparison, FieldEvent.RETYPED):
-        before, after = found.before, found.after
+    """Yield each field that exists before and after, of another type or size."""
+    for change in field_changes(comparison, FieldEvent.RETYPED):
+        before, after, sizes = change.before, change.after, change.full_types
         assert before is not None
         assert after is not None
-        kind, impact = value_effect(before, after), impact_of(before, after)
-        if freezes_fields(comparison.head.schema, found.change.table) and not accepts_values(before, after):
+        effect, impact = value_effect(before, after, sizes), impact_of(before, after, sizes)
+        if freezes_fields(comparison.head.schema, change.table) and not accepts_values(before, after):
             impact = replace(impact, writers=Severity.ERROR)
-        types = f"from `{type_label(before)}` to `{type_label(after)}`"
-        yield found.match(f"{found.where} changes {types}: {kind.phrase}", impact, "field" if kind.is_open else None)
+        is_resized = before == after  # the size is not part of what Spark calls the type
+        labels = sizes if is_resized else (type_label(before), type_label(after))
+        sentence = f"{place(change.table, change.name)} changes from `{labels[0]}` to `{labels[1]}`: {effect.phrase}"
+        yield field_match(change, sentence, impact, "field" if effect.is_open and not is_resized else None)
 
 
 D313 = Rule(

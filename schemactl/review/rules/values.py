@@ -10,13 +10,12 @@ from schemactl.review.hints import (
     BOUNDS,
     ENUM,
     LIMITS,
-    column_hints,
-    extra_hints,
     hint_match,
     is_unset,
     values,
     without,
 )
+from schemactl.review.nested_fields import properties_of, value_hints
 from schemactl.review.permitted_values import (
     BOUND_HINTS,
     LIMITS_BY_HINT,
@@ -37,14 +36,13 @@ _INCOMPARABLE: Final = Impact(readers=Severity.WARN, writers=Severity.ERROR, dat
 
 def _permitted_values(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[PermittedValues, PermittedValues]:
     """Return the values that a column permits before and after, by all of its hints."""
-    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
-    before, after = (PermittedValues.of(column.properties if column else {}) for column in columns)
+    before, after = map(PermittedValues.of, properties_of(comparison, change))
     return before, after
 
 
 def find_enum_value_added(comparison: Comparison) -> Matches:
     """Yield each column whose list of permitted values (``x-enum``) is longer, or gone."""
-    for change in column_hints(comparison, ENUM):
+    for change in value_hints(comparison, ENUM):
         before, after = listed_values(change.before), listed_values(change.after)
         if before is None:
             continue
@@ -82,7 +80,7 @@ Q951 = Rule(
 
 def find_enum_value_removed(comparison: Comparison) -> Matches:
     """Yield each column whose list of permitted values (``x-enum``) is shorter, or new."""
-    for change in column_hints(comparison, ENUM):
+    for change in value_hints(comparison, ENUM):
         before, after = listed_values(change.before), listed_values(change.after)
         if after is None:
             continue
@@ -112,7 +110,7 @@ Q952 = Rule(
 
 def find_range_or_pattern_changed(comparison: Comparison) -> Matches:
     """Yield each column with another ``x-minimum``, ``x-maximum`` or ``x-pattern``."""
-    for change in column_hints(comparison, *BOUNDS):
+    for change in value_hints(comparison, *BOUNDS):
         yield _limit_match(comparison, change, BOUNDS[change.name])
 
 
@@ -156,14 +154,13 @@ def _other_bound(comparison: Comparison, change: ColumnPropertyChanged) -> tuple
     """
     own = canonical(change.name)
     names = BOUND_HINTS.get(LIMITS_BY_HINT[own], ())
-    columns = (find(change.table, change.column) for find in (comparison.base_column, comparison.head_column))
     before, after = (
         {
             name: value
-            for name, value in (column.properties if column else {}).items()
+            for name, value in properties.items()
             if canonical(name) in names and canonical(name) != own and not is_unset(value)
         }
-        for column in columns
+        for properties in properties_of(comparison, change)
     )
     return None if before == after else (before, after)
 
@@ -184,7 +181,7 @@ Q953 = Rule(
 
 def find_enum_meaning_changed(comparison: Comparison) -> Matches:
     """Yield each column where a code has another label, or names have other numbers."""
-    for change in column_hints(comparison, ENUM):
+    for change in value_hints(comparison, ENUM):
         if isinstance(change.before, Mapping) and isinstance(change.after, Mapping):
             for code in change.before:
                 old, new = change.before[code], change.after.get(code)
@@ -194,9 +191,9 @@ def find_enum_meaning_changed(comparison: Comparison) -> Matches:
                     )
                     yield hint_match(change, phrase, aspect=str(code))
             continue
-        column = comparison.head_column(change.table, change.column)
+        _, properties = properties_of(comparison, change)
         before, after = listed_values(change.before) or [], listed_values(change.after) or []
-        is_number = column is not None and column.data_type is DataType.BIGINT
+        is_number = properties.get("data_type") == DataType.BIGINT
         # Where a column holds numbers and names are permitted, the place of a name is its number.
         are_names = all(isinstance(name, str) and not name.lstrip("-").isdigit() for name in (*before, *after))
         if is_number and (before or after) and are_names:
@@ -219,11 +216,9 @@ Q954 = Rule(
 
 def find_limit_changed(comparison: Comparison) -> Matches:
     """Yield each column with another limit of that kind."""
-    for change in extra_hints(comparison):
+    for change in value_hints(comparison):
         name = LIMITS.get(canonical(change.name))
-        if name is None or not isinstance(change, ColumnPropertyChanged):
-            continue
-        if _other_bound(comparison, change) is None:  # else Q953 reports both bounds as one
+        if name is not None and _other_bound(comparison, change) is None:  # else Q953 reports both bounds as one
             yield _limit_match(comparison, change, name)
 
 
