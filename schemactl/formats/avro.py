@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from schemactl.errors import Location
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
+from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.types import DataType, Schema
 
 ENDINGS: Final = (".avsc", ".avro.json")
@@ -166,14 +168,21 @@ def read(text: str, path: str) -> Document:
     if (not found and root != []) or any(not isinstance(each.get("name"), str) for each in found):
         raise source.refuse("this Avro schema describes no record", 0, "it must have `type: record` and a `name`")
     check_shape(source, tree, _SHAPES, "type")
-    used = {reference for each in found for reference in _references(each)}
-    tables = [each for each in found if len(found) == 1 or HINTS in str(root) or each["name"] not in used]
+    visited = set[int]()
+    used = {reference for each in found for reference in _references(each, visited)}
+    is_own = HINTS in str(root)
+    tables = [each for each in found if len(found) == 1 or is_own or each["name"] not in used]
     # What is neither a type nor defined here may be a record of another file.
     unknown = [each for each in stated if isinstance(each, str) and each not in (*_PRIMITIVE, "null")]
     records, losses = [], [Loss("", "type", {"type": each}, {}) for each in unknown]
+    expansion = Expansion(Location(path), len(text))
     for each in tables:
         name = str(each[NAME]) if NAME in each else each["name"].rpartition(".")[2]
-        fields = each["fields"]
+        fields = []
+        for field in each["fields"]:
+            bounded, lost = _bounded(field, expansion)
+            fields.append(bounded)
+            losses += (Loss(f"{name}.{_real_name(field)}", *unread) for unread in lost)
         columns = [(_real_name(field), _restored(field, path)) for field in fields]
         records.append(record(name, columns, each.get("doc"), each.get(HINTS)))
         losses += losses_of((_read(_real_name(field), field) for field in fields), name)
@@ -221,8 +230,36 @@ def _defined(name: str, of: dict[str, Any], named: dict[str, Any]) -> dict[str, 
     return of
 
 
-def _references(native: Any) -> Iterator[str]:
-    """Yield the names of the records in a record."""
+def _bounded(native: dict[str, Any], expansion: Expansion) -> tuple[dict[str, Any], tuple[tuple[str, str, None], ...]]:
+    """Return a field, and any JSON in place of a type of too many nested fields, with what is lost by that."""
+    expansion.start_column()
+    try:
+        _count_fields(native, expansion, 0)
+    except TooManyFieldsError as error:
+        is_nullable = isinstance(native["type"], list) and "null" in native["type"]
+        return {**native, "type": ["null", _ANY] if is_nullable else _ANY}, (error.lost,)
+    return native, ()
+
+
+def _count_fields(field: dict[str, Any], expansion: Expansion, level: int) -> None:
+    of = field.get("type")
+    parts = of if isinstance(of, list) else [of]
+    symbols = (part["symbols"] for part in parts if isinstance(part, dict) and "symbols" in part)
+    expansion.count(level, *symbols, *(value for key, value in field.items() if key != "type"))
+    for part in parts:
+        match part:
+            case {"type": "record", "fields": list(fields)}:
+                for inner in fields:
+                    _count_fields(inner, expansion, level + 1)
+            case {"type": "array", "items": inner} | {"type": "map", "values": inner}:
+                _count_fields({"type": inner}, expansion, level + 1)
+
+
+def _references(native: Any, visited: set[int]) -> Iterator[str]:
+    """Yield the names of the records in a record; those in a record that is in ``visited``, by ``id``, not again."""
+    if id(native) in visited:
+        return
+    visited.add(id(native))
     match native:
         case {"type": "record", "fields": list(fields)}:
             for each in fields:
@@ -233,7 +270,7 @@ def _references(native: Any) -> Iterator[str]:
                         below = below.get("items", below.get("values"))
                     if isinstance(below, dict) and below.get("type") == "record":
                         yield str(below.get("name"))
-                        yield from _references(below)
+                        yield from _references(below, visited)
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:

@@ -137,8 +137,14 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
     With it only what differs is changed: comments and formatting stay, YAML stays YAML and JSON stays JSON.
 
     Raises:
-        InputError: comments and formatting of YAML would not stay.
+        InputError: comments and formatting of YAML would not stay, or the text is larger than ``read`` takes.
     """
+    text = _written(schema, path, layout)
+    Source(path or f"{schema.name}.schema.yaml", text).check_size()
+    return text
+
+
+def _written(schema: Schema, path: str | None, layout: Layout | None) -> str:
     # PyYAML takes long to import, and other formats do without it.
     from schemactl.formats._emit import json_text, yaml_text
 

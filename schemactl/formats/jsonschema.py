@@ -10,16 +10,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import count
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from schemactl.errors import InputError, Location
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import ANY, TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import Record, data_tables, file_table_name, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source, value_of
+from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.json_schema import DIALECT
 from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
@@ -63,6 +65,9 @@ _READ: Final = frozenset({
 })  # fmt: skip
 _VALUED: Final = frozenset(("enum", "const", "maxLength", *(word for word, _ in LIMITS.values())))
 """Keywords whose values are hints as they are."""
+
+_COUNTED: Final = frozenset(("description", "enum", "const", "pattern", "$anchor", "$id", "required"))
+"""Keywords whose values can be long, and that each column states that refers to them."""
 
 _ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 _KEYWORDS: Final = {
@@ -170,20 +175,25 @@ def read(text: str, path: str) -> Document:
     if not isinstance(root, dict):
         raise source.refuse("a JSON Schema is an object", 0)
     check_shape(source, tree, _SHAPES, "schema")
+    expansion = Expansion(Location(path), len(text))
+    resolve = partial(_resolved_table, root=root, expansion=expansion, path=path)
     definitions = root.get("$defs") or root.get("definitions") or {}
     if HINTS in root:
         check_shape(source, tree, _OWN, "schema")
         found = definitions
     else:
         name = file_table_name(path)
-        whole = _resolved(root, root, ())
+        whole = resolve(root)
         if isinstance(whole.get("items"), dict) and "array" in _types(whole):
-            whole = _resolved(whole["items"], root, ())
+            whole = resolve(whole["items"])
         found = {name: whole} if whole.get("properties") else definitions
-    tables = {name: _resolved(each, root, ()) for name, each in found.items() if isinstance(each, dict)}
-    records = [
-        _record(name, each, root, path) for name, each in tables.items() if isinstance(each.get("properties"), dict)
-    ]
+    tables = {name: resolve(each) for name, each in found.items() if isinstance(each, dict)}
+    objects = {name: each for name, each in tables.items() if isinstance(each.get("properties"), dict)}
+    fields = {
+        name: [_column(column, of, root, expansion) for column, of in each["properties"].items()]
+        for name, each in objects.items()
+    }
+    records = [_record(name, each, root, path) for name, each in objects.items()]
     if not records and HINTS not in root:
         raise source.refuse("this JSON Schema describes no object", 0, "it must have `properties`")
     losses: list[Loss] = []
@@ -193,10 +203,16 @@ def read(text: str, path: str) -> Document:
         if isinstance(title, str) and title.strip() and normalize(name) != normalize(title.strip()):
             losses.append(Loss(name, "title", title))
         losses += _unread(name, each)
-        properties = each.get("properties")
-        inner = properties.items() if isinstance(properties, dict) else ()
-        losses += losses_of((_column(column, of, root) for column, of in inner), name)
+        losses += losses_of(fields.get(name, ()), name)
     return Document(schema_of(records, root.get(HINTS), path), tuple(losses))
+
+
+def _resolved_table(native: Any, root: dict[str, Any], expansion: Expansion, path: str) -> dict[str, Any]:
+    try:
+        return _resolved(native, root, (), expansion)
+    except TooManyFieldsError as error:
+        message = f"a table is composed of schemas that name each other in {error}"
+        raise InputError(message, at=Location(path), hint="write its `properties` out") from error
 
 
 def _record(name: str, native: dict[str, Any], root: dict[str, Any], path: str) -> Record:
@@ -232,13 +248,19 @@ def _required(native: dict[str, Any]) -> frozenset[str]:
 _NULL: Final = {"type": "null"}
 
 
-def _resolved(native: Any, root: dict[str, Any], seen: tuple[str, ...]) -> dict[str, Any]:
+def _resolved(
+    native: Any, root: dict[str, Any], seen: tuple[str, ...], expansion: Expansion, level: int = 0
+) -> dict[str, Any]:
     """Return a schema without ``$ref``, ``allOf`` and alternatives of which only one is not null.
 
     What refers to itself is any JSON: a column has an end.
+
+    Raises:
+        TooManyFieldsError, InputError: references and parts lead to more schemas than are read.
     """
     if not isinstance(native, dict):
         return {}
+    expansion.follow(level)
     reference = native.get("$ref")
     if isinstance(reference, str):
         own = {key: value for key, value in native.items() if key != "$ref"}
@@ -246,13 +268,16 @@ def _resolved(native: Any, root: dict[str, Any], seen: tuple[str, ...]) -> dict[
             return own
         target = _pointed(root, reference)
         # One that leads nowhere stays, for `_read` to report it.
-        return {**(native if target is None else _resolved(target, root, (*seen, reference))), **own}
+        return {
+            **(native if target is None else _resolved(target, root, (*seen, reference), expansion, level + 1)),
+            **own,
+        }
     for word in ("allOf", "anyOf", "oneOf"):
         parts = native.get(word)
         if not isinstance(parts, list):
             continue
         own = {key: value for key, value in native.items() if key != word}
-        found = [_resolved(part, root, seen) for part in parts if part != _NULL]
+        found = [_resolved(part, root, seen, expansion, level + 1) for part in parts if part != _NULL]
         if word == "allOf":
             for part in found:
                 own = _merged(own, part)
@@ -262,7 +287,7 @@ def _resolved(native: Any, root: dict[str, Any], seen: tuple[str, ...]) -> dict[
                 own["type"] = list(dict.fromkeys((*_types(own), "null")))
         else:
             continue
-        return _resolved(own, root, seen)
+        return _resolved(own, root, seen, expansion, level + 1)
     return native
 
 
@@ -271,7 +296,7 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     if "properties" in first and "properties" in second:
         both["properties"] = {**second["properties"], **first["properties"]}
     if "required" in first and "required" in second:
-        both["required"] = [*second["required"], *first["required"]]
+        both["required"] = list(dict.fromkeys((*second["required"], *first["required"])))
     return both
 
 
@@ -311,30 +336,25 @@ def _types(native: dict[str, Any]) -> list[str]:
 _VALUES: Final = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
 
 
-_MOST_FIELDS: Final = 10_000
-"""In one column; definitions that refer to each other make a field for each path through them."""
-
-
-class _TooManyFieldsError(Exception):
-    """A column has more nested fields than are read."""
-
-
-def _column(name: str, stated: Any, root: dict[str, Any]) -> Field:
+def _column(name: str, stated: Any, root: dict[str, Any], expansion: Expansion | None = None) -> Field:
     """Return the column of a property; one of too many nested fields is any JSON."""
+    expansion = expansion or Expansion()
+    expansion.start_column()
+    native: dict[str, Any] = {}
     try:
-        return _read(name, stated, root, (), count(1))
-    except _TooManyFieldsError:
-        native = _resolved(stated, root, ())
-        is_nullable = "null" in _types(native)
-        lost = ("nested fields", f"more than {_MOST_FIELDS:,}", None)
-        properties = {"data_type": "json", "nullable": is_nullable, **note(native.get("description"))}
-        return Field(name, properties, unread=(lost,))
+        native = _resolved(stated, root, (), expansion)
+        return _read(name, stated, root, (), expansion, 0)
+    except TooManyFieldsError as error:
+        properties = {"data_type": "json", "nullable": "null" in _types(native), **note(native.get("description"))}
+        return Field(name, properties, unread=(error.lost,))
 
 
-def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...], counted: Iterator[int]) -> Field:
-    if next(counted) > _MOST_FIELDS:
-        raise _TooManyFieldsError
-    native = _resolved(stated, root, seen)
+def _read(
+    name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...], expansion: Expansion, level: int
+) -> Field:
+    below = level + 1
+    native = _resolved(stated, root, seen, expansion)
+    expansion.count(level, name, *(value for word, value in native.items() if word in _COUNTED))
     seen = (*seen, *_references(stated))
     types = [each for each in _types(native) if each != "null"]
     is_nullable = "null" in _types(native) or not types
@@ -347,17 +367,17 @@ def _read(name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...], c
         properties["x-id"] = identity
     if types == ["object"] and isinstance(native.get("properties"), dict) and native["properties"]:
         required = _required(native)
-        fields = [_read(each, inner, root, seen, counted) for each, inner in native["properties"].items()]
+        fields = [_read(each, inner, root, seen, expansion, below) for each, inner in native["properties"].items()]
         inner = tuple(
             replace(each, properties={**each.properties, "nullable": True}) if each.name not in required else each
             for each in fields
         )
         return Field(name, {"data_type": "json", **properties}, fields=inner)
     if types == ["array"] and isinstance(native.get("items"), dict):
-        element = _read("element", native["items"], root, seen, counted)
+        element = _read("element", native["items"], root, seen, expansion, below)
         return Field(name, {"data_type": "json", **properties}, element=element)
     if types == ["object"] and isinstance(native.get("additionalProperties"), dict):
-        value = _read("value", native["additionalProperties"], root, seen, counted)
+        value = _read("value", native["additionalProperties"], root, seen, expansion, below)
         return Field(name, {"data_type": "json", **properties}, values=value)
     return Field(name, {**_scalar(types, native), **properties}, unread=tuple(_unknown_type(native)))
 

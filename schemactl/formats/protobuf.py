@@ -18,6 +18,7 @@ from schemactl.formats._losses import Document, Loss
 from schemactl.formats._proto_text import Message, ProtoField, ProtoFile, parse_proto
 from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
 from schemactl.formats._tree import Source
+from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.types import DataType, Schema
 
 ENDINGS: Final = (".proto",)
@@ -211,8 +212,9 @@ def read(text: str, path: str) -> Document:
     is_own = f"// {SCHEMA}:" in text
     if not file.root.messages and not is_own:
         raise source.refuse("this file has no message", 0)
-    resolver = _Resolver(file, is_own=is_own)
-    tables = [each for each in file.root.messages.values() if is_own or each.name not in resolver.used()]
+    resolver = _Resolver(file, Expansion(Location(path), len(text)), is_own=is_own)
+    used = frozenset[str]() if is_own else resolver.used()
+    tables = [each for each in file.root.messages.values() if each.name not in used]
     records, losses = [], list[Loss]()
     for message in tables or file.root.messages.values():
         table, lost = _record(message, resolver, path, is_own=is_own)
@@ -244,7 +246,8 @@ def _record(message: Message, resolver: _Resolver, path: str, *, is_own: bool) -
         column = each.options.get("json_name", each.name)
         losses += _unread(f"{table}.{column}", each)
         own_comment, more = _parted(each.comment, HINTS, path)
-        native = resolver.native(replace(each, comment=own_comment), (message,), ())
+        native, lost = resolver.column(replace(each, comment=own_comment), message)
+        losses += (Loss(f"{table}.{column}", *unread) for unread in lost)
         properties = CODEC.restored(column, native, more, path)
         losses += losses_of([_read(column, native)], table)
         if not is_own:
@@ -266,8 +269,9 @@ def _unread(place: str, field: ProtoField) -> Iterator[Loss]:
 class _Resolver:
     """Finds the messages and enums that fields name."""
 
-    def __init__(self, file: ProtoFile, *, is_own: bool) -> None:
+    def __init__(self, file: ProtoFile, expansion: Expansion, *, is_own: bool) -> None:
         self._file = file
+        self._expansion = expansion
         self._is_own = is_own
 
     def used(self) -> frozenset[str]:
@@ -286,19 +290,31 @@ class _Resolver:
             visit(message, (message,))
         return frozenset(found)
 
-    def native(self, field: ProtoField, scopes: tuple[Message, ...], seen: tuple[int, ...]) -> Native:
+    def column(self, field: ProtoField, message: Message) -> tuple[Native, tuple[tuple[str, str, None], ...]]:
+        """Return a field of a table, and any JSON in place of too many nested fields, with what is lost by that."""
+        self._expansion.start_column()
+        try:
+            return self._native(field, (message,), ()), ()
+        except TooManyFieldsError as error:
+            self._expansion.start_column()
+            return self._native(replace(field, type=_VALUE), (message,), ()), (error.lost,)
+
+    def _native(self, field: ProtoField, scopes: tuple[Message, ...], seen: tuple[int, ...]) -> Native:
         """Return a field with the message that it has as its type; one that holds itself is any JSON."""
         of = field.type.removeprefix(".")
         known: Any = of
         unknown = ""
-        if of not in _SCALARS and of not in _KNOWN and of not in _ANY:
-            target = self._find(field.type, scopes)
+        is_named = of not in _SCALARS and of not in _KNOWN and of not in _ANY
+        target = self._find(field.type, scopes) if is_named else None
+        symbols = target if isinstance(target, list) else ()
+        self._expansion.count(len(seen), field.name, field.comment, *field.options.values(), *symbols)
+        if is_named:
             if isinstance(target, Message):
                 known = _VALUE
                 if id(target) not in seen and all(target is not each for each in scopes) and target.fields:
                     below = (*scopes, target), (*seen, id(target))
                     names = (each.options.get("json_name", each.name) for each in target.fields)
-                    known = tuple(zip(names, (self.native(each, *below) for each in target.fields), strict=True))
+                    known = tuple(zip(names, (self._native(each, *below) for each in target.fields), strict=True))
             else:
                 known = tuple(target) if target else _VALUE
                 unknown = of if target is None else ""

@@ -17,8 +17,10 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 from pydantic import AliasChoices, AliasPath, BaseModel, RootModel
 from pydantic.fields import FieldInfo
 
+from schemactl.errors import InputError
 from schemactl.schema.coercion import type_of_class
 from schemactl.schema.contract import Entity, Mode
+from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType, Properties
 
@@ -120,10 +122,18 @@ def keys_of(model: type[BaseModel]) -> frozenset[str]:
 
 
 def fields_of(model: type[BaseModel]) -> tuple[ModelField, ...]:
-    """Return the columns that a model states, in order; of a discriminated union those that all variants have."""
+    """Return the columns that a model states, in order; of a discriminated union those that all variants have.
+
+    Raises:
+        InputError: the models within it have more columns, or levels of them, than are read.
+    """
     variants = variants_of(model)
     if variants is None:
-        return tuple(_fields(_unrooted(model), skips=bool(_skips(model))))
+        try:
+            return tuple(_fields(_unrooted(model), (), Expansion(), skips=bool(_skips(model))))
+        except TooManyFieldsError as error:
+            message = f"the models within `{model.__name__}` have too many columns: {error}"
+            raise InputError(message, hint="without `skip_nested_types` each such model is one column") from error
     first, *others = [fields_of(each) for each in dict.fromkeys(variants.models.values())]
     shared = set.intersection(*({field.path for field in each} for each in (first, *others)))
     return tuple(field for field in first if field.path in shared)
@@ -142,34 +152,38 @@ def _unrooted(model: type[BaseModel]) -> type[BaseModel]:
     return _unrooted(inner) if isinstance(inner, type) and issubclass(inner, BaseModel) else BaseModel
 
 
-def _fields(model: type[BaseModel], *, skips: bool, is_inferred: bool = False) -> Iterator[ModelField]:
+def _fields(
+    model: type[BaseModel], above: Path, expansion: Expansion, *, skips: bool, is_inferred: bool = False
+) -> Iterator[ModelField]:
     for name, field in _complete(model).model_fields.items():
         key = field.serialization_alias or field.alias or name
-        yield from _columns((key,), field.annotation, field.metadata, skips=skips, is_inferred=is_inferred)
+        yield from _columns(
+            (*above, key), field.annotation, field.metadata, expansion, skips=skips, is_inferred=is_inferred
+        )
     for name, computed in model.model_computed_fields.items():
-        yield from _columns((computed.alias or name,), computed.return_type, (), skips=skips, is_optional=True)
+        key = computed.alias or name
+        yield from map(_as_nullable, _columns((*above, key), computed.return_type, (), expansion, skips=skips))
 
 
 def _columns(
     path: Path,
     annotation: Any,
     notes: Sequence[Any],
+    expansion: Expansion,
     *,
     skips: bool,
-    is_optional: bool = False,
     is_inferred: bool = False,
 ) -> Iterator[ModelField]:
     """Yield the columns of a value; ``is_inferred`` where dlt leaves them to the data, below lists that are skipped."""
-    of, is_null, notes = _inner(annotation, notes)
-    is_optional |= is_null
+    expansion.count(len(path), *path)
+    of, is_optional, notes = _inner(annotation, notes)
     if of is Any or of is None:
         yield ModelField(path, {})
         return
     if skips and isinstance(of, type) and issubclass(of, BaseModel) and not issubclass(of, RootModel):
         # As in dlt, a model within another one says itself whether it skips what is nested in it.
-        for field in _fields(of, skips=is_inferred or bool(_skips(of)), is_inferred=is_inferred):
-            found = replace(field, path=(*path, *field.path))
-            yield _as_nullable(found) if is_optional else found
+        for field in _fields(of, path, expansion, skips=is_inferred or bool(_skips(of)), is_inferred=is_inferred):
+            yield _as_nullable(field) if is_optional else field
         return
     data_type = _data_type(of)
     if skips and data_type is DataType.JSON:
@@ -180,7 +194,7 @@ def _columns(
             inner = _inner(element, ())[0]
             is_model = isinstance(inner, type) and issubclass(inner, BaseModel)
             below = (*path, ELEMENT) if is_model else (*path, ELEMENT, "value")
-            for field in _columns(below, element, (), skips=True, is_inferred=True):
+            for field in _columns(below, element, (), expansion, skips=True, is_inferred=True):
                 # What rows of a nested table lack is not for their model to say: dlt infers such tables.
                 yield _as_nullable(field)
         return

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, computed_fie
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import TypedDict
 
+from schemactl.errors import InputError
 from schemactl.schema.models import as_model, contract_of, fields_of, variants_of
 
 
@@ -212,3 +213,26 @@ def test_a_dataclass_is_not_a_model(of: type) -> None:
 @pytest.mark.parametrize("of", [list[Pair], Pair | Validated, dict[str, BaseModel]])
 def test_a_root_that_is_not_a_model_states_no_columns(of: Any) -> None:
     assert fields_of(as_model(of)) == ()
+
+
+def test_models_that_hold_each_other_twice_have_too_many_columns() -> None:
+    config = {"skip_nested_types": True}
+    model: type[BaseModel] = type(
+        "M0", (BaseModel,), {"__annotations__": {"a": int, "dlt_config": ClassVar[dict]}, "dlt_config": config}
+    )
+    for number in range(1, 24):
+        fields = {"__annotations__": {"a": model, "b": model, "dlt_config": ClassVar[dict]}, "dlt_config": config}
+        model = type(f"M{number}", (BaseModel,), fields)
+
+    with pytest.raises(InputError, match="the models within `M23` have too many columns: more than 10,000"):
+        fields_of(model)
+
+
+class Chain(BaseModel):
+    dlt_config: ClassVar[dict] = {"skip_nested_types": True}
+    next: Chain | None = None
+
+
+def test_a_model_that_holds_itself_has_too_many_levels() -> None:
+    with pytest.raises(InputError, match="the models within `Chain` have too many columns: more than 45 levels"):
+        fields_of(Chain)
