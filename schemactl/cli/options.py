@@ -359,7 +359,7 @@ class SparkCommandOptions(CommonOptions):
         """
         from schemactl.engine.choice import EngineName, EngineOptions
 
-        return EngineOptions(EngineName(self.engine) if self.engine else None, self.spark())
+        return EngineOptions(EngineName(self.engine) if self.engine else None, self.spark(), owns_process=True)
 
     @contextmanager
     def begun_engine(self, sources: Sequence[str]) -> Iterator[EngineOptions]:

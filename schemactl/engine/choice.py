@@ -51,11 +51,13 @@ class EngineOptions:
         name: the choice; None for Spark where it is installed, else this machine.
         spark: the options of Spark.
         needs_spark: why only Spark can do this, for people: ``--to spark:...``; empty if any engine can.
+        owns_process: whether nothing but this command runs in this process, so that pyarrow needs no pandas here.
     """
 
     name: EngineName | None = None
     spark: SparkOptions = field(default_factory=SparkOptions)
     needs_spark: str = ""
+    owns_process: bool = False
 
     @property
     def spark_demand(self) -> str:
@@ -183,7 +185,11 @@ def open_engine(options: EngineOptions, inputs: Sequence[Input], progress: Progr
     else:
         from schemactl.engine.local.engine import open_local_engine
 
-        with open_local_engine(progress) as local_engine:
+        if options.owns_process:
+            from schemactl.kernel.without_pandas import keep_pandas_out
+
+            keep_pandas_out()
+        with open_local_engine(inputs, progress) as local_engine:
             yield local_engine
 
 

@@ -25,7 +25,7 @@ def share(*parts: FilePart) -> bytes:
 @pytest.mark.parametrize(("suffix", "encoding"), [("", "UTF-8"), (".gz", "UTF-8"), ("", "UTF-16LE")])
 @pytest.mark.parametrize("form", [Form.ELEMENTS, Form.LINES])
 def test_files_come_in_numbered_pieces(tmp_path: Path, suffix: str, encoding: str, form: Form) -> None:
-    rows = [{"id": number, "text": "é" * 400} for number in range(4_000)]
+    rows = [{"id": number, "text": "é" * 400} for number in range(9_000)]
     texts = [json.dumps(row, ensure_ascii=False) for row in rows]
     content = ("[" + ",".join(texts) + "]" if form is Form.ELEMENTS else "\r\n".join(texts)).encode(encoding)
     path = tmp_path / f"a.json{suffix}"

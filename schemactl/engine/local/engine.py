@@ -10,12 +10,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from schemactl.engine.input import COMPRESSIONS, Input, shown_path
+from schemactl.engine.input import COMPRESSIONS, Input, compression_of, shown_path
 from schemactl.engine.input_formats import LOCAL_FORMATS
 from schemactl.engine.inputs import by_format
 from schemactl.engine.local.batches import LocalDocuments, LocalRecords
 from schemactl.engine.local.tasks import text_task
 from schemactl.engine.local.workers import Workers, core_count
+from schemactl.engine.parts import uncompressed_size
 from schemactl.engine.protocol import Batch, Engine, RowPlaces
 from schemactl.errors import EngineError, InputError, Location
 from schemactl.kernel.files import UnreadableFileError
@@ -30,10 +31,12 @@ _TOO_LARGE_HINT: Final = (
 
 
 @contextmanager
-def open_local_engine(progress: Progress) -> Iterator[Engine]:
-    """Open the engine, and end its processes at the end of the block."""
+def open_local_engine(inputs: Sequence[Input], progress: Progress) -> Iterator[Engine]:
+    """Open the engine, and end its processes at the end of the block; for much data they start at once."""
     workers = Workers(core_count())
     try:
+        if sum(uncompressed_size(file.path, compression_of(file.path)) for file in inputs) > _SMALL_BYTES:
+            workers.start()
         yield LocalEngine(workers, core_count(), progress)
     finally:
         workers.close()

@@ -90,7 +90,7 @@ class Workers:
             except BaseException as error:
                 answers.put(error)
 
-        threads = [threading.Thread(target=feed, args=(process,), daemon=True) for process in self._started()]
+        threads = [threading.Thread(target=feed, args=(process,), daemon=True) for process in self.start()]
         for thread in threads:
             thread.start()
         results: dict[int, Any] = {}
@@ -107,7 +107,12 @@ class Workers:
                     done(size)
         return [results[number] for number in sorted(results)]
 
-    def _started(self) -> list[subprocess.Popen[bytes]]:
+    def start(self) -> list[subprocess.Popen[bytes]]:
+        """Start the processes, if they are not running, and return them.
+
+        Raises:
+            EngineError: one cannot be started.
+        """
         while len(self._processes) < self._count:
             command = [sys.executable, "-c", _START, json.dumps(sys.path)]
             try:

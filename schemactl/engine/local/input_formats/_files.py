@@ -11,7 +11,7 @@ from schemactl.engine.local.tasks import FileTask, PackedFile
 from schemactl.engine.parts import cut_files
 from schemactl.kernel.files import Form
 
-MOST_OF_TASK: Final = 1 << 25
+MOST_OF_TASK: Final = 1 << 24
 """Bytes that a task reads: few enough that all cores end at about the same time."""
 
 
