@@ -62,7 +62,16 @@ def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
         raise InputError(f"cannot lock `{folder}`: {error.strerror or error}") from error
     try:
         with suppress(OSError):  # where locks are mandatory (Windows) the holder stays unnamed
-            path.write_text(str(os.getpid()), encoding="ascii")
+            _name_holder(path)
         yield
     finally:
         lock.release()
+
+
+def _name_holder(path: Path) -> None:
+    """Write the number of this process into a lock file, unless that is another file under a second name."""
+    with path.open("r+b") as file:
+        if not file.read(32).strip(b"0123456789"):
+            file.seek(0)
+            file.truncate()
+            file.write(str(os.getpid()).encode("ascii"))

@@ -158,3 +158,41 @@ def test_views_of_a_sqlite_file_call_no_functions_of_ours(tmp_path: Path) -> Non
         pytest.raises(sqlite3.OperationalError, match="unsafe use of"),
     ):
         session.database.query("SELECT * FROM seen")
+
+
+def test_a_dataset_that_is_a_link_beside_a_sqlite_file_is_not_followed(
+    tmp_path: Path, home: Path, load: Callable[[str, str], None]
+) -> None:
+    url = f"sqlite:///{tmp_path / 'shop.db'}"
+    with sqlite3.connect(home / "mine.db") as connection:
+        connection.execute("CREATE TABLE mine (a)")
+    connection.close()
+    content = (home / "mine.db").read_bytes()
+    (tmp_path / "shop.db").touch()
+    (tmp_path / "shop__sales.db").symlink_to(home / "mine.db")
+    destination: Any = DESTINATIONS["sqlite"]
+    for act in (
+        lambda: destination.read_catalogue(f"{url}?dataset=sales"),
+        lambda: load(url, "1"),
+        lambda: destination.connect(f"{url}?dataset=sales", "shop").__enter__(),
+    ):
+        with pytest.raises(DestinationError, match="is a link"):
+            act()
+    with destination.connect(url, "sales") as session:  # nor is it taken for the dataset of the schema
+        assert session.dataset == "main"
+    assert (home / "mine.db").read_bytes() == content
+
+
+def test_own_sql_sets_no_path_for_what_follows_in_duckdb(tmp_path: Path, load: Callable[[str, str], None]) -> None:
+    path = tmp_path / "shop.duckdb"
+    load(f"duckdb:///{path}", "1")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE SCHEMA tools")
+        connection.execute("CREATE MACRO tools.lower(a) AS 'x'")
+    with DESTINATIONS["duckdb"].connect(f"duckdb:///{path}?dataset=sales", "shop") as session:
+        before = session.database.query("SELECT current_setting('search_path')")
+        with session.transaction():
+            session.run_own(("SET search_path = 'tools'", "CREATE TABLE made AS SELECT lower('A') AS a"), "x.sql")
+            assert session.database.query("SELECT current_setting('search_path'), lower('A')") == [(before[0][0], "a")]
+    with duckdb.connect(str(path)) as connection:
+        assert connection.execute("SELECT a FROM tools.made").fetchall() == [("x",)]

@@ -135,3 +135,11 @@ def test_who_holds_a_schemas_folder_is_named_by_its_own_name(tmp_path):
                 pytest.fail("two hold the lock")
         finally:
             process.kill()
+
+
+def test_a_file_that_is_the_lock_by_a_second_name_keeps_its_content(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine\n")
+    (tmp_path / LOCK_NAME).hardlink_to(tmp_path / "notes.txt")
+    with locked(tmp_path):
+        pass
+    assert (tmp_path / "notes.txt").read_text() == "mine\n"

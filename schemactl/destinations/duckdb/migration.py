@@ -219,6 +219,15 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         for step in steps:
             self._forget(step)
 
+    def begin(self) -> None:
+        self.database.use_file()
+        FileMigration.begin(self)
+
+    @contextmanager
+    def own_names(self) -> Iterator[None]:
+        yield
+        self.database.use_file()
+
     def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
         self.plain.clear()
         SqlMigration.run_own(self, statements, file, instead_of)

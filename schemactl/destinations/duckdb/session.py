@@ -146,6 +146,10 @@ class DuckDbSession(Session):
         is_table = not self.query(_VIEW, dataset, name)
         return [(name, is_table, True, column, spelt(kind)) for column, kind in columns]
 
+    def use_file(self) -> None:
+        """Find names in the file again, whatever own SQL has set."""
+        self.execute(f"USE {quote(_ALIAS)}")
+
     def is_empty(self) -> bool:
         """Return whether nothing was ever put into the file."""
         return self.query(_IS_EMPTY) == [(True,)]

@@ -8,7 +8,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._address import file_address
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations._session import qualify
-from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, files_of, has_tables, reading
+from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, dataset_file, files_of, has_tables, reading
 from schemactl.destinations.sqlite.types import kind_of, kind_of_key
 from schemactl.schema.templates import VERSION_TABLE
 
@@ -35,6 +35,8 @@ def read_catalogue(url: str) -> Catalogue:
         DestinationError: SQLite cannot read the file.
     """
     address = file_address(url)
+    if address.dataset is not None:
+        dataset_file(address.path, address.dataset)  # a link is not read
     files = {name: path for name, path in files_of(address.path) if has_tables(path)}
     dataset = choose_dataset(files, address.dataset, str(address))
     path = files[dataset]

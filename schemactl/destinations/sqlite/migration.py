@@ -35,7 +35,14 @@ from schemactl.destinations.sqlite.dependents import (
     trial_of,
     unreadable,
 )
-from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, files_of, has_tables, open_database
+from schemactl.destinations.sqlite.session import (
+    MAIN,
+    SqliteDatabase,
+    dataset_file,
+    files_of,
+    has_tables,
+    open_database,
+)
 from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
@@ -255,8 +262,7 @@ def choose_file(address: FileAddress, schema_name: str) -> tuple[str, Path]:
     """Return the dataset that is meant with its file: the one asked for, that of the schema, the only one, `main`."""
     beside = dict(files_of(address.path)) if address.path.parent.is_dir() else {MAIN: address.path}
     if address.dataset is not None:
-        made = address.path.with_name(f"{address.path.stem}__{address.dataset}{address.path.suffix}")
-        return address.dataset, beside.get(address.dataset, made)
+        return address.dataset, beside.get(address.dataset) or dataset_file(address.path, address.dataset)
     held = {name: path for name, path in beside.items() if path.is_file() and has_tables(path)}
     if len(held) > 1:
         loaded = []

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from schemactl.destinations._address import FileAddress, is_busy
 from schemactl.destinations._database_files import check_sqlite_files
+from schemactl.destinations._folder import is_link, link_error
 from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session
@@ -154,12 +155,20 @@ def distrust(connection: sqlite3.Connection) -> None:
 
 
 def files_of(path: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the datasets of a file with their own files, those without tables too."""
+    """Yield the datasets of a file with their own files, those without tables too; links beside it are none."""
     yield MAIN, path
     start = f"{path.stem}__"
     for beside in sorted(path.parent.iterdir()):
-        if beside.suffix == path.suffix and beside.stem.startswith(start):
+        if beside.suffix == path.suffix and beside.stem.startswith(start) and not is_link(beside):
             yield beside.stem.removeprefix(start), beside
+
+
+def dataset_file(path: Path, dataset: str) -> Path:
+    """Return the file beside another one that keeps a dataset; raises ``DestinationError`` if it is a link."""
+    file = path.with_name(f"{path.stem}__{dataset}{path.suffix}")
+    if is_link(file):
+        raise link_error(file)
+    return file
 
 
 def has_tables(path: Path) -> bool:
