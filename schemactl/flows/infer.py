@@ -34,7 +34,7 @@ from schemactl.schema.templates import check_name
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.sources import LeftOutWarning
-from schemactl.store.text import replace_file
+from schemactl.store.text import PRIVATE_MODE, replace_file
 
 if TYPE_CHECKING:
     from schemactl.engine.choice import OpenEngine
@@ -154,7 +154,7 @@ def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceRe
             _, lineage = save_lineage(folder, request.name, [each.lineage for each in evolutions])
             kept = () if request.evidence_file is None else (str(request.evidence_file),)
             if request.evidence_file is not None:
-                replace_file(request.evidence_file, write_evidence(hidden))
+                replace_file(request.evidence_file, write_evidence(hidden), PRIVATE_MODE)
             return replace(report, saved=bool(written), written=(*written, *lineage, *kept))
     raise unsteady(request.name)
 
