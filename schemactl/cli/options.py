@@ -448,8 +448,10 @@ class SparkCommandOptions(CommonOptions):
         if not (data and are_there and engine.starts_spark()):
             yield engine
             return
+        from schemactl.engine.choice import EngineName, check_installed
         from schemactl.engine.spark.session import start_java_early
 
+        check_installed(EngineName.SPARK)
         with start_java_early(engine.spark) as spark:
             yield replace(engine, spark=spark)
 

@@ -223,7 +223,6 @@ def collected(
         return
     from schemactl.engine.choice import EngineOptions, describe_reading, hint_at_engine
     from schemactl.engine.choice import open_engine as open_chosen_engine
-    from schemactl.engine.scan import scan_inputs
 
     request = parts[0].request
     inputs = [file for part in parts for file in part.inputs]
@@ -231,6 +230,9 @@ def collected(
     begin = time.monotonic()
     with (open_engine or open_chosen_engine)(engine_options, inputs, progress) as engine:
         start_seconds = time.monotonic() - begin
+        # It needs packages that the engine, if it is not installed, reports.
+        from schemactl.engine.scan import scan_inputs
+
         is_known = open_schemas(SchemasFolder.at(request.schemas), request.name).schema is not None if is_load else True
         found: list[TableData] = []
         empty: dict[str, FileEvidence] = {}
