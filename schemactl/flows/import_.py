@@ -10,7 +10,18 @@ from typing import cast
 from schemactl.destinations import find_address
 from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
-from schemactl.formats import FORMATS, Document, Loss, ReadableFormat, _losses, in_dialect, is_binary, is_readable
+from schemactl.formats import (
+    FORMATS,
+    Document,
+    Format,
+    Loss,
+    ReadableFormat,
+    _losses,
+    in_dialect,
+    in_versions,
+    is_binary,
+    is_readable,
+)
 from schemactl.formats._losses import PROCESSING, describe_loss
 from schemactl.formats._tables import Record, data_tables, schema_of, table_properties
 from schemactl.schema.arrow_types import NESTED_TYPE, restate
@@ -36,7 +47,8 @@ class ImportRequest:
         source: name of a format; None to infer it from the files' names, and where those do not say, by their texts.
         is_merged: whether tables and columns that no file brings stay; they go otherwise.
         is_strict: whether something that the files say and the schema cannot is an error.
-        dialect: of SQL; None for PostgreSQL.
+        dialect: of SQL, and of the types in dbt's files; None for PostgreSQL, and for no certain one in dbt.
+        versions: of dbt's models, ``latest`` or ``all``; None for the latest ones.
         model: a Pydantic model, ``MODULE:CLASS``, that brings tables as well; None for none.
         table: of the model, where it is no union; None for its class's name.
     """
@@ -51,6 +63,7 @@ class ImportRequest:
     model: str | None = None
     table: str | None = None
     dialect: str | None = None
+    versions: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +100,7 @@ def import_files(request: ImportRequest) -> Imported:
             folder cannot be read or written.
     """
     check_name(request.name)
-    asked = (request.source, request.schemas, request.dialect)
+    asked = (request.source, request.schemas, request.dialect, request.versions)
     found = [each for file in request.files for each in read_source(file, *asked)]
     losses = tuple(loss for _, document in found for loss in document.losses)
     if request.is_strict and losses:
@@ -164,12 +177,17 @@ def _marked(table: Table, stored: Table | None) -> Table:
 
 
 def read_source(
-    file: str | Path, source: str | None, schemas: SchemasPlace, dialect: str | None = None
+    file: str | Path,
+    source: str | None,
+    schemas: SchemasPlace,
+    dialect: str | None = None,
+    versions: str | None = None,
 ) -> tuple[tuple[str, Document], ...]:
     """Return what a file of a format says, standard input (``-``) or a destination, with where it stands.
 
     Raises:
-        InputError: the file cannot be read or is not of its format; the address is wrong.
+        InputError: the file cannot be read or is not of its format; the format has no dialects or versions; the address
+            is wrong.
         DestinationError: the destination cannot be read.
     """
     path = Path(file)
@@ -177,26 +195,25 @@ def read_source(
         if source is not None:
             raise InputError("`--from` names the format of a file, and this is a destination", hint="leave it out")
         return _read_destination(str(file), schemas)
-    if dialect is not None and source is None:
-        source = "sql"
-    if source is not None:
-        module = FORMATS[source]
-        if not is_readable(module):
-            hint = nearest_or_all(source, _readable())
-            raise InputError(f"files of the format `{source}` are only written", hint=hint)
-        module = cast(ReadableFormat, in_dialect(module, source, dialect))
-    else:
-        readable = _readable()
-        binary = [m for m in readable.values() if is_binary(m) and path.name.lower().endswith(m.ENDINGS)]
-        if len(binary) != 1:
-            origin, text = _text_of(path)
-            texts = {name: module for name, module in readable.items() if not is_binary(module)}
-            return ((origin, _format_of(path, text, texts).read(text, origin)),)
-        module = binary[0]
+    text: tuple[str, str] | None = None
+    if source is None and dialect is not None:
+        source = "dbt" if _has_ending(path, FORMATS["dbt"]) else "sql"
+    if source is None:
+        binary = [name for name, module in _readable().items() if is_binary(module) and _has_ending(path, module)]
+        text = None if len(binary) == 1 else _text_of(path)
+        source = binary[0] if text is None else _format_of(path, text[1])
+    if not is_readable(FORMATS[source]):
+        hint = nearest_or_all(source, _readable())
+        raise InputError(f"files of the format `{source}` are only written", hint=hint)
+    module = cast(ReadableFormat, in_versions(in_dialect(FORMATS[source], source, dialect), source, versions))
     if is_binary(module):
         return ((str(path), module.read(read_bytes(path), str(path))),)
-    origin, text = _text_of(path)
-    return ((origin, module.read(text, origin)),)
+    origin, content = text or _text_of(path)
+    return ((origin, module.read(content, origin)),)
+
+
+def _has_ending(path: Path, module: Format) -> bool:
+    return path.name.lower().endswith(module.ENDINGS)
 
 
 def _text_of(path: Path) -> tuple[str, str]:
@@ -242,12 +259,13 @@ def _readable() -> Mapping[str, ReadableFormat]:
     return {name: module for name in FORMATS if is_readable(module := FORMATS[name])}
 
 
-def _format_of(path: Path, text: str, readable: Mapping[str, ReadableFormat]) -> ReadableFormat:
-    """Return the format that the file's name says, by the longest ending; of several the one that recognizes the text.
+def _format_of(path: Path, text: str) -> str:
+    """Return the format that a file's name says, by the longest ending; of several the one that recognizes its text.
 
     An ending with the format's own name (``.arc.json``) decides, whatever the text is. Another one (``.schema.json``)
     is that of other formats' files as well, where they alone recognize the text.
     """
+    readable = {name: module for name, module in _readable().items() if not is_binary(module)}
     stated = {
         name: max((each for each in module.ENDINGS if path.name.lower().endswith(each)), key=len, default="")
         for name, module in readable.items()
@@ -259,11 +277,11 @@ def _format_of(path: Path, text: str, readable: Mapping[str, ReadableFormat]) ->
     longest = max(endings.values(), key=len)
     first = [name for name, ending in endings.items() if ending == longest]
     if len(first) == 1 and f".{first[0]}" in longest:
-        return readable[first[0]]
+        return first[0]
     by_text = [name for name in endings if readable[name].recognises(text)]
     by_both = [name for name in first if name in by_text]
     for found in (by_both, by_text, first):
         if len(found) == 1:
-            return readable[found[0]]
+            return found[0]
     hint = " or ".join(f"`--from {name}`" for name in by_both or by_text or first)
     raise InputError(f"`{path}` may be of several formats", hint=f"name it with {hint}")

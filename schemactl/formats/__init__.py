@@ -88,6 +88,14 @@ class DialectFormat(Format, Protocol):
         ...
 
 
+class VersionedFormat(Format, Protocol):
+    """A module whose files may hold several versions of a table."""
+
+    def in_versions(self, choice: str) -> ReadableFormat:
+        """Return the format with ``latest`` or ``all`` versions as tables."""
+        ...
+
+
 class LossyFormat(Format, Protocol):
     """A module that says itself what it loses."""
 
@@ -116,8 +124,22 @@ def in_dialect(module: Format, name: str, dialect: str | None, *, has_references
         return module
     if stated(module, "in_dialect") is None:
         option = "--foreign-keys" if dialect is None else "--dialect"
-        raise InputError(f"the format `{name}` has no dialects (`{option}`)", hint="SQL has some: `sql`")
+        hint = "`sql` has some" if dialect is None else "`sql` and `dbt` have some"
+        raise InputError(f"the format `{name}` has no dialects (`{option}`)", hint=hint)
     return cast(DialectFormat, module).in_dialect(dialect, has_references=has_references)
+
+
+def in_versions(module: Format, name: str, choice: str | None) -> Format:
+    """Return a format with ``latest`` or ``all`` versions as tables; None for its usual choice.
+
+    Raises:
+        InputError: the format has no versions.
+    """
+    if choice is None:
+        return module
+    if stated(module, "in_versions") is None:
+        raise InputError(f"the format `{name}` has no versions of tables (`--versions`)", hint="`dbt` has some")
+    return cast(VersionedFormat, module).in_versions(choice)
 
 
 def is_binary(module: Format) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.formats._fields import Field, note
-from schemactl.schema.types import DataType
+from schemactl.formats._tree import MAX_DEPTH
+from schemactl.schema.sql_types import readable, type_in
+from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -49,6 +55,58 @@ _UNSIZED: Final = frozenset((DataType.TEXT, DataType.BINARY, DataType.TIMESTAMP)
 """Types whose sizes a list of them does not state."""
 
 
+_MOST_CHARACTERS: Final = 1 << 16
+"""Of the text of a type."""
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Keep sqlglot from logging statements that it does not know: they are losses, or part of an error."""
+    log = logging.getLogger("sqlglot")
+    log.disabled, before = True, log.disabled
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+@cache
+def field_of_text(name: str, text: str, dialect: str) -> Field:
+    """Return the field that the text of a type describes, read as the type of a column in CREATE TABLE."""
+    from sqlglot import exp, parse
+    from sqlglot.dialects.dialect import Dialect as Sqlglot
+    from sqlglot.errors import SqlglotError
+
+    if len(text) > _MOST_CHARACTERS or _depth(text) > MAX_DEPTH:
+        return _unknown(name, text)
+    reader = Sqlglot.get_or_raise(dialect)
+    reader.SUPPORTS_USER_DEFINED_TYPES = True  # A type that is not known is a loss, and no error.
+    statement = f"CREATE TABLE t (c {_SERIALS.get(text.lower(), text)})"
+    try:
+        with unlogged():
+            match parse(readable(statement, dialect), read=reader):
+                case [exp.Create(this=exp.Schema(expressions=[exp.ColumnDef(kind=exp.DataType() as kind) as column]))]:
+                    field = _field(name, kind, dialect)
+                    constraints = [("constraint", each.sql(dialect), None) for each in column.constraints]
+                    if not is_unknown(field):
+                        return replace(field, unread=(*field.unread, *constraints))
+    except (SqlglotError, ValueError, RecursionError):
+        pass
+    return _unknown(name, text)
+
+
+def _depth(text: str) -> int:
+    """Return how deep the brackets of a text nest."""
+    steps = ((character in "(<[") - (character in ")>]") for character in text)
+    return max(accumulate(steps), default=0)
+
+
+def is_unknown(field: Field) -> bool:
+    """Return whether a type is not known, so that its field is a text."""
+    lost_types = (after for word, _, after in field.unread if word == "type")
+    return any(after == {"data_type": "text"} for after in lost_types)
+
+
 @cache
 def field_of_type(name: str, text: str, dialect: str) -> Field:
     """Return the field that a type describes: a scalar, or one with what is nested in it; unknown types are texts."""
@@ -65,6 +123,12 @@ def spell_type(kind: exp.Expression, dialect: str) -> str:
     """Return a type as sqlglot spells it; not in SQLite's words, of which sqlglot has one for all integers."""
     text = kind.sql(None if dialect == "sqlite" else dialect)
     return _SERIALS.get(text.lower(), text)
+
+
+def word_of(field: Field, dialect: str) -> str:
+    """Return the type of a column; without its size where dlt refuses that, text where it has none."""
+    column, plain = Column(field.name, field.properties), Column(field.name, {"data_type": str(field.data_type)})
+    return type_in(column, dialect) or type_in(plain, dialect) or "text"
 
 
 def implied_by(text: str, dialect: str) -> Iterable[str]:

@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.formats._fields import Field, properties_of
+from schemactl.formats._ddl_types import field_of_text, is_unknown
+from schemactl.formats._fields import Field, field_of, losses_of, properties_of
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import SPARK_TYPE, read_type, structure_in, write_type
-from schemactl.schema.types import DataType
+from schemactl.schema.types import Column, DataType
 
 _INTEGERS: Final = {8: "tinyint", 16: "smallint", 32: "integer"}
 _WEI: Final = (78, 0)
@@ -71,8 +72,46 @@ def _size(field: Field) -> str:
     return "" if field.precision is None else f"({field.precision})"
 
 
+_DIALECTS: Final = (
+    "postgres", "duckdb", "clickhouse", "bigquery", "databricks", "mysql", "tsql", "trino", "oracle", "snowflake",
+)  # fmt: skip
+"""The dialects in which a type is looked for, where none is named."""
+
+_CLICKHOUSE: Final = re.compile(
+    r"\b(?:Nullable|LowCardinality|Array|Tuple|Map|Nested|FixedString|U?Int\d+|DateTime(?:64)?|Date32|Enum\d*|"
+    r"Decimal\d+)\b(?!<)"
+)
+"""Types that ClickHouse alone spells so."""
+
+
+def field_of_sql_type(name: str, text: str, dialect: str | None = None) -> Field:
+    """Return the field that a type of SQL describes; a type that is not known is a text, and ``unread`` has it.
+
+    ``dialect`` is sqlglot's name of the engine; None where it is not known: then words that most engines have alike
+    have that meaning, and other types the one of the first dialect that knows them.
+    """
+    if dialect is not None and not is_unknown(field := field_of_text(name, text, dialect)):
+        return field
+    if _CLICKHOUSE.search(text) and not is_unknown(field := field_of_text(name, text, "clickhouse")):
+        return field
+    if (properties := _common_properties(text)) is not None:
+        return field_of(Column(name, properties))
+    fields = []
+    for each in _DIALECTS:
+        fields.append(field_of_text(name, text, each))
+        if not any(losses_of(fields[-1:], "")):
+            return fields[-1]
+    return next((field for field in fields if not is_unknown(field)), fields[0])
+
+
 def read_sql_type(text: str) -> dict[str, Any] | None:
     """Return the properties that a type of SQL gives a column, None where it is none that is known."""
+    field = field_of_sql_type("", text)
+    return None if is_unknown(field) else properties_of(field)
+
+
+def _common_properties(text: str) -> dict[str, Any] | None:
+    """Return the properties of a type that is spelled as exports spell it, or by a word that needs no dialect."""
     if "<" in text:
         found = structure_in(text, keeps_sizes=True)
         return None if found is None else {"data_type": "json", SPARK_TYPE: write_type(found)}

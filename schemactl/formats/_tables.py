@@ -16,6 +16,20 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table
 from schemactl.schema.validation import check
 
+LOGICAL_NAME: Final = "x-logical-name"
+"""The hint with the name that a contract or dbt has for what the database names otherwise."""
+
+
+def logical_name(of: Table | Field) -> str:
+    """Return the name of a table or field in formats that have one besides that in the database."""
+    name = of.properties.get(LOGICAL_NAME)
+    return name if isinstance(name, str) and name else of.name
+
+
+def beside_physical(name: str, physical: str) -> dict[str, str]:
+    """Return the hint with a logical name; nothing where both names are one."""
+    return {} if name == physical else {LOGICAL_NAME: name}
+
 
 def table_properties(name: str, description: Any) -> dict[str, Any]:
     """Return the properties of a table of which a format says no more than name and description."""

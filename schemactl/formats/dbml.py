@@ -262,7 +262,8 @@ def _table_losses(table: DbmlTable, file: DbmlFile) -> Iterator[Loss]:
     for column in table.columns:
         place = f"{table.name}.{column.name}"
         yield from _setting_losses(place, column.settings, _COLUMN_SETTINGS)
-        if column.type not in file.enums and read_sql_type(column.type) is None:
+        is_list = column.type.endswith("[]")
+        if column.type not in file.enums and (is_list or read_sql_type(column.type) is None):
             yield Loss(place, "type", {"type": column.type}, {"data_type": _type(column.type)["data_type"]})
     for index in table.indexes:
         is_key = bool(index.columns) and index.has("pk")

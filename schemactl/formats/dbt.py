@@ -1,37 +1,91 @@
 """dbt's ``schema.yml``: tables as those of a source, with the tests that hold of them.
 
 https://docs.getdbt.com/reference/source-properties. What dlt loads are sources to dbt; read are sources,
-models, seeds and snapshots. What dbt has no words for stands in ``meta``.
+models, seeds and snapshots. What dbt has no words for stands in ``meta``. Freshness, docs, groups and the like say
+nothing of a schema and are passed over, as are other resources (exposures, metrics).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, mapping, named, note
+from schemactl.errors import InputError, Location
+from schemactl.formats._dbt_versions import KINDS, Choice, Relation, relations_of
+from schemactl.formats._ddl_types import word_of
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, mapping, named, note
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
-from schemactl.formats._sql_types import read_sql_type, write_sql_type
-from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._sql_types import field_of_sql_type, write_sql_type
+from schemactl.formats._tables import (
+    Record,
+    beside_physical,
+    data_tables,
+    logical_name,
+    record,
+    schema_hints,
+    schema_of,
+    table_hints,
+    table_properties,
+)
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
+from schemactl.schema.dialects import resolve_dialect
+from schemactl.schema.judgment import CONTRACT_SIZES
 from schemactl.schema.types import Schema, Table
 
 ENDINGS: Final = (".dbt.yml", ".yml", ".yaml")
 
-_KINDS: Final = ("models", "seeds", "snapshots")
 _NATIVE: Final = frozenset(("description", "data_type", "data_tests", "tests", "constraints"))
 _READ: Final = _NATIVE | {"name", "meta", "config"}
+_PASSED: Final = frozenset((
+    "docs", "access", "group", "freshness", "loaded_at_field", "loaded_at_query", "loader", "quoting", "overrides",
+    "defined_in", "latest_version", "time_spine",
+))  # fmt: skip
+"""Properties of tables that say nothing of a schema."""
+_TABLE_READ: Final = _PASSED | {
+    "name", "identifier", "alias", "description", "meta", "config", "columns", "data_tests", "tests", "constraints",
+}  # fmt: skip
+_LAYOUT: Final = (
+    "partition_by", "partitions", "partitioned_by", "cluster_by", "liquid_clustered_by", "clustered_by", "sort",
+    "sort_type", "dist", "order_by", "primary_key", "unique_key", "indexes", "ttl",
+)  # fmt: skip
+"""Configurations that say something of a table which is not read."""
+_TESTS_READ: Final = ("not_null", "unique", "accepted_values", "relationships")
+_CONSTRAINTS_READ: Final = ("not_null", "unique", "primary_key", "foreign_key")
+
 _SHAPES: Final[Shapes] = {
-    "file": Shape(keys={"sources": "sources", **dict.fromkeys(_KINDS, "tables")}),
+    "file": Shape(keys={"sources": "sources", **dict.fromkeys(KINDS, "tables")}),
     "sources": Shape(items="source"),
     "source": Shape(keys={"tables": "tables"}),
     "tables": Shape(items="table"),
     "table": Shape(
-        keys={"name": "text", "columns": "columns", "data_tests": "tests", "tests": "tests"}, required=("name",)
+        keys={
+            "name": "text", "columns": "columns", "data_tests": "tests", "tests": "tests", "constraints": "constraints",
+            "versions": "versions", "latest_version": "version number",
+        },
+        required=("name",),
     ),
+    "versions": Shape(items="version", is_optional=True),
+    "version": Shape(
+        keys={
+            "v": "version number", "columns": "version columns", "data_tests": "tests", "tests": "tests",
+            "constraints": "constraints",
+        },
+        required=("v",),
+    ),
+    "version number": Shape(is_text=True, is_number=True),
+    "version columns": Shape(items="version column", is_optional=True),
+    "version column": Shape(
+        keys={
+            "name": "text", "include": "names", "exclude": "names", "data_tests": "tests", "tests": "tests",
+            "constraints": "constraints",
+        }
+    ),
+    "names": Shape(items="text", is_text=True),
     "columns": Shape(items="column"),
     "column": Shape(
         keys={"name": "text", "data_tests": "tests", "tests": "tests", "constraints": "constraints"},
@@ -40,10 +94,15 @@ _SHAPES: Final[Shapes] = {
     "tests": Shape(items="test", is_optional=True),
     "test": Shape(keys={}, is_text=True),
     "constraints": Shape(items="constraint", is_optional=True),
-    "constraint": Shape(keys={"type": "text"}),
+    "constraint": Shape(keys={"type": "text", "columns": "names", "to_columns": "names"}),
     "text": TEXT,
-}
-_TARGET: Final = re.compile(r"""(?:ref|source)\(\s*(?:['"][^'"]*['"]\s*,\s*)?['"]([^'"]+)['"]\s*\)""")
+}  # fmt: skip
+_TARGET: Final = re.compile(
+    r"""(?:ref|source)\(\s*(?:['"][^'"]*['"]\s*,\s*)?['"](?P<name>[^'"]+)['"]\s*"""
+    r"""(?:,\s*(?:v|version)\s*=\s*['"]?(?P<version>[^'")]+?)['"]?\s*)?\)"""
+)
+_EXPRESSION: Final = re.compile(r"""(?:.*\.)?["`]?(?P<table>[^."`\s(]+)["`]?\s*\((?P<columns>[^()]+)\)""")
+"""The table and columns that a foreign key names in SQL: ``shop.customers (id)``."""
 
 
 def recognises(text: str) -> bool:
@@ -51,135 +110,252 @@ def recognises(text: str) -> bool:
     return re.search(r"^(?:models|sources|seeds|snapshots)\s*:", text, re.MULTILINE) is not None
 
 
-def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
-    """Return the properties of the tables of a schema as those of a source of its name."""
-    from schemactl.formats._emit import yaml_text
+@dataclass(frozen=True, slots=True)
+class DbtFile:
+    """The format with the types of a dialect of sqlglot, if one is named, and a choice of the versions of models."""
 
-    source = {
-        "name": schema.name,
-        **note(schema.description),
-        **hinted(schema_hints(schema), "meta"),
-        "tables": [_table(table, schema) for table in data_tables(schema)],
-    }
-    return yaml_text({"version": 2, "sources": [source]})
+    dialect: str | None = None
+    versions: Choice = Choice.LATEST
+
+    ENDINGS = ENDINGS
+
+    def in_versions(self, choice: str) -> DbtFile:
+        """Return the format with another choice of the versions of models."""
+        return replace(self, versions=Choice(choice))
+
+    def recognises(self, text: str) -> bool:
+        """Return whether a text looks as a properties file of dbt."""
+        return recognises(text)
+
+    def write(self, schema: Schema, path: str | None = None) -> str:  # noqa: ARG002 - one form for all endings
+        """Return the properties of the tables of a schema as those of a source of its name."""
+        from schemactl.formats._emit import yaml_text
+
+        source = {
+            "name": schema.name,
+            **note(schema.description),
+            **hinted(schema_hints(schema), "meta"),
+            "tables": [self._table(table, schema) for table in data_tables(schema)],
+        }
+        return yaml_text({"version": 2, "sources": [source]})
+
+    def _table(self, table: Table, schema: Schema) -> dict[str, Any]:
+        references = table.properties.get("references") or ()
+        targets = {reference["columns"][0]: reference for reference in references if len(reference["columns"]) == 1}
+        fields, columns = fields_of(table), []
+        codec = self._codec([field.name for field in fields if field.properties.get("primary_key") is True])
+        for field in fields:
+            native = codec.write(field)
+            tests = list(native.pop("data_tests", ()))
+            if field.name in targets:
+                reference = targets[field.name]
+                target = schema.tables.get(reference["referenced_table"])
+                name = logical_name(target) if target else reference["referenced_table"]
+                to = f"source('{schema.name}', '{name}')"
+                tests.append({"relationships": {"to": to, "field": reference["referenced_columns"][0]}})
+            own_tests = {"data_tests": tests} if tests else {}
+            columns.append({"name": field.name, **native, **own_tests, **hinted(codec.hints(field), "meta")})
+        name, described = logical_name(table), note(table.properties.get("description"))
+        native = {**table_properties(table.name, described.get("description")), **beside_physical(name, table.name)}
+        head = {"name": name, **({"identifier": table.name} if name != table.name else {}), **described}
+        return {**head, **hinted(table_hints(table, native), "meta"), "columns": columns}
+
+    def _codec(self, keys: Sequence[str]) -> Codec[dict[str, Any]]:
+        """Return the codec of the columns of a table with these columns in its primary key."""
+        only_key = keys[0] if len(keys) == 1 else None
+        return Codec(partial(self._write, only_key=only_key), self._read)
+
+    def _write(self, field: Field, only_key: str | None) -> dict[str, Any]:
+        tests: list[Any] = [] if field.nullable else ["not_null"]
+        # Of a key of several columns none is unique, and dbt itself has no test of several columns.
+        if field.properties.get("unique") is True or field.name == only_key:
+            tests.append("unique")
+        values = field.properties.get("x-enum")
+        if isinstance(values, list) and values:
+            tests.append({"accepted_values": {"values": values}})
+        own_tests = {"data_tests": tests} if tests else {}
+        word = write_sql_type(field) if self.dialect is None else word_of(field, self.dialect)
+        return {"data_type": word, **note(field.description), **own_tests}
+
+    def _read(self, name: str, native: dict[str, Any]) -> Field:
+        field = field_of_sql_type(name, str(native.get("data_type") or "text"), self.dialect)
+        tests = dict(_tests(native))
+        constraints = {each.get("type") for each in _constraints(native)}
+        is_required = bool({"not_null", "primary_key"} & (tests.keys() | constraints))
+        properties: dict[str, Any] = {**field.properties, "nullable": not is_required}
+        if "primary_key" in constraints:
+            properties["primary_key"] = True
+        if "unique" in tests or "unique" in constraints:
+            properties["unique"] = True
+        values = tests.get("accepted_values", {}).get("values")
+        if isinstance(values, list) and values:
+            properties["x-enum"] = values
+        return replace(field, properties={**properties, **note(native.get("description"))})
+
+    def read(self, text: str, path: str) -> Document:
+        """Return the schema of the sources, models, seeds and snapshots of a file.
+
+        Raises:
+            InputError: it is not a properties file, or says of tables and columns what no schema can.
+        """
+        source = Source(path, text)
+        tree = parse_yaml(source)
+        root = value_of(tree)
+        if not isinstance(root, dict) or not any(key in root for key in ("sources", *KINDS)):
+            raise source.refuse("this is not a dbt properties file", 0, "it has `sources` or `models`")
+        check_shape(source, tree, _SHAPES, "file")
+        try:
+            relations = list(relations_of(root, self.versions))
+        except InputError as error:
+            raise InputError(error.message, at=Location(path), hint=error.hint) from error
+        sources = [mapping(stated) for stated in root.get("sources") or ()]
+        hints = next(filter(None, (_meta(stated).get(HINTS) for stated in sources)), None)
+        if hints is None and len(sources) == 1:
+            hints = note(sources[0].get("description")) or None
+        records, losses = [], list[Loss]()
+        for relation in relations:
+            table, table_losses = self._record(relation, relations, path)
+            records.append(table)
+            losses += table_losses
+        return Document(schema_of(records, hints, path), tuple(losses))
+
+    def _record(self, relation: Relation, relations: Sequence[Relation], path: str) -> tuple[Record, list[Loss]]:
+        native = relation.native
+        natives, foreign_keys, losses = _without_table_constraints(native, relation.table)
+        hints = {name: _meta(column).get(HINTS) for name, column in natives.items()}
+        codec = self._codec([name for name, column in natives.items() if _is_key(column, hints[name])])
+        columns, fields = [], []
+        for name, column in natives.items():
+            field_native = _without_relationships(column)
+            columns.append((name, codec.restored(name, field_native, hints[name], path)))
+            fields.append(codec.read(name, field_native))
+            tests = (arguments for word, arguments in _tests(column) if word == "relationships")
+            constraints = (constraint for constraint in _constraints(column) if constraint["type"] == "foreign_key")
+            foreign_keys += [([name], target) for target in (*tests, *constraints)]
+        references: list[dict[str, Any]] = []
+        for names, target in foreign_keys:
+            reference = _reference(names, target, relations)
+            if reference is None:
+                losses.append(Loss(relation.table, "references", target))
+            elif reference not in references:  # a test and a constraint may say the same
+                references.append(reference)
+        properties: dict[str, Any] = {"references": references} if references else {}
+        if mapping(mapping(native.get("config")).get("contract")).get("enforced") is True:
+            properties |= {"schema_contract": {"columns": "freeze", "data_type": "freeze"}, CONTRACT_SIZES: "evolve"}
+        if relation.version is None:
+            properties |= beside_physical(relation.name, relation.table)
+        losses += [*_losses(relation, natives), *losses_of(fields, relation.table), *relation.losses]
+        table = record(relation.table, columns, native.get("description"), _meta(native).get(HINTS), **properties)
+        return table, losses
 
 
-def _table(table: Table, schema: Schema) -> dict[str, Any]:
-    references = table.properties.get("references") or ()
-    targets = {each["columns"][0]: each for each in references if len(each["columns"]) == 1}
-    columns = []
-    for field in fields_of(table):
-        native = _write(field)
-        tests = list(native.pop("data_tests", ()))
-        if field.name in targets:
-            other = targets[field.name]
-            to = f"source('{schema.name}', '{other['referenced_table']}')"
-            tests.append({"relationships": {"to": to, "field": other["referenced_columns"][0]}})
-        said = {"data_tests": tests} if tests else {}
-        columns.append({"name": field.name, **native, **said, **hinted(CODEC.hints(field), "meta")})
-    described = note(table.properties.get("description"))
-    return {"name": table.name, **described, **hinted(table_hints(table), "meta"), "columns": columns}
+ForeignKey = tuple[list[str], dict[str, Any]]
+"""Columns, and the test or the constraint that says which columns they refer to."""
 
 
-def _write(field: Field) -> dict[str, Any]:
-    tests: list[Any] = [] if field.nullable else ["not_null"]
-    if field.properties.get("unique") is True:
-        tests.append("unique")
-    values = field.properties.get("x-enum")
-    if isinstance(values, list) and values:
-        tests.append({"accepted_values": {"values": values}})
-    said = {"data_tests": tests} if tests else {}
-    return {"data_type": write_sql_type(field), **note(field.description), **said}
+def _without_relationships(column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of a column that say what holds of it alone."""
+    native = {key: value for key, value in column.items() if key in _NATIVE}
+    tests = native.pop("data_tests", native.pop("tests", None)) or ()
+    others = [test for test in tests if not (isinstance(test, dict) and "relationships" in test)]
+    return {**native, **({"data_tests": others} if others else {})}
 
 
-def read(text: str, path: str) -> Document:
-    """Return the schema of the sources, models, seeds and snapshots of a file."""
-    source = Source(path, text)
-    tree = parse_yaml(source)
-    root = value_of(tree)
-    if not isinstance(root, dict) or not any(each in root for each in ("sources", *_KINDS)):
-        raise source.refuse("this is not a dbt properties file", 0, "it has `sources` or `models`")
-    check_shape(source, tree, _SHAPES, "file")
-    tables = list(_tables(root))
-    stated = (_meta(one).get(HINTS) for one in root.get("sources", ()))
-    hints = next(filter(None, stated), None)
-    losses = tuple(loss for each in tables for loss in _losses(each))
-    return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
+def _is_key(native: dict[str, Any], hints: Any) -> bool:
+    is_constrained = any(constraint["type"] == "primary_key" for constraint in _constraints(native))
+    return is_constrained or mapping(hints).get("primary_key") is True
 
 
-def _tables(root: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    groups = [root.get(kind) for kind in _KINDS]
-    groups += [each.get("tables") for each in root.get("sources", ())]
-    for group in groups:
-        yield from named(group)
+def _without_table_constraints(
+    native: Mapping[str, Any], table: str
+) -> tuple[dict[str, dict[str, Any]], list[ForeignKey], list[Loss]]:
+    """Return the columns of a table with the constraints that it states for them, its foreign keys, and the others."""
+    columns = {column["name"]: dict(column) for column in named(native.get("columns"))}
+    foreign_keys, losses = list[ForeignKey](), list[Loss]()
+    for constraint in _constraints(native):
+        word, names = constraint["type"], _names(constraint.get("columns"))
+        if not names or not columns.keys() >= set(names):
+            losses.append(Loss(table, "constraint", constraint))
+        elif word == "foreign_key":
+            foreign_keys.append((names, constraint))
+        elif word in ("primary_key", "not_null") or (word == "unique" and len(names) == 1):
+            for name in names:
+                columns[name]["constraints"] = [*(columns[name].get("constraints") or ()), {"type": word}]
+        else:
+            losses.append(Loss(table, "constraint", constraint))
+    return columns, foreign_keys, losses
 
 
-def _meta(native: dict[str, Any]) -> dict[str, Any]:
+def _names(stated: Any) -> list[str]:
+    return [stated] if isinstance(stated, str) else list(stated or ())
+
+
+def _reference(names: list[str], target: Mapping[str, Any], relations: Iterable[Relation]) -> dict[str, Any] | None:
+    """Return the reference that a test or a constraint states; None where it names no columns of a relation."""
+    if expression := _EXPRESSION.fullmatch(str(target.get("expression")).strip()):
+        others = [name.strip(' "`') for name in expression["columns"].split(",")]
+        return {"columns": names, "referenced_table": expression["table"], "referenced_columns": others}
+    field = target.get("field")
+    others = [field] if isinstance(field, str) else _names(target.get("to_columns"))
+    to = _TARGET.fullmatch(str(target.get("to")).strip())
+    if to is None or len(others) != len(names):
+        return None
+    versions = [relation for relation in relations if relation.name == to["name"]]
+    table = next((relation.table for relation in versions if relation.answers_to(to["name"], to["version"])), None)
+    if table is None and versions:  # a version that is left out
+        return None
+    return {"columns": names, "referenced_table": table or to["name"], "referenced_columns": others}
+
+
+def _meta(native: Mapping[str, Any]) -> dict[str, Any]:
     return mapping(native.get("meta") or mapping(native.get("config")).get("meta"))
 
 
-def _record(table: dict[str, Any], path: str) -> Record:
-    columns, references = [], []
-    for native in named(table.get("columns")):
-        own = {key: native[key] for key in native if key in _NATIVE}
-        relations = [each for each in _tests(native) if each[0] == "relationships"]
-        if relations:
-            tests = own.pop("data_tests", own.pop("tests", ()))
-            kept = [each for each in tests if not (isinstance(each, dict) and "relationships" in each)]
-            own |= {"data_tests": kept} if kept else {}
-        columns.append((native["name"], CODEC.restored(native["name"], own, _meta(native).get(HINTS), path)))
-        for _, stated in relations:
-            target = _TARGET.fullmatch(str(stated.get("to")).strip())
-            if target and isinstance(stated.get("field"), str):
-                other = {"referenced_table": target[1], "referenced_columns": [stated["field"]]}
-                references.append({"columns": [native["name"]], **other})
-    more: dict[str, Any] = {"references": references} if references else {}
-    if mapping(mapping(table.get("config")).get("contract")).get("enforced") is True:
-        more["schema_contract"] = {"columns": "freeze", "data_type": "freeze"}
-    return record(table["name"], columns, table.get("description"), _meta(table).get(HINTS), **more)
+def _constraints(native: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the constraints of a table or column that have a type."""
+    constraints = (mapping(constraint) for constraint in native.get("constraints") or ())
+    return [constraint for constraint in constraints if "type" in constraint]
 
 
-def _tests(native: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the tests of a column by name, with their arguments."""
-    for each in (*(native.get("data_tests") or ()), *(native.get("tests") or ())):
-        if isinstance(each, str):
-            yield each, {}
-        elif isinstance(each, dict) and each:
-            name, stated = next(iter(each.items()))
-            known = stated if isinstance(stated, dict) else {}
-            arguments = known.get("arguments")
-            yield name, arguments if isinstance(arguments, dict) else known
+def _tests(native: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the tests of a table or column by name, with their arguments."""
+    for test in (*(native.get("data_tests") or ()), *(native.get("tests") or ())):
+        if isinstance(test, str):
+            yield test, {}
+        elif isinstance(test, dict) and test:
+            name, stated = next(iter(test.items()))
+            arguments = mapping(mapping(stated).get("arguments"))
+            yield name, arguments or mapping(stated)
 
 
-def _read(name: str, native: dict[str, Any]) -> Field:
-    found = read_sql_type(str(native.get("data_type") or "text")) or {"data_type": "text"}
-    tests = dict(_tests(native))
-    constraints = {each.get("type") for each in native.get("constraints") or () if isinstance(each, dict)}
-    properties: dict[str, Any] = {**found, "nullable": not ({"not_null", "primary_key"} & (tests.keys() | constraints))}
-    if "primary_key" in constraints:
-        properties["primary_key"] = True
-    if "unique" in tests or "unique" in constraints:
-        properties["unique"] = True
-    values = tests.get("accepted_values", {}).get("values")
-    if isinstance(values, list) and values:
-        properties["x-enum"] = values
-    return Field(name, {**properties, **note(native.get("description"))})
+def _losses(relation: Relation, columns: Mapping[str, dict[str, Any]]) -> Iterator[Loss]:
+    table, native = relation.table, relation.native
+    config = mapping(native.get("config"))
+    yield from (Loss(table, key, value) for key, value in native.items() if key not in _TABLE_READ)
+    yield from (Loss(table, key, config[key]) for key in _LAYOUT if key in config)
+    yield from (Loss(table, "meta", key) for key in _meta(native) if key != HINTS)
+    yield from (Loss(table, "test", name) for name, _ in _tests(native))
+    for name, column in columns.items():
+        place = f"{table}.{name}"
+        yield from (Loss(place, key, value) for key, value in column.items() if key not in _READ)
+        yield from (Loss(place, key, value) for key, value in mapping(column.get("config")).items() if key != "meta")
+        yield from (Loss(place, "meta", key) for key in _meta(column) if key != HINTS)
+        yield from (Loss(place, "test", name) for name, _ in _tests(column) if name not in _TESTS_READ)
+        for constraint in _constraints(column):
+            if constraint["type"] not in _CONSTRAINTS_READ:
+                yield Loss(place, "constraint", constraint["type"])
 
 
-CODEC: Final = Codec(_write, _read)
+_STANDARD: Final = DbtFile()
+write, read, in_versions = _STANDARD.write, _STANDARD.read, _STANDARD.in_versions
 
 
-def _losses(table: dict[str, Any]) -> Iterator[Loss]:
-    for native in named(table.get("columns")):
-        place = f"{table['name']}.{native['name']}"
-        yield from (Loss(place, key, value) for key, value in native.items() if key not in _READ)
-        yield from (Loss(place, "meta", key) for key in _meta(native) if key != HINTS)
-        known = ("not_null", "unique", "accepted_values", "relationships")
-        yield from (Loss(place, "test", name) for name, _ in _tests(native) if name not in known)
-        for each in native.get("constraints") or ():
-            if isinstance(each, dict) and each.get("type") not in ("not_null", "unique", "primary_key"):
-                yield Loss(place, "constraint", each.get("type"))
-        stated = native.get("data_type")
-        if stated and read_sql_type(str(stated)) is None:
-            yield Loss(place, "type", {"type": stated}, {"data_type": "text"})
-    yield from (Loss(table["name"], "test", name) for name, _ in _tests(table))
+def in_dialect(name: str | None, *, has_references: bool = False) -> DbtFile:
+    """Return the format with the types of a dialect; None for standard SQL's.
+
+    Raises:
+        InputError: there is no such dialect, or foreign keys are wanted, which dbt's sources do not have.
+    """
+    if has_references:
+        raise InputError("dbt has no foreign keys (`--foreign-keys`)", hint="`relationships` are written anyway")
+    return DbtFile(None if name is None else resolve_dialect(name))

@@ -6,7 +6,6 @@ else they follow the order of the columns, which dlt only adds to.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,18 +69,15 @@ def recognises(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A field of a message; the type is a name, values of an enum, or fields of a message.
+    """A field of a message without its number; the type is a name, values of an enum, or fields of a message.
 
-    Attributes:
-        unknown: the name of a type that the file does not define, in whose place any JSON stands.
-        number: of a field in a file of others, which the schema keeps; no part of what the field is.
+    ``unknown`` is the name of a type that the file does not define, in whose place any JSON stands.
     """
 
     label: str
     type: str | tuple[str, ...] | tuple[tuple[str, Native], ...]
     comment: str = ""
     unknown: str = ""
-    number: int | None = dataclasses.field(default=None, compare=False)
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
@@ -89,7 +85,8 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     messages = []
     for table in data_tables(schema):
         fields = fields_of(table)
-        body = list(_lines(fields, {field.name: CODEC.hints(field) for field in fields}))
+        natives = [(field.name, _write(field)) for field in fields]
+        body = list(_lines(natives, _numbers(fields), {field.name: CODEC.hints(field) for field in fields}))
         hints = table_hints(table)
         name = _safe(table.name)
         above = [
@@ -135,15 +132,15 @@ def _numbers(fields: Sequence[Field]) -> dict[str, int]:
     return {field.name: stated[field.name] if field.name in stated else next(free) for field in fields}
 
 
-def _lines(fields: Sequence[Field], hints: dict[str, dict[str, Any]]) -> Iterator[str]:
+def _lines(
+    natives: Sequence[tuple[str, Native]], numbers: dict[str, int], hints: dict[str, dict[str, Any]]
+) -> Iterator[str]:
     """Yield the lines of the body of a message, nested messages before the fields that they describe."""
-    numbers = _numbers(fields)
-    identifiers = _identifiers(field.name for field in fields)
+    identifiers = _identifiers(name for name, _ in natives)
     taken = {*identifiers.values()}
     # One name of its own in JSON may be what another field is called there by default.
     is_usual = all(name == made and _USUAL.fullmatch(name) for name, made in identifiers.items())
-    for field in fields:
-        name, native = field.name, _write(field)
+    for name, native in natives:
         of = native.type
         if not isinstance(of, str):
             inner = "".join(part[:1].upper() + part[1:] for part in identifiers[name].split("_")) or "Record"
@@ -151,9 +148,9 @@ def _lines(fields: Sequence[Field], hints: dict[str, dict[str, Any]]) -> Iterato
             while inner in taken:
                 inner += "Record"
             taken.add(inner)
-            below = field.element or field.values or field
+            fields = [each for each in of if isinstance(each, tuple)]
             yield f"message {inner} {{"
-            yield from (f"  {line}" for line in _lines(below.fields, {}))
+            yield from (f"  {line}" for line in _lines(fields, {n: i for i, (n, _) in enumerate(fields, 1)}, {}))
             yield "}"
             of = inner
         yield from _comment(native.comment)
@@ -220,7 +217,7 @@ def read(text: str, path: str) -> Document:
     tables = [each for each in file.root.messages.values() if each.name not in used]
     records, losses = [], list[Loss]()
     for message in tables or file.root.messages.values():
-        table, lost = _record(message, resolver, path)
+        table, lost = _record(message, resolver, path, is_own=is_own)
         records.append(table)
         losses += lost
     return Document(schema_of(records, hints, path), tuple(losses))
@@ -240,7 +237,7 @@ def _parted(comment: str, key: str, path: str) -> tuple[str, Any]:
     return "\n".join(kept), found
 
 
-def _record(message: Message, resolver: _Resolver, path: str) -> tuple[Record, list[Loss]]:
+def _record(message: Message, resolver: _Resolver, path: str, *, is_own: bool) -> tuple[Record, list[Loss]]:
     comment, hints = _parted(message.comment, HINTS, path)
     description, name = _parted(comment, NAME, path)
     table = name if isinstance(name, str) else message.name
@@ -253,6 +250,8 @@ def _record(message: Message, resolver: _Resolver, path: str) -> tuple[Record, l
         losses += (Loss(f"{table}.{column}", *unread) for unread in lost)
         properties = CODEC.restored(column, native, more, path)
         losses += losses_of([_read(column, native)], table)
+        if not is_own:
+            properties.setdefault("x-id", each.number)
         if each.options.get("deprecated") == "true":
             properties.setdefault("x-deprecated", True)
         columns.append((column, properties))
@@ -324,7 +323,7 @@ class _Resolver:
         has_default = self._is_own or is_enum or (isinstance(known, str) and known in _SCALARS)
         is_there = field.label == "required" or (field.label == "" and has_default)
         plain = field.label if field.label in ("repeated", "map") else "" if is_there else "optional"
-        return Native(plain, known, field.comment, unknown, None if self._is_own else field.number)
+        return Native(plain, known, field.comment, unknown)
 
     def _find(self, name: str, scopes: tuple[Message, ...]) -> Message | list[str] | None:
         plain = name.removeprefix(".").removeprefix(f"{self._file.package}." if self._file.package else "")
@@ -341,7 +340,7 @@ class _Resolver:
 
 
 def _read(name: str, native: Native) -> Field:
-    described = {**note(native.comment), **({} if native.number is None else {"x-id": native.number})}
+    described = note(native.comment)
     if native.label in ("repeated", "map"):
         below = _read("element", Native("", native.type, unknown=native.unknown))
         if native.label == "repeated":

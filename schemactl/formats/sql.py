@@ -7,17 +7,15 @@ of the database, hints that an engine has words for are clauses; what SQL does n
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _tables
-from schemactl.formats._ddl_types import field_of_type, implied_by, option_description, spell_type
+from schemactl.formats._ddl_types import field_of_type, implied_by, option_description, spell_type, unlogged, word_of
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
 from schemactl.formats._losses import Document, Loss, losses_between
 from schemactl.formats._relations import REFERENCE, references_of
@@ -25,7 +23,7 @@ from schemactl.formats._tables import Record, data_tables, empty_schema, record,
 from schemactl.schema.ddl import Dialect
 from schemactl.schema.dialects import resolve_dialect
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.sql_types import UPPER_CASE, readable, type_in
+from schemactl.schema.sql_types import UPPER_CASE, readable
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Schema, Table
 
@@ -60,17 +58,6 @@ _OPTIONS_THAT_HOLD: Final = frozenset((
     "ON DELETE NO ACTION", "ON UPDATE NO ACTION", "NOT DEFERRABLE", "INITIALLY IMMEDIATE", "MATCH SIMPLE",
 ))  # fmt: skip
 """Options of foreign keys that hold where none is stated."""
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Keep sqlglot from logging statements that it does not know: they are losses, or part of an error."""
-    log = logging.getLogger("sqlglot")
-    log.disabled, before = True, log.disabled
-    try:
-        yield
-    finally:
-        log.disabled = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +129,7 @@ class SqlDialect:
             made.append(_Made(schema.tables[name], inline, late if self.name not in _ADDS_NO_KEYS else []))
         return made
 
-    @_unlogged()
+    @unlogged()
     def read(self, text: str, path: str) -> Document:
         """Return the schema of the tables that a file makes."""
         from sqlglot import exp, parse
@@ -253,7 +240,7 @@ class SqlDialect:
         for field in fields:
             written = self.codec.write(field)
             hints = self._comment(self.codec.hints(field), "  ").lstrip()
-            made = self.sql.definition(_column(field), self._word(field), is_unique=bool(written.get("unique")))
+            made = self.sql.definition(_column(field), word_of(field, self.name), is_unique=bool(written.get("unique")))
             yield f"{hints}{'  ' if hints else ''}{made}"
         if keys:
             yield self.sql.primary_key(keys)
@@ -323,16 +310,11 @@ class SqlDialect:
         """The codec of columns."""
         return Codec(self._write, self._read)
 
-    def _word(self, field: Field) -> str:
-        """Return the type of a column; without its size where dlt refuses that, text where it has none."""
-        column, plain = Column(field.name, field.properties), Column(field.name, {"data_type": str(field.data_type)})
-        return type_in(column, self.name) or type_in(plain, self.name) or "text"
-
     def _write(self, field: Field) -> dict[str, Any]:
         is_key = field.properties.get("primary_key") is True and self.name in _KEEPS_KEYS
         is_unique = field.properties.get("unique") is True and self.name in _KEEPS_UNIQUE
         return {
-            "type": _canonical(self.sql.defined_type(_column(field), self._word(field)), self.name),
+            "type": _canonical(self.sql.defined_type(_column(field), word_of(field, self.name)), self.name),
             **({"not_null": True} if not field.nullable else {}),
             **({"primary_key": True} if is_key and not field.nullable else {}),
             **({"unique": True} if is_unique else {}),

@@ -11,7 +11,10 @@ from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_f
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import NormalizerConfig, with_propagation_tables
-from schemactl.schema.types import VARIANT_ENDINGS, Column, Properties, Schema, Table, chain_of
+from schemactl.schema.types import VARIANT_ENDINGS, Column, DataType, Properties, Schema, Table, chain_of
+
+CONTRACT_SIZES: Final = "x-contract-sizes"
+"""The hint of a table under whose frozen `data_type` sizes may change, if it is ``evolve``: dbt compares none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +171,16 @@ class _Judge:
             if contract.columns is not Mode.EVOLVE:
                 found, mode = str(column.data_type or "column without data type"), contract.columns
                 yield Violation(table.name, column.name, Entity.COLUMNS, mode, "no new column", found)
-        elif contract.data_type is not Mode.EVOLVE and (changed := _changed_type(old, column)):
+        elif contract.data_type is not Mode.EVOLVE and (changed := self._changed_type(table, old, column)):
             expected, found = _in_words(old, changed), _in_words(column, changed)
             yield Violation(table.name, column.name, Entity.DATA_TYPE, contract.data_type, expected, found)
+
+    def _changed_type(self, table: Table, old: Column, new: Column) -> tuple[str, ...]:
+        names = (name for name in chain_of(self._stated, table.name) if name in self._stated.tables)
+        has_free_sizes = any(self._stated.tables[name].properties.get(CONTRACT_SIZES) == Mode.EVOLVE for name in names)
+        # The size of an integer is its type in a database.
+        free = ("precision", "scale") if has_free_sizes and new.data_type is not DataType.BIGINT else ()
+        return tuple(key for key in _changed_type(old, new) if key not in free)
 
     def _is_beside_new(self, table: Table, known: Table | None, variant: Column) -> bool:
         """Return whether the column that a variant starts from is new or was incomplete."""

@@ -125,6 +125,41 @@ def test_a_dash_is_standard_output_and_input(
     assert "<stdin>:1:" in capsys.readouterr().err
 
 
+DBT = """
+models:
+- name: customers
+  config: {contract: {enforced: true}}
+  columns: [{name: id, data_type: varchar(3)}, {name: at, data_type: timestamp}]
+  versions: [{v: 1}, {v: 2}]
+"""
+
+
+def test_models_of_dbt_are_imported_by_version_and_dialect(work: Path, capsys: pytest.CaptureFixture[str]):
+    Path("models.yml").write_text(DBT)
+    assert run(["import", "models.yml", "--name", "shop", "--versions", "all", "--dialect", "postgresql"]) == 0
+    capsys.readouterr()
+    assert run(["show", "shop"]) == 0
+    shown = capsys.readouterr().out
+    assert "customers_v1" in shown
+    assert "customers_v2" in shown
+    assert "timezone: false" in Path("schemas/export/shop.schema.yaml").read_text()
+    assert run(["import", "models.yml", "--name", "other"]) == 0
+    assert "customers: `version: 1`" in capsys.readouterr().err
+    assert run(["import", "models.yml", "--name", "other", "--strict"]) == 2
+    assert run(["import", "models.yml", "--from", "odcs", "--name", "other", "--versions", "all"]) == 2
+    assert "the format `odcs` has no versions of tables" in capsys.readouterr().err
+
+
+def test_an_enforced_contract_of_dbt_compares_types_and_no_sizes(work: Path, capsys: pytest.CaptureFixture[str]):
+    Path("models.yml").write_text(DBT)
+    assert run(["import", "models.yml", "--name", "shop"]) == 0
+    Path("models.yml").write_text(DBT.replace("varchar(3)", "varchar(10)"))
+    assert run(["import", "models.yml", "--name", "shop"]) == 0
+    Path("models.yml").write_text(DBT.replace("varchar(3)", "int"))
+    assert run(["import", "models.yml", "--name", "shop"]) == 1
+    assert "data_type is freeze" in capsys.readouterr().out
+
+
 def test_an_export_refuses_an_output_that_does_not_exist(work: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["export", "shop", "--format", "yml"]) == 2
     assert "`yml` is not a value of `--format`" in capsys.readouterr().err

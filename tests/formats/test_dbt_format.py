@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import yaml
+from features import FEATURES
 
 from schemactl.errors import InputError
 from schemactl.formats import dbt
 from schemactl.formats._fields import Field
+from schemactl.formats._losses import losses_between
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
+from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
@@ -106,10 +111,290 @@ def test_files_of_dlt_are_reported_from_dbt_s():
         ("bit(8)", None),
         ("geography", None),
         ("text)", None),
+        ("ARRAY<INT64>", {"data_type": "json", "x-spark-type": "array<bigint>"}),
+        ("STRUCT<a INT64>", {"data_type": "json", "x-spark-type": "struct<a:bigint>"}),
+        ("ARRAY<STRUCT<a INT64, b STRING>>", {"data_type": "json", "x-spark-type": "array<struct<a:bigint,b:string>>"}),
+        ("text[]", {"data_type": "json", "x-spark-type": "array<string>"}),
+        ("INTEGER[]", {"data_type": "json", "x-spark-type": "array<int>"}),
+        ("int[][]", {"data_type": "json", "x-spark-type": "array<array<int>>"}),
+        ("decimal(10,2)[]", {"data_type": "json", "x-spark-type": "array<decimal(10,2)>"}),
+        ("STRUCT(a INTEGER)", {"data_type": "json", "x-spark-type": "struct<a:int>"}),
+        ("STRUCT(a INTEGER)[]", {"data_type": "json", "x-spark-type": "array<struct<a:int>>"}),
+        ("row(a integer, b varchar)", {"data_type": "json", "x-spark-type": "struct<a:int,b:string>"}),
+        ("OBJECT(a INT)", {"data_type": "json", "x-spark-type": "struct<a:int>"}),
+        ("ARRAY(VARCHAR)", {"data_type": "json", "x-spark-type": "array<string>"}),
+        ("MAP(VARCHAR, INTEGER)", {"data_type": "json", "x-spark-type": "map<string,int>"}),
+        ("MAP<STRING, INT>", {"data_type": "json", "x-spark-type": "map<string,int>"}),
+        ("varchar(max)", {"data_type": "text"}),
+        ("nvarchar(MAX)", {"data_type": "text"}),
+        ("varbinary(max)", {"data_type": "binary"}),
+        ("VARCHAR2(20 CHAR)", {"data_type": "text", "precision": 20}),
+        ("uniqueidentifier", {"data_type": "text"}),
+        ("int unsigned", {"data_type": "bigint"}),
+        ("Nullable(Int32)", {"data_type": "bigint", "precision": 32}),
+        ("Int8", {"data_type": "bigint", "precision": 8}),
+        ("int8", {"data_type": "bigint"}),
+        ("LowCardinality(Nullable(String))", {"data_type": "text"}),
+        ("Array(Nullable(Int32))", {"data_type": "json", "x-spark-type": "array<int>"}),
+        ("Tuple(a Int32, b String)", {"data_type": "json", "x-spark-type": "struct<a:int,b:string>"}),
+        ("DateTime64(3, 'UTC')", {"data_type": "timestamp", "precision": 3}),
+        ("Enum8('a' = 1, 'b' = 2)", {"data_type": "text", "x-enum": ["a", "b"]}),
+        ("timestamp_ntz", {"data_type": "timestamp", "timezone": False}),
+        ("number(38,0)", {"data_type": "decimal", "precision": 38, "scale": 0}),
+        ("NUMBER(*,0)", {"data_type": "decimal", "precision": 38, "scale": 0}),
+        ("super", {"data_type": "json"}),
+        ("variant", {"data_type": "json"}),
+        ("serial4", {"data_type": "bigint", "precision": 32}),
+        ("int, b int", None),
+        ("int); drop table t; create table u (a int", None),
+        ("'x'", None),
+        ("interval", None),
+        ("RANGE<DATE>", None),
+        ("AggregateFunction(sum, UInt64)", None),
+        ("(" * 100_000, None),
+        ("Array(" * 2_000 + "Int8" + ")" * 2_000, None),
+        ("text" + "[]" * 3_000, None),
     ],
 )
 def test_types_of_engines_are_understood(stated: str, properties: dict[str, object] | None):
     assert read_sql_type(stated) == properties
+
+
+def columns_of(text: str, dialect: str | None = None) -> dict[str, dict[str, Any]]:
+    (table,) = data_tables(dbt.in_dialect(dialect).read(text, "s.yml").schema)
+    return {name: dict(column.properties) for name, column in table.columns.items()}
+
+
+def test_a_dialect_decides_what_types_are():
+    text = "models: [{name: t, columns: [{name: i, data_type: INTEGER}, {name: at, data_type: TIMESTAMP}]}]"
+    assert columns_of(text) == {
+        "i": {"data_type": "bigint", "precision": 32, "nullable": True},
+        "at": {"data_type": "timestamp", "nullable": True},
+    }
+    assert columns_of(text, "postgresql")["at"] == {"data_type": "timestamp", "timezone": False, "nullable": True}
+    assert columns_of(text, "snowflake")["i"] == {
+        "data_type": "decimal", "precision": 38, "scale": 0, "nullable": True,
+    }  # fmt: skip
+
+
+def test_a_part_of_a_type_that_is_not_read_is_reported():
+    text = """
+models:
+- name: t
+  columns:
+  - {name: a, data_type: "character varying(20)[]"}
+  - {name: b, data_type: "MAP(INTEGER, VARCHAR)"}
+  - {name: c, data_type: "varchar(10) not null"}
+  - {name: d, data_type: geography}
+"""
+    assert {name: each.get("x-spark-type", each["data_type"]) for name, each in columns_of(text).items()} == {
+        "a": "array<string>", "b": "json", "c": "text", "d": "text",
+    }  # fmt: skip
+    assert {(loss.place, loss.what) for loss in dbt.read(text, "s.yml").losses} == {
+        ("t.a", "type"), ("t.b", "type"), ("t.c", "constraint"), ("t.d", "type"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", [None, "postgres", "snowflake", "bigquery", "databricks", "clickhouse", "mysql"])
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_schema_comes_back_in_each_dialect(dialect: str | None, feature: str):
+    schema, file = FEATURES[feature], dbt.in_dialect(dialect)
+    document = file.read(file.write(schema), "s.yml")
+    assert losses_between(schema, document.schema) == losses_between(schema, dbt.read(dbt.write(schema), "s").schema)
+    assert not document.losses
+
+
+def test_types_are_written_in_the_words_of_a_dialect():
+    table = Table("orders", {"a": Column("a", {"data_type": "text"}), "b": Column("b", {"data_type": "json"})}, {})
+    (source,) = yaml.safe_load(dbt.in_dialect("snowflake").write(new_schema("s").with_table(table)))["sources"]
+    assert [column["data_type"] for column in source["tables"][0]["columns"]] == ["VARCHAR", "VARIANT"]
+
+
+VERSIONS = """
+models:
+- name: customers
+  latest_version: 2
+  description: All customers
+  config: {contract: {enforced: true}}
+  columns:
+  - {name: id, data_type: int}
+  - {name: country, data_type: text}
+  - {name: name, data_type: text}
+  versions:
+  - v: 1
+    config: {alias: old_customers}
+  - v: 2
+    description: Without countries
+    columns:
+    - {include: all, exclude: [country, planet]}
+    - {name: name, data_type: varchar(80)}
+    - {name: city, data_type: text}
+  - v: 10
+    columns: [{include: [id]}, {name: next, data_type: date}]
+- name: orders
+  columns:
+  - name: customer_id
+    data_type: int
+    data_tests: [{relationships: {to: ref('customers'), field: id}}]
+  - name: old_customer_id
+    data_type: int
+    data_tests: [{relationships: {arguments: {to: "ref('customers', v=1)", field: id}}}]
+"""
+
+
+def test_the_latest_version_of_a_model_is_its_table():
+    document = dbt.read(VERSIONS, "s.yml")
+    assert [table.name for table in data_tables(document.schema)] == ["customers", "orders"]
+    customers = document.schema.tables["customers"]
+    assert list(customers.columns) == ["id", "name", "city"]
+    assert customers.columns["name"].properties["precision"] == 80
+    assert customers.properties["description"] == "Without countries"
+    assert customers.properties["schema_contract"] == {"columns": "freeze", "data_type": "freeze"}
+    (reference,) = document.schema.tables["orders"].properties["references"]
+    assert (reference["columns"], reference["referenced_table"]) == (["customer_id"], "customers")
+    assert {(loss.place, loss.what, str(loss.before)) for loss in document.losses} == {
+        ("customers", "version", "1"), ("customers", "version", "10"), ("customers.v2", "exclude", "planet"),
+        ("orders", "references", "{'to': \"ref('customers', v=1)\", 'field': 'id'}"),
+    }  # fmt: skip
+
+
+def test_all_versions_of_a_model_are_tables_where_that_is_wanted():
+    document = dbt.in_versions("all").read(VERSIONS, "s.yml")
+    tables = {table.name: list(table.columns) for table in data_tables(document.schema)}
+    assert tables == {
+        "old_customers": ["id", "country", "name"],
+        "customers_v2": ["id", "name", "city"],
+        "customers_v10": ["id", "next"],
+        "orders": ["customer_id", "old_customer_id"],
+    }
+    references = document.schema.tables["orders"].properties["references"]
+    assert [each["referenced_table"] for each in references] == ["customers_v2", "old_customers"]
+    assert [loss.what for loss in document.losses] == ["exclude"]
+
+
+@pytest.mark.parametrize(
+    ("versions", "columns"),
+    [
+        ("[{v: 2}, {v: 10, columns: [{include: '*', exclude: [a]}]}, {v: 9}]", ["b"]),
+        ("[{v: '2', columns: [{include: [a]}]}, {v: 1.0}]", ["a"]),
+        ("[{v: old}, {v: new}, {v: newer, columns: []}]", ["a", "b"]),
+        ("[{v: 1, columns: [{include: b}, {name: c, data_type: int}]}]", ["b", "c"]),
+    ],
+)
+def test_without_a_latest_version_the_greatest_one_is_it(versions: str, columns: list[str]):
+    text = f"models: [{{name: t, columns: [{{name: a}}, {{name: b}}], versions: {versions}}}]"
+    assert list(columns_of(text)) == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("models: [{name: t, latest_version: 3, versions: [{v: 1}, {v: 2}]}]", "s.yml: `t` has no version 3"),
+        ("models: [{name: t, versions: [{columns: []}]}]", "an item of `versions` has no `v`"),
+        ("models: [{name: t, versions: {v: 1}}]", "`versions` must be a list"),
+    ],
+)
+def test_versions_that_mean_nothing_are_refused(text: str, message: str):
+    with pytest.raises(InputError) as caught:
+        dbt.read(text, "s.yml")
+    assert message in str(caught.value)
+
+
+def test_constraints_of_tables_and_columns_are_keys():
+    text = """
+models:
+- name: lines
+  constraints:
+  - {type: primary_key, columns: [order_id, number]}
+  - {type: unique, columns: [code]}
+  - {type: not_null, columns: [amount]}
+  - {type: foreign_key, columns: [order_id], to: ref('orders'), to_columns: [id]}
+  - {type: foreign_key, columns: [order_id, number], expression: "shop.heads (id, number)"}
+  - {type: unique, columns: [amount, code]}
+  - {type: check, expression: "amount > 0"}
+  columns:
+  - {name: order_id, data_type: int}
+  - {name: number, data_type: int}
+  - {name: code, data_type: text, constraints: [{type: foreign_key, expression: codes (code)}, {type: check}]}
+  - {name: amount, data_type: int}
+"""
+    document = dbt.read(text, "s.yml")
+    lines = document.schema.tables["lines"]
+    assert [name for name, column in lines.columns.items() if column.properties.get("primary_key")] == [
+        "order_id", "number",
+    ]  # fmt: skip
+    assert lines.columns["code"].properties["unique"] is True
+    assert lines.columns["amount"].nullable is False
+    assert [tuple(reference.values()) for reference in lines.properties["references"]] == [
+        (["order_id"], "orders", ["id"]),
+        (["order_id", "number"], "heads", ["id", "number"]),
+        (["code"], "codes", ["code"]),
+    ]
+    assert [(loss.place, loss.what) for loss in document.losses] == [
+        ("lines", "constraint"), ("lines", "constraint"), ("lines.code", "constraint"),
+    ]  # fmt: skip
+
+
+def test_a_primary_key_of_one_column_is_tested_to_be_unique_and_comes_back_as_it_was():
+    key = {"data_type": "bigint", "nullable": False, "primary_key": True}
+    one = Table("one", {"id": Column("id", key), "n": Column("n", {"data_type": "text"})}, {})
+    two = Table("two", {"a": Column("a", key), "b": Column("b", {**key, "unique": True})}, {})
+    schema = new_schema("shop").with_table(one).with_table(two)
+    (source,) = yaml.safe_load(dbt.write(schema))["sources"]
+    tests = {
+        f"{table['name']}.{column['name']}": column.get("data_tests")
+        for table in source["tables"]
+        for column in table["columns"]
+    }
+    assert tests == {
+        "one.id": ["not_null", "unique"], "one.n": None, "two.a": ["not_null"], "two.b": ["not_null", "unique"],
+    }  # fmt: skip
+    assert not losses_between(schema, dbt.read(dbt.write(schema), "s.yml").schema)
+
+
+def test_tables_have_the_names_of_the_database():
+    text = """
+sources:
+- name: shop
+  description: The shop
+  tables:
+  - name: orders
+    identifier: tbl_orders_1
+    columns: [{name: id}, {name: next_id, tests: [{relationships: {to: "source('shop', 'orders')", field: id}}]}]
+models:
+- {name: days, config: {alias: dim_days}}
+"""
+    schema = dbt.read(text, "s.yml").schema
+    assert [table.name for table in data_tables(schema)] == ["dim_days", "tbl_orders_1"]
+    assert schema.description == "The shop"
+    orders = schema.tables["tbl_orders_1"]
+    assert orders.properties["references"][0]["referenced_table"] == "tbl_orders_1"
+    assert orders.properties["x-logical-name"] == "orders"
+    written = dbt.write(schema)
+    (source,) = yaml.safe_load(written)["sources"]
+    assert [(table["name"], table["identifier"]) for table in source["tables"]] == [
+        ("days", "dim_days"), ("orders", "tbl_orders_1"),
+    ]  # fmt: skip
+    assert source["tables"][1]["columns"][1]["data_tests"][0]["relationships"]["to"] == "source('imported', 'orders')"
+    assert not losses_between(schema, dbt.read(written, "s.yml").schema)
+
+
+def test_what_tables_say_besides_is_read_or_reported():
+    text = """
+models:
+- name: t
+  docs: {show: false}
+  access: public
+  freshness: {warn_after: {count: 1, period: day}}
+  deprecation_date: 2027-01-01
+  meta: {owner: me}
+  config: {materialized: incremental, partition_by: {field: day}, unique_key: id}
+  columns: [{name: id, config: {tags: [pii]}}]
+exposures: [{name: board}]
+"""
+    assert {(loss.place, loss.what) for loss in dbt.read(text, "s.yml").losses} == {
+        ("t", "deprecation_date"), ("t", "partition_by"), ("t", "unique_key"), ("t", "meta"), ("t.id", "tags"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

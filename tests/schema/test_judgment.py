@@ -63,6 +63,33 @@ def test_the_column_of_a_variant_is_found_where_names_are_shortened_or_the_detec
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "is_refused"),
+    [
+        (column("a", precision=3), column("a", precision=10), False),
+        (column("a", precision=10), column("a"), False),
+        (column("a", "decimal", precision=10, scale=2), column("a", "decimal", precision=12, scale=4), False),
+        (column("a", "bigint", precision=32), column("a", "bigint"), True),
+        (column("a", "timestamp", timezone=False), column("a", "timestamp"), True),
+        (column("a", precision=3), column("a", "bigint", precision=32), True),
+        (column("a", precision=3), column("a", "decimal", precision=10, scale=2), True),
+    ],
+)
+@pytest.mark.parametrize("name", ["t", "t__l"])
+def test_sizes_may_change_under_a_contract_that_does_not_compare_them(
+    old: Column, new: Column, is_refused: bool, name: str
+):
+    hints = {"schema_contract": {"data_type": "freeze"}, "x-contract-sizes": "evolve"}
+    root = Table("t", {"id": column("id")}, hints)
+
+    def with_column(changed: Column):
+        nested = Table("t__l", {"a": changed}, {"parent": "t"})
+        return schema(root, nested) if name == "t__l" else schema(replace(root, columns={"a": changed}))
+
+    assert judge(with_column(old), with_column(new)).is_refused == is_refused
+    assert bool(judge_edit(with_column(old), with_column(new))) == is_refused
+
+
+@pytest.mark.parametrize(
     ("old", "new", "expected", "found"),
     [
         (column("a"), column("a", "bigint"), "text", "bigint"),

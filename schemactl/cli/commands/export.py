@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 from schemactl.cli.completing import complete_formats
-from schemactl.cli.options import STDOUT, CommonOptions, Group, flag, option, ref, sql_dialect
-from schemactl.cli.terminal import Terminal
+from schemactl.cli.options import CommonOptions, Group, flag, option, ref, sql_dialect
+from schemactl.cli.terminal import STDOUT, Terminal
 from schemactl.errors import ExitCode, InputError
 
 
@@ -42,7 +42,7 @@ class Options(CommonOptions):
     table: str | None = option("This table alone, with the tables nested in it.", metavar="TABLE")
     nested: bool = flag("Fold nested tables and columns `a__b` back into documents.")
     strict: bool = flag("Fail where the format cannot say all that the schema does.")
-    dialect: str | None = sql_dialect("With `--to sql`")
+    dialect: str | None = sql_dialect("With `--to sql` or `dbt`", "`postgresql`; for dbt standard SQL")
     foreign_keys: bool = flag("With `--to sql`: state references as foreign keys.")
     data: str | None = option(
         "With `--to arc`: CSV or TSV whose texts say which types and formatters columns have.", metavar="FILE"

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from schemactl.cli.completing import complete_formats, complete_names
 from schemactl.cli.options import CommonOptions, Setting, argument, flag, option, sql_dialect, text_or_json
@@ -45,7 +46,12 @@ class Options(CommonOptions):
         completes=complete_formats,
         word="--from",
     )
-    dialect: str | None = sql_dialect("Of files of SQL")
+    dialect: str | None = sql_dialect(
+        "Of SQL files, and of the types in dbt files", "`postgresql`; for dbt that of no one engine"
+    )
+    versions: Literal["latest", "all"] | None = option(
+        "The versions of dbt models that become tables: the latest one, or each (`orders_v1`). By default the latest.",
+    )
     check: bool = flag("Write nothing; exit with 1 where the schema would change.")
     dry_run: bool = flag("Write nothing; show what would change.")
     merge: bool = flag(
@@ -72,6 +78,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         model=options.model,
         table=options.table,
         dialect=options.dialect,
+        versions=options.versions,
     )
     imported = import_files(request)
     if not options.quiet:

@@ -1,0 +1,143 @@
+"""Models of dbt by their versions, with the names of the relations that dbt makes of them.
+
+https://docs.getdbt.com/reference/resource-properties/versions. Each version has the columns of its model, less or more
+what it states itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from schemactl.errors import InputError
+from schemactl.formats._fields import mapping, named
+from schemactl.formats._losses import Loss
+
+KINDS: Final = ("models", "seeds", "snapshots")
+
+_ALL: Final = ("*", "all")
+_TESTS: Final = ("data_tests", "tests")
+
+
+class Choice(StrEnum):
+    """The versions of models that become tables."""
+
+    LATEST = "latest"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A source table, model, seed or snapshot as it is in the database.
+
+    Attributes:
+        name: that dbt has for it, and `ref` and `source` take.
+        table: its name in the database.
+        native: its properties; of a version with those of its model.
+        version: of a model that has some.
+        is_latest: whether `ref` without a version means it.
+        losses: what of its versions is not among the properties.
+    """
+
+    name: str
+    table: str
+    native: Mapping[str, Any]
+    version: str | None = None
+    is_latest: bool = True
+    losses: tuple[Loss, ...] = ()
+
+    def answers_to(self, name: str, version: str | None) -> bool:
+        """Return whether `ref` or `source` of a name, and a version if it is not None, means this relation."""
+        return name == self.name and (self.is_latest if version is None else version == self.version)
+
+
+def relations_of(root: Mapping[str, Any], choice: Choice) -> Iterator[Relation]:
+    """Yield the relations of a properties file.
+
+    Raises:
+        InputError: a model has no version that is its latest one.
+    """
+    for kind in KINDS:
+        for native in named(root.get(kind)):
+            yield from _models(native, choice)
+    for source in root.get("sources") or ():
+        for native in named(source.get("tables")):
+            yield Relation(native["name"], _text(native.get("identifier")) or native["name"], native)
+
+
+def _models(native: Mapping[str, Any], choice: Choice) -> Iterator[Relation]:
+    name, versions = native["name"], native.get("versions") or ()
+    if not versions:
+        yield Relation(name, _alias(native) or name, native)
+        return
+    numbers = [_number(version["v"]) for version in versions]
+    stated = native.get("latest_version")
+    latest = _number(stated) if stated is not None else max(numbers, key=_order(numbers))
+    if latest not in numbers:
+        raise InputError(f"`{name}` has no version {latest}, its `latest_version`", hint=f"known: {', '.join(numbers)}")
+    left_out = [number for number in numbers if choice is Choice.LATEST and number != latest]
+    for number, version in zip(numbers, versions, strict=True):
+        if number in left_out:
+            continue
+        table = _alias(version) or f"{_alias(native) or name}{'' if choice is Choice.LATEST else f'_v{number}'}"
+        columns, losses = _columns(native, version, f"{name}.v{number}")
+        lost = tuple(Loss(table, "version", other) for other in left_out)
+        yield Relation(name, table, _merged(native, version, columns), number, number == latest, (*losses, *lost))
+
+
+def _number(version: Any) -> str:
+    """Return a version as `ref` and names of relations spell it: 2 for 2.0."""
+    return str(int(version)) if isinstance(version, float) and version.is_integer() else str(version)
+
+
+def _order(versions: Sequence[str]) -> Any:
+    """Return the key by which dbt compares versions: as numbers, if all of them are."""
+    try:
+        numbers = {version: float(version) for version in versions}
+    except ValueError:
+        return str
+    return numbers.__getitem__
+
+
+def _merged(native: Mapping[str, Any], version: Mapping[str, Any], columns: list[Any]) -> dict[str, Any]:
+    own = {key: value for key, value in version.items() if key not in ("v", "columns", "config", "defined_in")}
+    if any(key in version for key in _TESTS):
+        native = {key: value for key, value in native.items() if key not in _TESTS}
+    config = {**mapping(native.get("config")), **mapping(version.get("config"))}
+    rest = {key: value for key, value in native.items() if key not in ("versions", "latest_version")}
+    return {**rest, **own, "columns": columns, **({"config": config} if config else {})}
+
+
+def _columns(
+    native: Mapping[str, Any], version: Mapping[str, Any], place: str
+) -> tuple[list[dict[str, Any]], tuple[Loss, ...]]:
+    """Return the columns of a version, and what it states of columns that its model has not."""
+    stated = version.get("columns") or ()
+    choices = [column for column in stated if "name" not in column]
+    choice = choices[0] if choices else {}
+    included, excluded = _names(choice.get("include", "all")), _names(choice.get("exclude"))
+    base = {column["name"]: column for column in named(native.get("columns"))}
+    has_all = not set(_ALL).isdisjoint(included)
+    taken = [name for name in base if (has_all or name in included) and name not in excluded]
+    columns = {**{name: base[name] for name in taken}, **{column["name"]: column for column in named(list(stated))}}
+    unknown = [
+        Loss(place, word, name)
+        for word, names in (("include", included), ("exclude", excluded))
+        for name in names
+        if name not in (*base, *_ALL)
+    ]
+    return list(columns.values()), (*unknown, *(Loss(place, "columns", other) for other in choices[1:]))
+
+
+def _names(stated: Any) -> list[str]:
+    return [stated] if isinstance(stated, str) else list(stated or ())
+
+
+def _alias(native: Mapping[str, Any]) -> str | None:
+    return _text(native.get("alias")) or _text(mapping(native.get("config")).get("alias"))
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
