@@ -74,9 +74,12 @@ def infers(path: Path, arguments: argparse.Namespace) -> dict[str, list[str]]:
     ours = [COMMAND, "infer", str(path), "--name", "events", "--schemas", "{}"]
     return {
         "plain PySpark": [sys.executable, "-c", SPARK_SCHEMA, master, str(path)],
-        "schemactl": [*ours, "--master", master],
+        "schemactl": [*ours, "--engine", "spark", "--master", master],
+        "schemactl --engine local": [*ours, "--engine", "local"],
         **_on_server("schemactl --remote", ours, arguments),
         "DuckDB": [sys.executable, "-c", DUCKDB_SCHEMA, str(path)],
+        "import pyarrow": [sys.executable, "-c", "import pyarrow"],
+        **_by_dlt(path, arguments),
     }
 
 
@@ -85,15 +88,21 @@ def loads(path: Path, arguments: argparse.Namespace) -> dict[str, list[str]]:
     master = f"local[{arguments.cores}]"
     ours = [COMMAND, "normalize", str(path), "--name", "events", "--schemas", "{}"]
     into_duckdb = [*ours, "--to", "duckdb:///{}/shop.duckdb?dataset=shop"]
-    found = {
+    return {
         "plain PySpark, one table": [sys.executable, "-c", SPARK_LOAD, master, str(path), "{}/parquet"],
         "schemactl into Parquet": [*ours, "--to", "parquet:{}/lake?dataset=shop", "--master", master],
         "schemactl into DuckDB": [*into_duckdb, "--master", master],
+        "local into Parquet": [*ours, "--to", "parquet:{}/lake?dataset=shop", "--engine", "local"],
+        "local into DuckDB": [*into_duckdb, "--engine", "local"],
         **_on_server("the same, --remote", [*into_duckdb, "--staging", "{}/staging"], arguments),
+        **_by_dlt(path, arguments),
     }
-    if path.stat().st_size <= arguments.dlt_megabytes * 1_000_000:
-        found["dlt into DuckDB"] = [sys.executable, "-c", DLT_LOAD, str(path), "{}"]
-    return found
+
+
+def _by_dlt(path: Path, arguments: argparse.Namespace) -> dict[str, list[str]]:
+    """Return dlt's load of a file that is not too large for it."""
+    is_small = path.stat().st_size <= arguments.dlt_megabytes * 1_000_000
+    return {"dlt into DuckDB": [sys.executable, "-c", DLT_LOAD, str(path), "{}"]} if is_small else {}
 
 
 def _on_server(name: str, command: list[str], arguments: argparse.Namespace) -> dict[str, list[str]]:

@@ -71,11 +71,12 @@ def run(folder: Path, arguments: argparse.Namespace) -> None:
 def infer_with_schemactl(spark: SparkSession, path: Path) -> Any:
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.scan import scan_inputs
+    from schemactl.engine.spark.engine import SparkEngine
     from schemactl.inference.resolve import resolve
     from schemactl.inference.sample import parse_sample
     from schemactl.schema.templates import new_schema
 
-    scan = scan_inputs(spark, find_inputs([str(path)]), parse_sample("full"))
+    scan = scan_inputs(SparkEngine(spark), find_inputs([str(path)]), parse_sample("full"))
     return resolve(scan.evidence, new_schema("events"), "events").schema
 
 

@@ -110,12 +110,13 @@ def time_contenders(spark: SparkSession, path: Path, folder: Path, rounds: int) 
 def plan_rows(spark: SparkSession, path: Path) -> tuple[Scan, Plan]:
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.scan import scan_inputs
+    from schemactl.engine.spark.engine import SparkEngine
     from schemactl.inference.resolve import resolve
     from schemactl.inference.sample import parse_sample
     from schemactl.schema.templates import new_schema
 
     before = new_schema("events")
-    scan = scan_inputs(spark, find_inputs([str(path)]), parse_sample("full"))
+    scan = scan_inputs(SparkEngine(spark), find_inputs([str(path)]), parse_sample("full"))
     return scan, plan_of(scan.evidence, before, resolve(scan.evidence, before, "events"))
 
 
@@ -129,9 +130,10 @@ def plan_of(evidence: Evidence, before: Schema, resolution: Resolution) -> Plan:
 
 def make_tables(spark: SparkSession, scan: Scan, plan: Plan, folder: Path) -> None:
     from schemactl.engine.package import write_rows
+    from schemactl.engine.spark.engine import SparkEngine
     from schemactl.normalization.tally import LoadTime
 
-    (written,) = write_rows(spark, scan, {("",): plan}, LoadTime("1", datetime.now(UTC)), folder).values()
+    (written,) = write_rows(SparkEngine(spark), scan, {("",): plan}, LoadTime("1", datetime.now(UTC)), folder).values()
     if not written.tally.is_loadable:
         raise ValueError(f"values would be lost: {written.tally}")
     shutil.rmtree(folder)

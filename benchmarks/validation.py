@@ -113,6 +113,7 @@ def compare_typing(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.package import write_rows
     from schemactl.engine.scan import scan_inputs
+    from schemactl.engine.spark.engine import SparkEngine
     from schemactl.formats.arc import read_typing
     from schemactl.inference.resolve import resolve
     from schemactl.inference.sample import parse_sample
@@ -151,13 +152,15 @@ def compare_typing(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
         spark.read.csv(str(path), schema=_DDL, header=True).write.parquet(str(target))
 
     def ours() -> None:
-        scan = scan_inputs(spark, inputs, parse_sample("full"), options=options)
+        scan = scan_inputs(SparkEngine(spark), inputs, parse_sample("full"), options=options)
         resolution = resolve(scan.evidence, schema, "rows")
         plan = make_plan(PlanRequest(scan.evidence, resolution, judge(schema, resolution.schema)))
-        write_rows(spark, scan, {("",): plan}, LoadTime("1", datetime.now(UTC)), folder / f"ours{next(numbers)}")
+        write_rows(
+            SparkEngine(spark), scan, {("",): plan}, LoadTime("1", datetime.now(UTC)), folder / f"ours{next(numbers)}"
+        )
 
     def only_types() -> None:
-        scan_inputs(spark, inputs, parse_sample("full"), options=options)
+        scan_inputs(SparkEngine(spark), inputs, parse_sample("full"), options=options)
 
     def only_read() -> None:
         spark.read.csv(str(path), schema=_DDL, header=True).write.format("noop").mode("overwrite").save()
@@ -172,6 +175,7 @@ def compare_tables(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.package import write_rows
     from schemactl.engine.scan import scan_inputs
+    from schemactl.engine.spark.engine import SparkEngine
     from schemactl.inference.resolve import resolve
     from schemactl.inference.sample import parse_sample
     from schemactl.kernel.dispatch import Dispatch
@@ -192,12 +196,12 @@ def compare_tables(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
     inputs, schema, numbers = find_inputs([str(path)]), new_schema("made"), iter(range(1_000))
 
     def load(options: ReadOptions) -> None:
-        scan = scan_inputs(spark, inputs, parse_sample("full"), options=options)
+        scan = scan_inputs(SparkEngine(spark), inputs, parse_sample("full"), options=options)
         plans = {}
         for name, evidence in scan.tables.items():
             resolution = resolve(evidence, schema, name or "events")
             plans[name,] = make_plan(PlanRequest(evidence, resolution, judge(schema, resolution.schema)))
-        write_rows(spark, scan, plans, LoadTime("1", datetime.now(UTC)), folder / f"load{next(numbers)}")
+        write_rows(SparkEngine(spark), scan, plans, LoadTime("1", datetime.now(UTC)), folder / f"load{next(numbers)}")
 
     print(f"tables, {rows:,} events")
     load(ReadOptions())  # the first load compiles Spark's code

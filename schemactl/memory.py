@@ -1,8 +1,12 @@
-"""The memory of this machine, and how large a document may be for it."""
+"""The memory of this machine: how large a document may be for it, and how much a step may take."""
 
 from __future__ import annotations
 
 import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -38,6 +42,37 @@ def machine_memory_mb(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
     except (AttributeError, OSError, ValueError):
         sizes.append(_ASSUMED_BYTES)
     return min(sizes) // 1024**2
+
+
+@contextmanager
+def memory_limit(size: int, error: Callable[[], Exception]) -> Iterator[None]:
+    """Raise an error where the body takes more memory; only Linux has such a limit.
+
+    It counts what the process writes to (``RLIMIT_DATA``, setrlimit(2)), not files that it maps, as git maps its packs.
+    Processes that the body starts are given the same limit.
+
+    Args:
+        size: in bytes, beyond what the process has taken already; 0 for no limit.
+        error: makes it.
+    """
+    taken = re.search(r"^VmData:\s+(\d+) kB$", _read(Path("/proc/self/status")), re.MULTILINE)
+    if not size or sys.platform != "linux" or taken is None:
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [(int(taken[1]) << 10) + size, *(limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+    is_exceeded = False
+    try:
+        yield
+    except MemoryError:
+        is_exceeded = True
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    if is_exceeded:  # with the limit gone there is room for the error
+        raise error()
 
 
 def _read(path: Path) -> str:

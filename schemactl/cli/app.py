@@ -27,6 +27,7 @@ from schemactl.cli.options import CommonOptions, Group, SparkCommandOptions, fla
 from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
 from schemactl.cli.removed import check_removed_command, check_removed_option
 from schemactl.cli.settings import (
+    Surroundings,
     check_keys,
     find_place,
     find_surroundings,
@@ -167,13 +168,14 @@ def _ask_for_command(context: typer.Context) -> None:
 def _run_command(context: typer.Context, name: str, module: CommandModule, stated: Stated) -> None:
     invocation: Invocation = context.obj
     parts: tuple[Stated, ...] = (stated, context.find_root().params)
-    here = find_surroundings(all_options)
-    surroundings = module.Options.surround(parts, here)
-    for file in surroundings.files:
-        if file not in here.files:
+    # Settings may be a stranger's: the limits begin before they are read, and none of them can change that.
+    of_call = resolve(module.Options, name, parts, Surroundings(os.environ))
+    with of_call.limits():
+        surroundings = of_call.surround(find_surroundings)
+        for file in surroundings.files:
             check_keys(file, all_options())
-    parts, surroundings = at_environment(module.Options, name, parts, surroundings)
-    options = at_references(resolve(module.Options, name, parts, surroundings), surroundings)
+        parts, surroundings = at_environment(module.Options, name, parts, surroundings)
+        options = at_references(resolve(module.Options, name, parts, surroundings), surroundings)
     invocation.options, invocation.debug, invocation.color = options, options.debug, options.color
     terminal = describe_terminal(options.color, options.quiet, os.environ)
     invocation.code = ExitCode.FAILED
@@ -184,7 +186,8 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
         warn_of_misspelt(os.environ, module.Options, all_options)
         warn_of_removed(surroundings)
         try:
-            invocation.code = module.run(options, terminal)
+            with options.limits():
+                invocation.code = module.run(options, terminal)
         except InputError as error:
             error.at = error.at or find_place(error.message, module.Options, name, parts, surroundings)
             raise

@@ -6,10 +6,10 @@ A field ``NAME: TYPE = option(HELP, ...)`` is one option; `parsing` makes typer'
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from glob import has_magic
 from inspect import get_annotations
 from pathlib import Path
@@ -29,8 +29,14 @@ if TYPE_CHECKING:
     from schemactl.store.folder import SchemasFolder
 
 
+STDOUT: Final = "-"
+"""Names standard output where a file may be named."""
+
 VARIABLE_PREFIX: Final = "SCHEMACTL_"
 """The prefix of all variables that state options."""
+
+DEFAULT_LIMITS: Final = ("300", "4096")
+"""The seconds and the MB in which a review has to end; those of a thousand tables take seconds and some hundred MB."""
 
 T = TypeVar("T")
 
@@ -192,13 +198,28 @@ def text_or_json(**more: Any) -> str:
 
 def output_file() -> str | None:
     """Declare ``--output``, where the result of a command may go to a file."""
-    return option("Write the result to a file instead.", Group.OUTPUT, metavar="FILE", short="-o")
+    return option(
+        "Write the result to a file instead.", Group.OUTPUT, metavar="FILE", short="-o", check=check_file_to_write
+    )
 
 
 def sql_dialect(used: str, default: str) -> str | None:
     """Declare ``--dialect``, by which text of SQL is read or written where it is ``used``; with its default."""
     help = f"{used}: the SQL dialect, such as `snowflake` or `mssql`; by default {default}."
     return option(help, metavar="DIALECT", completes=completing.complete_dialects)
+
+
+def check_file_to_write(path: str) -> None:
+    """Raise InputError where a result cannot be written to a file as a link leads out of its repository."""
+    from schemactl.store.links import check_file
+
+    if path != STDOUT:
+        check_file(Path(path))
+
+
+def check_report(stated: str) -> None:
+    """Raise InputError where a ``--report`` cannot be read, or not be written."""
+    check_file_to_write(parse_report(stated)[1])
 
 
 def check_output(name: str) -> None:
@@ -283,10 +304,16 @@ class CommonOptions:
 
         return SchemasFolder.at(self.schemas, self.import_schemas, self.export_schemas)
 
-    @classmethod
-    def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:  # noqa: ARG003
-        """Return what decides the values that the call leaves open; a command may go by other files than those here."""
-        return here
+    def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
+        """Return what decides the values that the call and the environment, which made these options, leave open.
+
+        ``read`` returns the settings of the working folder; a command that goes by other files does not call it.
+        """
+        return read()
+
+    def limits(self) -> AbstractContextManager[None]:
+        """Return a block within which the command has to end, and before it the reading of its settings."""
+        return nullcontext()
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
@@ -299,13 +326,57 @@ class FindingsOptions(CommonOptions):
         Group.OUTPUT,
         metavar="FORMAT=FILE",
         default=[],
-        check=parse_report,
+        check=check_report,
     )
 
     @property
     def formats(self) -> tuple[str, ...]:
         """All formats in which the result is asked for."""
         return (self.format, *(parse_report(each)[0] for each in self.report))
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
+class ReviewOptions(CommonOptions):
+    """The options of a command that reads files which anybody may have written: it ends within its time and memory."""
+
+    timeout: str | None = option(
+        "Give up, with exit code 2, after so long; `0` never. By default 300.",
+        setting=Setting(in_file=False),
+        metavar="SECONDS",
+    )
+    max_memory: str | None = option(
+        "Give up, with exit code 2, where it takes more memory, on Linux; `0` never. By default 4096.",
+        setting=Setting(in_file=False),
+        metavar="MB",
+    )
+
+    def limits(self) -> AbstractContextManager[None]:
+        """Return a block within which the command has to end.
+
+        Raises:
+            InputError: a limit is not a number, or it was reached.
+        """
+        seconds = read_seconds(self.timeout or self.default_limits[0], "--timeout")
+        megabytes = read_count(self.max_memory or self.default_limits[1], "--max-memory", least=0)
+        return _within(seconds, megabytes)
+
+    @property
+    def default_limits(self) -> tuple[str, str]:
+        """The seconds and the MB in which the command has to end, if the call says nothing else."""
+        return DEFAULT_LIMITS
+
+
+@contextmanager
+def _within(seconds: float, megabytes: int) -> Iterator[None]:
+    from schemactl.memory import memory_limit
+    from schemactl.time_limit import time_limit
+
+    hint = "`--timeout SECONDS` gives it more; `--timeout 0` takes the limit away"
+    too_long = partial(InputError, f"this takes longer than {seconds:g} s, and was given up", hint=hint)
+    hint = "`--max-memory MB` gives it more; `--max-memory 0` takes the limit away"
+    too_large = partial(InputError, f"this takes more than {megabytes:,} MB of memory, and was given up", hint=hint)
+    with time_limit(seconds, too_long), memory_limit(megabytes << 20, too_large):
+        yield
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -377,8 +448,10 @@ class SparkCommandOptions(CommonOptions):
         if not (data and are_there and engine.starts_spark()):
             yield engine
             return
+        from schemactl.engine.choice import EngineName, check_installed
         from schemactl.engine.spark.session import start_java_early
 
+        check_installed(EngineName.SPARK)
         with start_java_early(engine.spark) as spark:
             yield replace(engine, spark=spark)
 

@@ -13,24 +13,34 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from schemactl.cli.settings import SettingsFile, file_paths, find_file, find_files, find_own_file, parse_file, read_file
+from schemactl.cli.settings import (
+    MAX_BYTES,
+    SettingsFile,
+    file_paths,
+    find_file,
+    find_files,
+    find_own_file,
+    parse_file,
+    read_file,
+)
 from schemactl.errors import InputError
 from schemactl.store.git import find_repository
+from schemactl.store.links import real_path
 from schemactl.store.revision import files_at
 
 JUDGING: Final = ("compat", "fail-on", "severity", "silence", "transitive")
 """The settings of ``diff`` that a policy decides alone; others it may leave to the repository."""
 
 
-def files_for(base: str | None, policy: str | None, here: tuple[SettingsFile, ...]) -> tuple[SettingsFile, ...]:
-    """Return the settings files that decide a review, the first one first; ``here`` are those of the working folder.
+def files_for(base: str | None, policy: str | None = None) -> tuple[SettingsFile, ...]:
+    """Return the settings files that decide a review, the first one first; with a base of git's, no file of the head.
 
     ``base`` is the REF of the base, ``policy`` a file or ``git:REV``; None where the call names none.
 
     Raises:
         InputError: git is absent, a revision is unknown, a file is not TOML, or there is no such policy.
     """
-    files = here if (revision := revision_of(base)) is None else (*_files_at(revision), *_own_files())
+    files = files_of(base)
     if policy is None:
         return files
     revision = revision_of(policy)
@@ -65,7 +75,7 @@ def _files_at(revision: str) -> tuple[SettingsFile, ...]:
         return tuple(filter(None, [find_file(folder)]))
     inside = list(takewhile(lambda path: path.is_relative_to(top), file_paths(folder)))
     places = {path.relative_to(top).as_posix(): path.parent for path in inside}
-    for text_file in files_at(revision, inside):
+    for text_file in files_at(revision, inside, MAX_BYTES):
         path = str(text_file.path)
         text = text_file.text.removeprefix("\ufeff")
         file = parse_file(text, text_file.path, places[path.removeprefix(f"{revision}:")])
@@ -78,7 +88,7 @@ def _own_files() -> tuple[SettingsFile, ...]:
     """Return the user's own settings file; one that lies in the repository is not theirs alone."""
     file = find_own_file()
     try:
-        is_of_head = file is not None and file.path.resolve().is_relative_to(find_repository(Path.cwd()))
+        is_of_head = file is not None and real_path(file.path).is_relative_to(find_repository(Path.cwd()))
     except InputError:
         is_of_head = False
     return (file,) if file and not is_of_head else ()

@@ -18,15 +18,17 @@ import difflib
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, OptionSpec, StatedTable, option_specs
 from schemactl.cli.parsing import Stated
 from schemactl.cli.removed import REMOVED_OPTIONS
 from schemactl.errors import CommandWarning, InputError, Location, did_you_mean, nearest_or_all
+from schemactl.store.text import read_text
 
 Options = TypeVar("Options", bound=CommonOptions)
 
@@ -40,6 +42,15 @@ OF_DESTINATIONS = ("address", "address-env", "dataset", "protected")
 """Their keys, beside settings of commands."""
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
+
+MAX_BYTES: Final = 1024 * 1024
+"""The longest settings file: room for thousands of silences, and for the settings of other tools."""
+MAX_KEY_PARTS: Final = 64
+"""The most parts of a dotted key: tomllib needs the square of their number in memory."""
+_KEY_PART: Final = r"""(?>(?<![\w-])[\w-]++|(?<!\\)"(?>[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_DEEP_KEY: Final = re.compile(rf"{_KEY_PART}(?>[ \t]*+\.[ \t]*+{_KEY_PART}){{{MAX_KEY_PARTS}}}")
+_HEADER_PARTS: Final = re.compile(_KEY_PART)
+_FIRST_PART: Final = re.compile(rf"({_KEY_PART})[ \t]*+[=.]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +75,24 @@ class SettingsFile:
     def places(self, key: str) -> list[Location]:
         """Return the places of all lines that set such a key, the file's own where none does."""
         shown = shown_path(self.path)
-        spelling = "[-_]".join(re.escape(part) for part in re.split("[-_]", key))
-        pattern = re.compile(rf"""\s*(\[.*[.\["']?\s*)?["']?{spelling}["']?\s*[=\].]""")
-        lines = (number for number, line in enumerate(self.text.splitlines(), start=1) if pattern.match(line))
+        lines = _lines_by_key(self.text).get(key.replace("_", "-"), ())
         return [Location(shown, line) for line in lines] or [Location(shown)]
+
+
+@lru_cache(maxsize=4)
+def _lines_by_key(text: str) -> Mapping[str, Sequence[int]]:
+    """Return the numbers of the lines of a TOML text that name a key, in a header or at their start, by the key.
+
+    Keys have hyphens for underscores. Each line is read once, whatever is in it: the text may be written to take long.
+    """
+    lines_by_key: dict[str, list[int]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        start = line.lstrip()
+        first = _FIRST_PART.match(start)
+        parts = _HEADER_PARTS.findall(start.partition("]")[0]) if start.startswith("[") else [first[1]] if first else []
+        for key in dict.fromkeys(part.strip("\"'").replace("_", "-") for part in parts):
+            lines_by_key.setdefault(key, []).append(number)
+    return lines_by_key
 
 
 def shown_path(path: Path) -> str:
@@ -98,19 +123,20 @@ class Surroundings:
     files: tuple[SettingsFile, ...] = ()
 
 
-def find_surroundings(commands: Callable[[], Mapping[str, type[CommonOptions]]]) -> Surroundings:
+def find_surroundings() -> Surroundings:
     """Return this process's environment and the settings files that hold for its working folder.
 
     Raises:
-        InputError: a file is not TOML or has a key that nobody knows.
+        InputError: a file is not TOML.
     """
+    return Surroundings(os.environ, find_files(_working_folder()))
+
+
+def _working_folder() -> Path:
     try:
-        files = find_files(Path.cwd())
+        return Path.cwd()
     except FileNotFoundError:
         raise InputError("the working folder was removed", hint="change to one that is there") from None
-    for file in files:
-        check_keys(file, commands())
-    return Surroundings(os.environ, files)
 
 
 def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Options:
@@ -194,7 +220,7 @@ def warn_of_removed(surroundings: Surroundings) -> None:
 def _default(spec: OptionSpec) -> Any:
     """Return an option's default; that of a folder is looked for upward, as git looks for its own."""
     holds = spec.setting.found_by
-    here = Path.cwd()
+    here = _working_folder()
     for folder in (here, *here.parents) if holds else ():
         found = folder / spec.default
         if any((found / name).is_dir() for name in holds):
@@ -345,14 +371,17 @@ def read_file(path: Path) -> SettingsFile | None:
     """Return a settings file, None where there is none, or it is of a project that states no settings of ours.
 
     Raises:
-        InputError: it cannot be read, or is not TOML.
+        InputError: it cannot be read, a link leads out of its repository, it is too long, or is not TOML.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the settings cannot be read: {error}", at=Location(shown_path(path))) from error
+    except OSError:
+        pass  # reading it reports why
+    if path.is_dir():
+        return None
+    text = read_text(Path(shown_path(path)), MAX_BYTES).removeprefix("\ufeff")
     return parse_file(text, path, path.parent)
 
 
@@ -375,6 +404,9 @@ def parse_file(text: str, path: Path, folder: Path) -> SettingsFile | None:
 def _parse(text: str, path: Path) -> dict[str, Any]:
     import tomllib
 
+    if deep := _DEEP_KEY.search(text):
+        at = Location(shown_path(path), text.count("\n", 0, deep.start()) + 1)
+        raise InputError(f"a key has more than {MAX_KEY_PARTS} parts", at=at)
     try:
         return tomllib.loads(text)
     except RecursionError as error:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+from schemactl.cli.options import STDOUT
 from schemactl.errors import ExitCode, InputError, SchemactlError
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from schemactl.render.console import Look
 
 R = TypeVar("R")
-
-STDOUT = "-"
-"""Names standard output where a file may be named."""
 
 PROGRESS_VARIABLE = "SCHEMACTL_PROGRESS_SECONDS"
 """States how many seconds pass between two lines of progress where there is no terminal; 10 by default, 0 for none."""
@@ -42,16 +40,18 @@ class Terminal:
     progress: float | None
 
     def write(self, text: str | bytes, output: str | None = None) -> None:
-        """Write a result to a file, or to standard output (``-``); a reader who has gone (``| head``) is no error.
+        """Write a result to a file, which only its user can read, or to standard output (``-``).
+
+        A reader who has gone (``| head``) is no error.
 
         Raises:
             InputError: it is no text, and standard output is a screen.
             SchemactlError: it cannot be written, as the disk is full for one.
         """
         if output not in (None, STDOUT):
-            from schemactl.store.text import replace_file
+            from schemactl.store.text import PRIVATE_MODE, replace_file
 
-            replace_file(Path(output), text)
+            replace_file(Path(output), text, PRIVATE_MODE)
             return
         if isinstance(text, bytes) and sys.stdout.isatty():
             raise InputError(

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.redaction import HIDDEN
+from schemactl.store.links import check_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,14 @@ def parse_file_address(url: str) -> FileAddress:
     """Return what an address ``KIND:///PATH...`` says of a file that need not be there yet.
 
     Raises:
-        InputError: it is written another way, or a folder is there.
+        InputError: it is written another way, a folder is there, or a link leads out of its repository.
     """
     kind, _, rest = url.partition(":")
     stated, _, query = rest.partition("?")
     if not stated.startswith("///") or not stated.removeprefix("///"):
         raise InputError(f"`{url}` does not name a file", hint=f"{kind}:///PATH or {kind}:////ABSOLUTE/PATH")
     address = FileAddress(kind, Path(stated.removeprefix("///")), dataset_of(query, kind))
+    check_link(address.path)
     if address.path.is_dir():
         raise InputError(f"`{address.path}` is a folder, and `{kind}` keeps its tables in a file")
     return address
@@ -163,7 +165,11 @@ class FolderAddress:
 
 
 def folder_address(url: str) -> FolderAddress:
-    """Return what an address says; raises ``InputError`` where it names no folder, or an object store."""
+    """Return what an address says.
+
+    Raises:
+        InputError: it names no folder, or an object store, or a link leads it out of its repository.
+    """
     kind, _, rest = url.partition(":")
     stated, _, query = rest.partition("?")
     if not stated.removeprefix("//"):
@@ -174,7 +180,9 @@ def folder_address(url: str) -> FolderAddress:
     dataset = dataset_of(query, kind)
     if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
         raise InputError(f"`{dataset}` cannot name a folder in `{stated}`")
-    return FolderAddress(Path(stated.removeprefix("//")), dataset)
+    address = FolderAddress(Path(stated.removeprefix("//")), dataset)
+    check_link(address.folder / (dataset or ""))
+    return address
 
 
 _PRIMARY = 0xFF

@@ -35,8 +35,9 @@ def check_sqlite_files(database: Path) -> None:
     named = _super_journal(Path(f"{database}-journal"))
     if named is None:
         return
-    place = Path(named)
-    if place.resolve().parent != database.resolve().parent or not _SUPER_JOURNAL.search(place.name):
+    super_journal = Path(named)
+    is_beside = super_journal.resolve().parent == database.resolve().parent
+    if not (is_beside and _SUPER_JOURNAL.search(super_journal.name)):
         message = f"the journal `{database}-journal` has SQLite remove `{named}`, which is not a file of its own"
         raise DestinationError(message, hint="remove the journal, and see to who may write there")
 

@@ -143,13 +143,13 @@ def _read(kind: type[R], document: Any) -> R:
     """Return a record of a JSON object; ``ValueError`` unless that has its fields, with values of their types."""
     if not isinstance(document, dict):
         raise ValueError("it is not an object")
-    known = {field.name: str(field.type) for field in fields(kind)}
-    if unknown := sorted(document.keys() - known.keys()):
+    types = {field.name: str(field.type) for field in fields(kind)}
+    if unknown := sorted(document.keys() - types.keys()):
         raise ValueError(f"it has an unknown field `{unknown[0]}`")
     values = {}
     for name, value in document.items():
         try:
-            values[name] = _READERS[known[name]](value)
+            values[name] = _READERS[types[name]](value)
         except ValueError as error:
             raise ValueError(f"`{name}` {error}") from error
     try:

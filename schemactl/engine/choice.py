@@ -31,7 +31,7 @@ _MUCH_FOR_ONE_MACHINE: Final = 10 << 30
 _AUTO_UNPACKED_TIMES: Final = 4
 """How many bytes a compressed one counts for."""
 
-_PACKAGES: Final[Mapping[str, tuple[str, str]]] = {"local": ("pyarrow", "150 MB"), "spark": ("pyspark", "1 GB")}
+_PACKAGES: Final[Mapping[str, tuple[str, str]]] = {"local": ("pyarrow", "220 MB"), "spark": ("pyspark", "1 GB")}
 """The package that an engine needs, and the size of its extra with all that it needs."""
 
 
@@ -174,10 +174,9 @@ def open_engine(options: EngineOptions, inputs: Sequence[Input], progress: Progr
         InputError: the options are wrong, or no engine is installed.
         EngineError: Spark cannot be started.
     """
-    choice = choose_engine(options, inputs)
-    if not _is_installed(choice.name):
-        raise _not_installed(choice)
-    if choice.name is EngineName.SPARK:
+    name = choose_engine(options, inputs).name
+    check_installed(name)
+    if name is EngineName.SPARK:
         from schemactl.engine.spark.engine import open_spark_engine
 
         with open_spark_engine(options.spark, progress) as spark_engine:
@@ -194,13 +193,22 @@ def open_engine(options: EngineOptions, inputs: Sequence[Input], progress: Progr
 
 
 def _is_installed(name: EngineName) -> bool:
-    return find_spec(_PACKAGES[name][0]) is not None
+    try:
+        return find_spec(_PACKAGES[name][0]) is not None
+    except ModuleNotFoundError:  # of an import hook
+        return False
 
 
-def _not_installed(choice: Choice) -> InputError:
-    """Return the error for an engine that is not installed, with the commands that install one, and their sizes."""
+def check_installed(name: EngineName) -> None:
+    """Refuse an engine that is not installed, with the commands that install one, and their sizes.
+
+    Raises:
+        InputError: the engine is not installed.
+    """
+    if _is_installed(name):
+        return
     commands = {extra: f"{install_command(extra)} ({size})" for extra, (_, size) in _PACKAGES.items()}
     local, spark = commands["local"], commands["spark"]
-    if choice.name is EngineName.SPARK:
-        return InputError("Spark is not installed", hint=f"install it: {spark}; or read on this machine: {local}")
-    return InputError("no engine is installed that reads data", hint=f"for this machine: {local}; for Spark: {spark}")
+    if name is EngineName.SPARK:
+        raise InputError("Spark is not installed", hint=f"install it: {spark}; or read on this machine: {local}")
+    raise InputError("no engine is installed that reads data", hint=f"for this machine: {local}; for Spark: {spark}")

@@ -25,6 +25,7 @@ from schemactl.engine.input_formats import format_names, format_of_ending, unkno
 from schemactl.engine.input_warnings import warn_of_left_out, warn_of_partitions
 from schemactl.errors import InputError, Location
 from schemactl.redaction import redact
+from schemactl.store.links import check_link, real_path
 from schemactl.store.sources import TABLE_PREFIX, is_local
 from schemactl.store.text import nearest_file
 
@@ -110,11 +111,14 @@ def _paths_of(source: str) -> Iterator[str]:
             raise InputError(f"the folder `{source}` holds no files", hint=hint)
         yield from map(_shown, found)
     elif path.exists():
+        check_link(path)
         if _is_hidden(Path(path.name)):
             raise InputError("Spark does not read files whose names begin with `.` or `_`", at=Location(source))
         yield _shown(path)
     elif glob.has_magic(source):
         matches = [Path(match) for match in glob.glob(source, recursive=True)]  # noqa: PTH207 - it takes absolute patterns
+        for path in {match.parent for match in matches} | {match for match in matches if match.is_symlink()}:
+            check_link(path)
         single = [each for each in matches if each.is_file() and not _is_hidden(Path(each.name))]
         files = _once([*single, *(file for each in matches if each.is_dir() for file in _files_below(each))])
         if not files:
@@ -127,8 +131,8 @@ def _paths_of(source: str) -> Iterator[str]:
 def _once(files: Iterable[Path]) -> list[Path]:
     """Return each file once: of the names that lead to one file, one without links before the others."""
     by_place: dict[Path, Path] = {}
-    for file in sorted(files, key=lambda file: (file.resolve() != file.absolute(), file)):
-        by_place.setdefault(file.resolve(), file)
+    for file in sorted(files, key=lambda file: (real_path(file) != file.absolute(), file)):
+        by_place.setdefault(real_path(file), file)
     return list(by_place.values())
 
 
@@ -136,7 +140,7 @@ def _files_below(folder: Path) -> list[Path]:
     """Return the files below a folder, those behind links too; what a link shows again (``latest``) counts once.
 
     Raises:
-        InputError: a folder cannot be read.
+        InputError: a folder cannot be read, or a link leads out of its repository.
     """
     found: dict[Path, Path] = {}
     walked: set[Path] = set()
@@ -144,10 +148,11 @@ def _files_below(folder: Path) -> list[Path]:
     links, dangling = [folder], []
     while links:
         link = links.pop(0)
+        check_link(link)
         if link.is_symlink() and not link.exists():
             dangling.append(str(link))
             continue
-        links += _walk(link, link.resolve(), found, walked)
+        links += _walk(link, real_path(link), found, walked)
     warn_of_left_out(dangling, "a link to nothing", "links to nothing")
     return list(found.values())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -24,9 +24,9 @@ from schemactl.store.folder import (
     find_file,
     list_names,
     no_schema,
-    read_file,
     read_schema,
 )
+from schemactl.store.links import real_path
 from schemactl.store.text import read_text, replace_file
 
 
@@ -54,7 +54,7 @@ def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[P
         InputError: there is no such file.
     """
     folder = SchemasFolder.at(schemas)
-    return tuple((path, tuple(_problems(path, text_of, folder))) for path, text_of in _find(files, folder))
+    return tuple((path, tuple(_problems(path, folder))) for path in _find(files, folder))
 
 
 def format_files(files: tuple[Path, ...], schemas: SchemasPlace, *, is_check: bool) -> tuple[tuple[Path, bool], ...]:
@@ -64,7 +64,7 @@ def format_files(files: tuple[Path, ...], schemas: SchemasPlace, *, is_check: bo
         InputError: there is no such file, it is no valid schema, or cannot be written.
     """
     folder = SchemasFolder.at(schemas)
-    found = (TextFile(path, text_of(path)) for path, text_of in _find(files, folder))
+    found = (TextFile(path, read_text(path)) for path in _find(files, folder))
     documents = [(file, _parse(file, folder)) for file in found]
     written = [(file, write(bump(found.schema), str(file.path), found.layout)) for file, found in documents]
     for file, text in written:
@@ -73,21 +73,20 @@ def format_files(files: tuple[Path, ...], schemas: SchemasPlace, *, is_check: bo
     return tuple((file.path, text != file.text) for file, text in written)
 
 
-def _find(files: tuple[Path, ...], folder: SchemasFolder) -> Iterator[tuple[Path, Callable[[Path], str]]]:
-    """Yield files, by default all of the schemas folder, each with what reads it."""
+def _find(files: tuple[Path, ...], folder: SchemasFolder) -> tuple[Path, ...]:
+    """Return files, by default all of the schemas folder."""
     if files:
-        yield from ((path, read_text) for path in files)
-        return
+        return files
     places = dict.fromkeys((folder.imports, folder.exports))
-    found = [path for place in places for name in list_names(place) if (path := find_file(place, name))]
+    found = tuple(path for place in places for name in list_names(place) if (path := find_file(place, name)))
     if not found:
         raise no_schema(folder.shown)
-    yield from ((path, read_file) for path in found)
+    return found
 
 
-def _problems(path: Path, text_of: Callable[[Path], str], folder: SchemasFolder) -> Iterator[Problem]:
+def _problems(path: Path, folder: SchemasFolder) -> Iterator[Problem]:
     try:
-        file = TextFile(path, text_of(path))
+        file = TextFile(path, read_text(path))
         document = _parse(file, folder)
         check_conventions(document)
     except InputError as error:
@@ -98,7 +97,7 @@ def _problems(path: Path, text_of: Callable[[Path], str], folder: SchemasFolder)
     others = cache(partial(_all_tables, folder))  # read where a reference asks for them
     for each in find_faults(document.schema, lambda table: table in others()):
         yield Problem(each.message, document.locate(*each.keys), each.hint)
-    is_exported = not folder.is_shared and file.path.resolve().parent == folder.exports.resolve()
+    is_exported = not folder.is_shared and real_path(file.path).parent == real_path(folder.exports)
     if is_exported and document.is_edited:
         hint = "the next run undoes it: edit the import file, or `schemactl fmt` gives it a new version and hash"
         yield Problem("the export file was edited by hand", document.locate("version_hash"), hint)
@@ -117,8 +116,7 @@ def _all_tables(folder: SchemasFolder) -> frozenset[str]:
 
 def _parse(file: TextFile, folder: SchemasFolder) -> Document:
     """Read a file; in the schemas folder it has the name of its schema, elsewhere any."""
-    places = {folder.imports.resolve(), folder.exports.resolve()}
-    is_named = file.path.resolve().parent in places
+    is_named = real_path(file.path).parent in (real_path(folder.imports), real_path(folder.exports))
     return parse_named(file) if is_named else read(file.text, str(file.path))
 
 

@@ -34,7 +34,7 @@ from schemactl.schema.templates import check_name
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.sources import LeftOutWarning
-from schemactl.store.text import replace_file
+from schemactl.store.text import PRIVATE_MODE, replace_file
 
 if TYPE_CHECKING:
     from schemactl.engine.choice import OpenEngine
@@ -154,7 +154,7 @@ def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceRe
             _, lineage = save_lineage(folder, request.name, [each.lineage for each in evolutions])
             kept = () if request.evidence_file is None else (str(request.evidence_file),)
             if request.evidence_file is not None:
-                replace_file(request.evidence_file, write_evidence(hidden))
+                replace_file(request.evidence_file, write_evidence(hidden), PRIVATE_MODE)
             return replace(report, saved=bool(written), written=(*written, *lineage, *kept))
     raise unsteady(request.name)
 
@@ -223,7 +223,6 @@ def collected(
         return
     from schemactl.engine.choice import EngineOptions, describe_reading, hint_at_engine
     from schemactl.engine.choice import open_engine as open_chosen_engine
-    from schemactl.engine.scan import scan_inputs
 
     request = parts[0].request
     inputs = [file for part in parts for file in part.inputs]
@@ -231,6 +230,9 @@ def collected(
     begin = time.monotonic()
     with (open_engine or open_chosen_engine)(engine_options, inputs, progress) as engine:
         start_seconds = time.monotonic() - begin
+        # It needs packages that the engine, if it is not installed, reports.
+        from schemactl.engine.scan import scan_inputs
+
         is_known = open_schemas(SchemasFolder.at(request.schemas), request.name).schema is not None if is_load else True
         found: list[TableData] = []
         empty: dict[str, FileEvidence] = {}

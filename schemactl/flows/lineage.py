@@ -7,9 +7,9 @@ from functools import reduce
 from pathlib import Path
 
 from schemactl.inference.lineage import ENDING, Lineage, Sources, from_json, merge, to_json
-from schemactl.store.folder import SchemasFolder, read_file
+from schemactl.store.folder import SchemasFolder
 from schemactl.store.lock import locked_schemas
-from schemactl.store.text import remove_leftovers, replace_file
+from schemactl.store.text import PRIVATE_MODE, read_text, remove_leftovers, replace_file
 
 
 def lineage_in(folder: Path, name: str) -> Lineage:
@@ -19,7 +19,7 @@ def lineage_in(folder: Path, name: str) -> Lineage:
         InputError: the file cannot be read, or is no lineage.
     """
     path = folder / f"{name}{ENDING}"
-    return from_json(read_file(path), str(path)) if path.exists() else Lineage()
+    return from_json(read_text(path), str(path)) if path.exists() else Lineage()
 
 
 def sources_beside(file: Path | None, name: str) -> Sources:
@@ -59,5 +59,5 @@ def write_lineage(folder: SchemasFolder, name: str, lineage: Lineage) -> tuple[s
     if not lineage.tables:
         return ()
     path = folder.exports / f"{name}{ENDING}"
-    replace_file(path, to_json(lineage))
+    replace_file(path, to_json(lineage), PRIVATE_MODE)
     return (str(path),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -138,7 +139,9 @@ def meanings_at(revision: str, folder: SchemasFolder) -> tuple[Meaning, ...]:
         InputError: git is absent, the revision is unknown, or a file is no valid schema.
     """
     exports = _files(lambda: read_revision(revision, folder.exports))
-    imports = exports if folder.is_shared else _files(lambda: read_revision(revision, folder.imports))
+    # By name: links on disk say nothing of a revision.
+    is_shared = os.path.normpath(folder.imports.absolute()) == os.path.normpath(folder.exports.absolute())
+    imports = exports if is_shared else _files(lambda: read_revision(revision, folder.imports))
     if not exports and not imports:
         top = find_repository(folder.exports)
         places = (folder.root,) if folder.is_usual else dict.fromkeys((folder.imports, folder.exports))
@@ -146,7 +149,7 @@ def meanings_at(revision: str, folder: SchemasFolder) -> tuple[Meaning, ...]:
         message = f"there is no schema file at {listed} in revision `{revision}`"
         raise MissingInRevision(message, folders_with_schemas(top, revision))
     return tuple(
-        Meaning(open_files(name, imports.get(name), exports.get(name), folder.is_shared), folder)
+        Meaning(open_files(name, imports.get(name), exports.get(name), is_shared), folder)
         for name in sorted(exports.keys() | imports.keys())
     )
 

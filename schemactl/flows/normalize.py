@@ -45,6 +45,7 @@ from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Entity, Mode
+from schemactl.store.links import check_link
 from schemactl.store.own_folder import own_folder
 
 if TYPE_CHECKING:
@@ -312,13 +313,14 @@ def _staging(folder: Path | None, options: EngineOptions) -> Iterator[Path]:
     """Hand out a folder for rows while they are made; it is removed at the end, after a kill by the next command.
 
     Raises:
-        InputError: it cannot be made, or a cluster would not reach it.
+        InputError: it cannot be made, a link leads it out of its repository, or a cluster would not reach it.
     """
     if folder is None and not options.reaches_this_machine():
         hint = "name a folder that all its machines reach: `--staging DIR`"
         raise InputError("a cluster does not reach this machine's temporary folder", hint=hint)
     try:
         if folder is not None:
+            check_link(folder)
             folder.mkdir(parents=True, exist_ok=True)
         with_folder = ExitStack()
         # A driver that was started before holds the lock of its own folder alone: after a kill it may still write rows.

@@ -23,6 +23,7 @@ from schemactl.schema.contract import Mode
 from schemactl.schema.naming import naming_of
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema, Table, ancestors, root_of
+from schemactl.store.links import check_file, check_link
 
 if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRejects, WrittenRows
@@ -165,10 +166,11 @@ def check_rejects_folder(folder: Path | None) -> None:
     """Refuse a folder for rejects that cannot be one; nothing is made yet.
 
     Raises:
-        InputError: it is a file, or may not be made or written to.
+        InputError: it is a file, may not be made or written to, or a link leads it out of its repository.
     """
     if folder is None:
         return
+    check_link(folder)
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         reason = "it may not be written to" if there.is_dir() else f"`{there}` is a file"
@@ -193,6 +195,7 @@ def kept_rejects(folder: Path | None, rejects: WrittenRejects | None, load_id: s
                     to = folder / f"{load_id}.{number}.parquet"
                     # A reader of `*.parquet` does not see a part of it.
                     part = to.with_name(f".{to.name}.part")
+                    check_file(part)
                     kept.append(part)
                     shutil.copyfile(file, part)
                     part.replace(to)

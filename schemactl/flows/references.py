@@ -35,12 +35,13 @@ from schemactl.store.folder import (
     list_names,
     missing_schema,
     no_schema,
-    read_file,
     read_schema,
+    refuse_linked_schemas,
 )
 from schemactl.store.git import commit_of, find_repository, path_inside
+from schemactl.store.links import refuse_links
 from schemactl.store.revision import MissingInRevision, read_revision
-from schemactl.store.text import STDIN, STDIN_PATH, read_stdin
+from schemactl.store.text import STDIN, STDIN_PATH, read_stdin, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ def refuse_revision(name: str, folder: SchemasFolder) -> None:
 
 
 def _from_file(path: Path) -> Referred:
-    return Referred.of(_read(read_file(path), str(path)), str(path), path)
+    return Referred.of(_read(read_text(path), str(path)), str(path), path)
 
 
 def _read(text: str, path: str) -> Document:
@@ -324,6 +325,8 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
         raise InputError("standard input can be one of the two only")
     if base is None:
         return _by_name(find_exported(folder), meant_by(folder)) or _refuse_empty(folder)
+    if any(map(_is_of_git, (base, head))):
+        _refuse_links_of_review(base, head, folder)
     if head is None and (base in folder.names or base.isidentifier()):
         refuse_revision(base, folder)
         if base not in folder.names:
@@ -336,6 +339,25 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
     if len(bases) == len(heads) == 1 and (not _holds_several(base) or is_related(bases[0].schema, heads[0].schema)):
         return (Pair(bases[0], heads[0]),)
     return _by_name(bases, heads)
+
+
+def _is_of_git(reference: str | None) -> bool:
+    return reference is not None and reference.startswith("git:")
+
+
+def _refuse_links_of_review(base: str, head: str | None, folder: SchemasFolder) -> None:
+    """Refuse links among the files that are compared with a revision; reading a revision refuses those in it.
+
+    Raises:
+        InputError: a schema file, a folder of schemas, or one above it is a link of its repository.
+    """
+    for reference in (base, head):
+        if _is_of_git(reference):
+            continue
+        refuse_linked_schemas(folder)
+        if reference is not None and _is_there(reference):
+            path = Path(reference)
+            refuse_linked_schemas(SchemasFolder.at(path)) if path.is_dir() else refuse_links(path)
 
 
 def _heads(base: str, bases: tuple[Referred, ...], head: str | None, folder: SchemasFolder) -> tuple[Referred, ...]:

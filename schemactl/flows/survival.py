@@ -210,10 +210,11 @@ def count_survivors(
     if not inputs:
         return survey.answer(known, Evidence(), None)
     from schemactl.engine.choice import EngineOptions, open_engine
-    from schemactl.engine.scan import recount, scan_inputs
 
     notify = progress or no_progress
     with open_engine(request.engine or EngineOptions(), inputs, notify) as engine:
+        from schemactl.engine.scan import recount, scan_inputs
+
         with engine.explaining(inputs):
             scan = scan_inputs(engine, inputs, sample, notify)
         check_bad_records(scan, hint="fix the data: the count would skip them")

@@ -164,7 +164,10 @@ def field_of(column: Column) -> Field:
 def field_of_arrow(name: str, field: pyarrow.Field) -> Field:
     """Return a field of Arrow; what dlt has no type for is text."""
     known = metadata_of(field)
-    read = _of_arrow(name, field.type, {"nullable": field.nullable, **note(known.get(COMMENT))})
+    # Iceberg writes the numbers by which it finds fields.
+    number = known.get(FIELD_ID, "")
+    identity = {"x-id": int(number)} if number.isdecimal() else {}
+    read = _of_arrow(name, field.type, {"nullable": field.nullable, **note(known.get(COMMENT)), **identity})
     unread = tuple((key, value, None) for key, value in known.items() if key not in _ARROWS_OWN)
     return replace(read, unread=(*unread, *read.unread))
 

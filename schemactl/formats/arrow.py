@@ -62,10 +62,7 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
     fields = []
     for field in fields_of(table):
         made = _write(field)
-        number = field.properties.get("x-id")
-        is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**31
-        more = {_fields.FIELD_ID: str(number)} if is_number else {}
-        fields.append(made.with_metadata({**metadata_of(made), **more, **_hints(CODEC.hints(field))} or None))
+        fields.append(made.with_metadata({**metadata_of(made), **_hints(CODEC.hints(field))} or None))
     metadata = {**note(table.properties.get("description"), _fields.COMMENT), **_hints(file_hints(table, schema))}
     return arrow().schema(fields, metadata=metadata or None)
 
@@ -75,7 +72,9 @@ def _hints(hints: dict[str, Any]) -> dict[str, str]:
 
 
 def _write(field: Field) -> pyarrow.Field:
-    metadata = note(field.description, _fields.COMMENT) or None
+    number = field.properties.get("x-id")
+    identity = {_fields.FIELD_ID: str(number)} if type(number) is int and 0 <= number < 2**31 else {}
+    metadata = {**note(field.description, _fields.COMMENT), **identity} or None
     return arrow().field(field.name, _type(field), nullable=field.nullable, metadata=metadata)
 
 
@@ -119,11 +118,9 @@ def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
 
 def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
     metadata = metadata_of(field)
-    own = field.with_metadata({key: value for key, value in metadata.items() if key == _fields.COMMENT} or None)
-    properties = CODEC.restored(field.name, own, _read_hints(metadata, path) or None, path)
-    # Numbers are identities to Iceberg, which writes them.
-    number = metadata.get(_fields.FIELD_ID, "")
-    return {**({"x-id": int(number)} if number.isdecimal() else {}), **properties}
+    kept = (_fields.COMMENT, _fields.FIELD_ID)
+    own = field.with_metadata({key: value for key, value in metadata.items() if key in kept} or None)
+    return CODEC.restored(field.name, own, _read_hints(metadata, path) or None, path)
 
 
 CODEC: Final = Codec(_write, field_of_arrow)

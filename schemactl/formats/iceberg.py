@@ -1,13 +1,14 @@
 """Iceberg's table metadata (``v1.metadata.json``), or a schema of Iceberg alone: one table.
 
 https://iceberg.apache.org/spec/. Written is the metadata of an empty table of format version 2. Hints stand in its
-property ``x-dlt``; numbers of fields are ``x-id``.
+property ``x-dlt``; numbers of fields, nested ones too, are ``x-id``.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
@@ -75,15 +76,9 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     table = only_table(schema)
     fields = fields_of(table)
     natives = {field.name: _write(field) for field in fields}
-    stated = [field.properties.get("x-id") for field in fields]
-    numbers = {each for each in stated if isinstance(each, int) and not isinstance(each, bool) and each > 0}
-    free = (number for number in count(1) if number not in numbers)
-    ids = {
-        field.name: number if number in numbers and stated.count(number) == 1 else next(free)
-        for field, number in zip(fields, stated, strict=True)
-    }
-    written = [{"id": ids[name], **_numbered(native, free)} for name, native in natives.items()]
-    last = max([*ids.values(), next(free) - 1])
+    numbers = _Numbers(fields)
+    ids = {field.name: numbers.of(field) for field in fields}
+    written = [{"id": ids[field.name], **_numbered(natives[field.name], field, numbers)} for field in fields]
     columns = {field.name: hints for field in fields if (hints := CODEC.hints(field))}
     partitions = [field.name for field in fields if field.properties.get("partition") is True]
     document = {
@@ -92,7 +87,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         "location": table.name,
         "last-sequence-number": 0,
         "last-updated-ms": 0,
-        "last-column-id": last,
+        "last-column-id": numbers.last,
         "current-schema-id": 0,
         "schemas": [{"type": "struct", "schema-id": 0, "fields": written}],
         "default-spec-id": 0,
@@ -139,17 +134,55 @@ def _type(field: Field) -> Any:
     return same.get(field.data_type, "string")
 
 
-def _numbered(native: Any, free: Iterator[int]) -> Any:
-    """Return a type with numbers for all that is nested in it."""
+class _Numbers:
+    """Numbers the fields of a table and all that is nested in them: by ``x-id``, unless others state it, else in order.
+
+    Attributes:
+        last: the highest number so far.
+    """
+
+    def __init__(self, fields: list[Field]) -> None:
+        stated = Counter(number for field in fields for number in _stated_numbers(field))
+        self._stated = {number for number, times in stated.items() if times == 1}
+        self._free = (number for number in count(1) if number not in stated)
+        self.last = max(self._stated, default=0)
+
+    def of(self, field: Field) -> int:
+        """Return the number of a field."""
+        number = field.properties.get("x-id")
+        return number if type(number) is int and number in self._stated else self.next()
+
+    def next(self) -> int:
+        """Return a number that no field has."""
+        number = next(self._free)
+        self.last = max(self.last, number)
+        return number
+
+
+def _stated_numbers(field: Field) -> Iterator[int]:
+    number = field.properties.get("x-id")
+    if type(number) is int and number > 0:
+        yield number
+    for inner in (*field.fields, *filter(None, (field.element, field.values))):
+        yield from _stated_numbers(inner)
+
+
+def _numbered(native: Any, field: Field, numbers: _Numbers) -> Any:
+    """Return a field, or its type, with numbers for all that is nested in it."""
     match native:
         case {"type": "struct", "fields": list(fields)}:
-            return {**native, "fields": [{"id": next(free), **_numbered(each, free)} for each in fields]}
-        case {"type": "list", "element": element}:
-            return {**native, "element-id": next(free), "element": _numbered(element, free)}
-        case {"type": "map", "value": value}:
-            return {**native, "key-id": next(free), "value-id": next(free), "value": _numbered(value, free)}
-        case {"type": dict() as inner}:
-            return {**native, "type": _numbered(inner, free)}
+            inner = [
+                {"id": numbers.of(each), **_numbered(native_field, each, numbers)}
+                for native_field, each in zip(fields, field.fields, strict=True)
+            ]
+            return {**native, "fields": inner}
+        case {"type": "list", "element": element} if field.element:
+            return {**native, "element-id": numbers.next(), "element": _numbered(element, field.element, numbers)}
+        case {"type": "map", "value": value} if field.values:
+            ids = {"key-id": numbers.next(), "value-id": numbers.next()}
+            return {**native, **ids, "value": _numbered(value, field.values, numbers)}
+        case {"type": dict() as of}:
+            return {**native, "type": _numbered(of, field, numbers)}
     return native
 
 
@@ -175,9 +208,10 @@ def read(text: str, path: str) -> Document:
     keys = struct.get("identifier-field-ids") or ()
     columns = []
     for each in fields:
-        native = _unnumbered({key: value for key, value in each.items() if key in _READ})
+        native = {key: value for key, value in each.items() if key in _READ}
+        # In our own file the hints have the numbers that the schema states.
+        native = native if own is None else _unnumbered(native)
         found = CODEC.restored(each["name"], native, (own or {}).get("columns", {}).get(each["name"]), path)
-        found |= {"x-id": each["id"]} if own is None and isinstance(each.get("id"), int) else {}
         found |= {"primary_key": True} if each.get("id") in keys else {}
         columns.append((each["name"], {**found, **({"partition": True} if each["name"] in partitions else {})}))
         losses += losses_of([_read(each["name"], each)], name)
@@ -226,7 +260,8 @@ def _unnumbered(native: Any) -> Any:
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    properties = {"nullable": native.get("required") is not True, **note(native.get("doc"))}
+    number = {"x-id": native["id"]} if type(native.get("id")) is int else {}
+    properties = {"nullable": native.get("required") is not True, **note(native.get("doc")), **number}
     read = _typed(name, native.get("type"), properties)
     unread = tuple((key, value, None) for key, value in native.items() if key not in _READ)
     return replace(read, unread=(*unread, *read.unread))

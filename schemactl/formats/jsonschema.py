@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, note
+from schemactl.formats import _tree
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, mapping, note, properties_of
+from schemactl.formats._json_schemas import FlatSchema, Resolver, types_of
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import ANY, TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import Record, data_tables, file_table_name, record, schema_hints, schema_of, table_hints
-from schemactl.formats._tree import Source, value_of
+from schemactl.formats._tree import Node, Source, value_of
 from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.json_schema import DIALECT
 from schemactl.schema.naming import naming_of
@@ -58,17 +59,6 @@ _BY_FORMAT: Final = {
 }  # fmt: skip
 _BITS: Final = {f"int{bits}": bits for bits in (8, 16, 32)}
 
-_READ: Final = frozenset({
-    "type", "format", "properties", "required", "items", "additionalProperties", "description", "enum", "const",
-    "$ref", "$defs", "definitions", "$schema", "$id", "$anchor", "anyOf", "oneOf", "allOf", "contentEncoding",
-    "maxLength", "title", HINTS, *(word for word, _ in LIMITS.values()),
-})  # fmt: skip
-_VALUED: Final = frozenset(("enum", "const", "maxLength", *(word for word, _ in LIMITS.values())))
-"""Keywords whose values are hints as they are."""
-
-_COUNTED: Final = frozenset(("description", "enum", "const", "pattern", "$anchor", "$id", "required"))
-"""Keywords whose values can be long, and that each column states that refers to them."""
-
 _ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
 _KEYWORDS: Final = {
     "type": "types", "properties": "schemas", "$defs": "schemas", "definitions": "schemas", "items": "items",
@@ -76,6 +66,8 @@ _KEYWORDS: Final = {
     "enum": "values",
 }  # fmt: skip
 _SHAPES: Final[Shapes] = {
+    "document": Shape(keys={**_KEYWORDS, "components": "components"}),
+    "components": Shape(keys={"schemas": "schemas"}),
     "schema": Shape(keys=_KEYWORDS, is_flag=True),
     "schemas": Shape(keys={}, values="schema"),
     "items": Shape(keys=_KEYWORDS, items="schema", is_flag=True),
@@ -164,75 +156,195 @@ def _sizes(field: Field) -> dict[str, Any]:
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema that a JSON Schema describes.
+    """Return the schema that a JSON Schema, or the components of an OpenAPI document, describe.
 
     What ``write`` made comes back as its tables. Of others the root object is a table, named after the file, or else
-    each object in ``$defs`` is one. Objects and lists in it are columns of nested data.
+    each object in ``$defs``, ``definitions`` or ``components.schemas`` is one. Objects and lists in it are columns of
+    nested data.
+
+    Raises:
+        InputError: it describes no object, or a ``$ref`` leads nowhere.
     """
     source = Source(path, text)
     tree = parse_json(source)
     root = value_of(tree)
     if not isinstance(root, dict):
         raise source.refuse("a JSON Schema is an object", 0)
-    check_shape(source, tree, _SHAPES, "schema")
-    expansion = Expansion(Location(path), len(text))
-    resolve = partial(_resolved_table, root=root, expansion=expansion, path=path)
-    definitions = root.get("$defs") or root.get("definitions") or {}
+    check_shape(source, tree, _SHAPES, "document")
     if HINTS in root:
         check_shape(source, tree, _OWN, "schema")
-        found = definitions
-    else:
-        name = file_table_name(path)
-        whole = resolve(root)
-        if isinstance(whole.get("items"), dict) and "array" in _types(whole):
-            whole = resolve(whole["items"])
-        found = {name: whole} if whole.get("properties") else definitions
-    tables = {name: resolve(each) for name, each in found.items() if isinstance(each, dict)}
-    objects = {name: each for name, each in tables.items() if isinstance(each.get("properties"), dict)}
-    fields = {
-        name: [_column(column, of, root, expansion) for column, of in each["properties"].items()]
-        for name, each in objects.items()
-    }
-    records = [_record(name, each, root, path) for name, each in objects.items()]
-    if not records and HINTS not in root:
-        raise source.refuse("this JSON Schema describes no object", 0, "it must have `properties`")
-    losses: list[Loss] = []
-    normalize = naming_of(new_schema("title")).normalize_table_identifier
-    for name, each in tables.items():
-        title = each.get("title")
+    return _Reader(source, tree, root).document()
+
+
+_STRUCTURE: Final = frozenset((
+    "$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "title", "description", "type", HINTS,
+))  # fmt: skip
+"""Keywords that are read of each schema, or that say nothing of its values."""
+_TABLE: Final = _STRUCTURE | {"properties", "required", "nullable"}
+_DOCUMENT: Final = _STRUCTURE - {"title"} | {"openapi", "swagger", "components"}
+
+
+_NESTING: Final = frozenset(("properties", "items", "additionalProperties", "$defs", "definitions"))
+"""Keywords whose values are read as fields of their own."""
+
+
+class _Reader:
+    """Reads the tables of a document."""
+
+    def __init__(self, source: Source, tree: Node, root: dict[str, Any]) -> None:
+        self._source, self._root = source, root
+        self._expansion = Expansion(Location(source.path), len(source.text))
+        self._schemas = Resolver(source, tree, root, self._expansion)
+        self._losses: list[Loss] = []
+
+    def document(self) -> Document:
+        root = self._root
+        definitions = root.get("$defs") or root.get("definitions") or mapping(root.get("components")).get("schemas")
+        tables, description = {}, None
+        if HINTS not in root and (table := self._root_table()) is not None:
+            tables[file_table_name(self._source.path)] = table
+        else:
+            for name, schema in mapping(definitions).items():
+                table = self._flatten_table(schema)
+                if isinstance(table.keywords.get("properties"), dict):
+                    tables[name] = table
+                elif not self._schemas.is_referenced(schema):
+                    self._losses.append(Loss("", "definition", name))
+            if HINTS not in root:
+                description = root.get("description")
+                self._losses += [Loss("", *lost) for lost in _unread_keywords(FlatSchema(root), _DOCUMENT)]
+                self._losses += [
+                    Loss("components", word, value)
+                    for word, value in mapping(root.get("components")).items()
+                    if word != "schemas"
+                ]
+        if not tables and HINTS not in root:
+            raise self._no_table()
+        records = [self._record(name, table) for name, table in tables.items()]
+        hints = {**note(description), **mapping(root.get(HINTS))} if HINTS in root or description else None
+        return Document(schema_of(records, hints, self._source.path), tuple(self._losses))
+
+    def _root_table(self) -> FlatSchema | None:
+        """Return the object that the root describes, or that a list of it contains; None if it describes none."""
+        table = self._flatten_table(self._root)
+        if isinstance(table.keywords.get("items"), dict) and "array" in types_of(table.keywords):
+            rows = self._flatten_table(table.keywords["items"])
+            if isinstance(rows.keywords.get("properties"), dict):
+                self._losses += [Loss("", *lost) for lost in _unread_keywords(table, _STRUCTURE | {"items"})]
+                return rows
+        return table if table.keywords.get("properties") else None
+
+    def _flatten_table(self, schema: Any) -> FlatSchema:
+        try:
+            return self._schemas.flatten(schema)
+        except TooManyFieldsError as error:
+            message = f"a table is composed of schemas that name each other in {error}"
+            raise InputError(message, at=Location(self._source.path), hint="write its `properties` out") from error
+
+    def _no_table(self) -> InputError:
+        """Return the error for a document without tables; it names a reference that leads out of it."""
+        reference = self._flatten_table(self._root).keywords.get("$ref")
+        if isinstance(reference, str):
+            message = f"`$ref: {reference}` leads out of the file, which describes no object itself"
+            offset = self._schemas.offset_of(self._root, "$ref")
+            return self._source.refuse(message, offset, "put the schemas into one file, the others into `$defs`")
+        return self._source.refuse("this JSON Schema describes no object", 0, "it must have `properties`")
+
+    def _record(self, name: str, table: FlatSchema) -> Record:
+        keywords = table.keywords
+        title, normalize = keywords.get("title"), naming_of(new_schema("title")).normalize_table_identifier
         if isinstance(title, str) and title.strip() and normalize(name) != normalize(title.strip()):
-            losses.append(Loss(name, "title", title))
-        losses += _unread(name, each)
-        losses += losses_of(fields.get(name, ()), name)
-    return Document(schema_of(records, root.get(HINTS), path), tuple(losses))
+            self._losses.append(Loss(name, "title", title))
+        if set(types_of(keywords)) - {"object", "null"}:
+            self._losses.append(Loss(name, "type", {"type": keywords["type"]}))
+        self._losses += [Loss(name, *lost) for lost in _unread_keywords(table, _TABLE)]
+        self._losses += [Loss(name, *lost) for lost in _unknown_required(keywords)]
+        codec = Codec(_write, self.column)
+        columns = []
+        required = _required(keywords)
+        for column, schema in keywords["properties"].items():
+            field = self.column(column, schema)
+            self._losses += losses_of([field], name)
+            properties = properties_of(field)
+            if isinstance(schema, dict) and HINTS in schema:
+                native = {key: value for key, value in schema.items() if key != HINTS}
+                properties = codec.restored(column, native, schema[HINTS], self._source.path)
+            if column not in required and properties.get("nullable") is False:
+                del properties["nullable"]
+            columns.append((column, properties))
+        return record(name, columns, keywords.get("description"), keywords.get(HINTS))
 
+    def column(self, name: str, schema: Any) -> Field:
+        """Return the column of a property; one of too many nested fields is any JSON."""
+        self._expansion.start_column()
+        flat = FlatSchema()
+        try:
+            flat = self._schemas.flatten(schema)
+            return self._field(name, schema, frozenset(), 0)
+        except TooManyFieldsError as error:
+            is_nullable = "null" in types_of(flat.keywords)
+            properties = {"data_type": "json", "nullable": is_nullable, **note(flat.keywords.get("description"))}
+            return Field(name, properties, unread=(error.lost,))
 
-def _resolved_table(native: Any, root: dict[str, Any], expansion: Expansion, path: str) -> dict[str, Any]:
-    try:
-        return _resolved(native, root, (), expansion)
-    except TooManyFieldsError as error:
-        message = f"a table is composed of schemas that name each other in {error}"
-        raise InputError(message, at=Location(path), hint="write its `properties` out") from error
+    def _field(self, name: str, schema: Any, within: frozenset[int], level: int) -> Field:
+        """Return a field; ``within`` are the definitions that contain it, ``level`` the fields."""
+        flat = self._schemas.flatten(schema, within)
+        keywords, within = flat.keywords, within | flat.definitions
+        self._expansion.count(level, name, *(value for word, value in keywords.items() if word not in _NESTING))
+        types = [type_ for type_ in types_of(keywords) if type_ != "null"]
+        is_nullable = "null" in types_of(keywords) or not (types or flat.excludes_null)
+        properties = {"nullable": is_nullable, **note(keywords.get("description")), **limits_in(keywords)}
+        read_words = {"nullable", *(word for hint, (word, _) in LIMITS.items() if hint in properties)}
+        unread: list[tuple[str, Any, Any]] = []
+        values = keywords.get("enum", [keywords["const"]] if "const" in keywords else None)
+        if isinstance(values, list) and is_storable(values):
+            read_words.add("enum" if "enum" in keywords else "const")
+            not_null = [value for value in values if value is not None]
+            properties |= {"x-enum": not_null} if not_null else {}
+        identity = mapping(schema).get("$anchor", mapping(schema).get("$id"))
+        properties |= {"x-id": identity} if isinstance(identity, str) else {}
+        if is_nullable and keywords.get("default", identity) is None:
+            read_words.add("default")  # that of each nullable column
+        members: tuple[Field, ...] = ()
+        element = value = None
+        if types == ["object"] and mapping(keywords.get("properties")):
+            read_words |= {"properties", "required"}
+            unread += [(*lost, None) for lost in _unknown_required(keywords)]
+            members = self._members(keywords, within, level)
+        elif types == ["array"] and isinstance(keywords.get("items"), dict):
+            read_words.add("items")
+            element = self._field("element", keywords["items"], within, level + 1)
+        elif types == ["object"] and isinstance(keywords.get("additionalProperties"), dict):
+            read_words.add("additionalProperties")
+            value = self._field("value", keywords["additionalProperties"], within, level + 1)
+        else:
+            scalar, scalar_words = _scalar(types, keywords)
+            properties = {**scalar, **properties}
+            read_words |= scalar_words
+            if scalar["data_type"] == "json":
+                unread += _lost_types(types, keywords)
+                read_words.add("$ref")
+        properties = {"data_type": "json", **properties}
+        unread += [(*lost, None) for lost in _unread_keywords(flat, _STRUCTURE | read_words)]
+        return Field(name, properties, members, element, value, tuple(unread))
 
-
-def _record(name: str, native: dict[str, Any], root: dict[str, Any], path: str) -> Record:
-    codec = Codec(_write, lambda name, each: _column(name, each, root))
-    columns = []
-    required = _required(native)
-    for column, each in native["properties"].items():
-        own = {key: value for key, value in each.items() if key != HINTS} if isinstance(each, dict) else {}
-        hints = each.get(HINTS) if isinstance(each, dict) else None
-        properties = codec.restored(column, own, hints, path)
-        if column not in required and properties.get("nullable") is False:
-            del properties["nullable"]
-        columns.append((column, properties))
-    return record(name, columns, native.get("description"), native.get(HINTS))
+    def _members(self, keywords: dict[str, Any], within: frozenset[int], level: int) -> tuple[Field, ...]:
+        required = _required(keywords)
+        fields = [self._field(name, each, within, level + 1) for name, each in keywords["properties"].items()]
+        return tuple(
+            field if field.name in required else replace(field, properties={**field.properties, "nullable": True})
+            for field in fields
+        )
 
 
 def limits_in(native: Mapping[str, Any]) -> dict[str, Any]:
     """Return the hints that keywords state; a number that no schema can hold is left out."""
-    stated = {hint: native[word] for hint, (word, of) in LIMITS.items() if isinstance(native.get(word), of)}
+    stated = {hint: native[word] for hint, (word, of) in LIMITS.items() if _is_of(native.get(word), of)}
     return {hint: value for hint, value in stated.items() if is_storable(value)}
+
+
+def _is_of(value: Any, of: type | tuple[type, ...]) -> bool:
+    return isinstance(value, of) and (of is bool or not isinstance(value, bool))
 
 
 def is_storable(value: Any) -> bool:
@@ -240,199 +352,72 @@ def is_storable(value: Any) -> bool:
     return next(storable(value, ()), None) is None
 
 
-def _required(native: dict[str, Any]) -> frozenset[str]:
-    stated = native.get("required")
-    return frozenset(each for each in stated if isinstance(each, str)) if isinstance(stated, list) else frozenset()
+def _required(keywords: Mapping[str, Any]) -> frozenset[str]:
+    names = keywords.get("required")
+    return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
 
 
-_NULL: Final = {"type": "null"}
+def _unknown_required(keywords: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the names of ``required`` that are no properties."""
+    if unknown := sorted(_required(keywords) - keywords["properties"].keys()):
+        yield "required", unknown
 
 
-def _resolved(
-    native: Any, root: dict[str, Any], seen: tuple[str, ...], expansion: Expansion, level: int = 0
-) -> dict[str, Any]:
-    """Return a schema without ``$ref``, ``allOf`` and alternatives of which only one is not null.
-
-    What refers to itself is any JSON: a column has an end.
-
-    Raises:
-        TooManyFieldsError, InputError: references and parts lead to more schemas than are read.
-    """
-    if not isinstance(native, dict):
-        return {}
-    expansion.follow(level)
-    reference = native.get("$ref")
-    if isinstance(reference, str):
-        own = {key: value for key, value in native.items() if key != "$ref"}
-        if reference in seen:
-            return own
-        target = _pointed(root, reference)
-        # One that leads nowhere stays, for `_read` to report it.
-        return {
-            **(native if target is None else _resolved(target, root, (*seen, reference), expansion, level + 1)),
-            **own,
-        }
-    for word in ("allOf", "anyOf", "oneOf"):
-        parts = native.get(word)
-        if not isinstance(parts, list):
-            continue
-        own = {key: value for key, value in native.items() if key != word}
-        found = [_resolved(part, root, seen, expansion, level + 1) for part in parts if part != _NULL]
-        if word == "allOf":
-            for part in found:
-                own = _merged(own, part)
-        elif len(found) == 1:
-            own = {**found[0], **own}
-            if _NULL in parts and "type" in own:
-                own["type"] = list(dict.fromkeys((*_types(own), "null")))
-        else:
-            continue
-        return _resolved(own, root, seen, expansion, level + 1)
-    return native
+def _unread_keywords(flat: FlatSchema, read_words: Set[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the keywords that are not read, and values that another one overrides; not those that permit everything."""
+    for word, value in flat.keywords.items():
+        if word not in read_words and not (value is True and word in _TRUE_BY_DEFAULT):
+            yield word, value
+    yield from flat.overridden
 
 
-def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    both = {**second, **first}
-    if "properties" in first and "properties" in second:
-        both["properties"] = {**second["properties"], **first["properties"]}
-    if "required" in first and "required" in second:
-        both["required"] = list(dict.fromkeys((*second["required"], *first["required"])))
-    return both
+_TRUE_BY_DEFAULT: Final = frozenset(("items", "additionalProperties", "additionalItems", "unevaluatedProperties"))
 
 
-def _references(native: Any) -> Iterator[str]:
-    """Yield the references that a schema follows, those of its alternatives and parts too."""
-    if isinstance(native, dict):
-        if "$ref" in native:
-            yield native["$ref"]
-        for word in ("allOf", "anyOf", "oneOf"):
-            for part in native.get(word, ()):
-                yield from _references(part)
+def _lost_types(types: list[str], keywords: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the types of a column of any JSON that permits no other values: a mix, an unknown type, another file's."""
+    if "$ref" in keywords:
+        yield "type", {"$ref": keywords["$ref"]}, {"data_type": "json"}
+    if not {"object", "array"}.issuperset(types) and not set(_ANY).issubset(types) and "type" in keywords:
+        yield "type", {"type": keywords["type"]}, {"data_type": "json"}
 
 
-def _pointed(root: Any, reference: str) -> Any:
-    """Return the schema that a reference within a document leads to, None where there is none."""
-    if not re.match(r"#(?:/|$)", reference):
-        return None
-    for part in unquote(reference[1:]).split("/")[1:]:
-        root = root.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(root, dict) else None
-    return root
-
-
-def _types(native: dict[str, Any]) -> list[str]:
-    stated = native.get("type")
-    if stated is None:
-        values = native.get("enum") or ([native["const"]] if "const" in native else [])
-        if "properties" in native:
-            return ["object"]
-        return (
-            list(dict.fromkeys(_VALUES.get(type(each), "object") for each in values))
-            if isinstance(values, list)
-            else []
-        )
-    return [stated] if isinstance(stated, str) else [each for each in stated if isinstance(each, str)]
-
-
-_VALUES: Final = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
-
-
-def _column(name: str, stated: Any, root: dict[str, Any], expansion: Expansion | None = None) -> Field:
-    """Return the column of a property; one of too many nested fields is any JSON."""
-    expansion = expansion or Expansion()
-    expansion.start_column()
-    native: dict[str, Any] = {}
-    try:
-        native = _resolved(stated, root, (), expansion)
-        return _read(name, stated, root, (), expansion, 0)
-    except TooManyFieldsError as error:
-        properties = {"data_type": "json", "nullable": "null" in _types(native), **note(native.get("description"))}
-        return Field(name, properties, unread=(error.lost,))
-
-
-def _read(
-    name: str, stated: Any, root: dict[str, Any], seen: tuple[str, ...], expansion: Expansion, level: int
-) -> Field:
-    below = level + 1
-    native = _resolved(stated, root, seen, expansion)
-    expansion.count(level, name, *(value for word, value in native.items() if word in _COUNTED))
-    seen = (*seen, *_references(stated))
-    types = [each for each in _types(native) if each != "null"]
-    is_nullable = "null" in _types(native) or not types
-    properties: dict[str, Any] = {"nullable": is_nullable, **note(native.get("description")), **limits_in(native)}
-    values = native.get("enum", [native["const"]] if "const" in native else None)
-    if isinstance(values, list) and (known := [each for each in values if each is not None]) and is_storable(known):
-        properties["x-enum"] = known
-    identity = native.get("$anchor", native.get("$id"))
-    if isinstance(identity, str):
-        properties["x-id"] = identity
-    if types == ["object"] and isinstance(native.get("properties"), dict) and native["properties"]:
-        required = _required(native)
-        fields = [_read(each, inner, root, seen, expansion, below) for each, inner in native["properties"].items()]
-        inner = tuple(
-            replace(each, properties={**each.properties, "nullable": True}) if each.name not in required else each
-            for each in fields
-        )
-        return Field(name, {"data_type": "json", **properties}, fields=inner)
-    if types == ["array"] and isinstance(native.get("items"), dict):
-        element = _read("element", native["items"], root, seen, expansion, below)
-        return Field(name, {"data_type": "json", **properties}, element=element)
-    if types == ["object"] and isinstance(native.get("additionalProperties"), dict):
-        value = _read("value", native["additionalProperties"], root, seen, expansion, below)
-        return Field(name, {"data_type": "json", **properties}, values=value)
-    return Field(name, {**_scalar(types, native), **properties}, unread=tuple(_unknown_type(native)))
-
-
-def _unknown_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield a reference that leads nowhere, and types that JSON Schema does not have."""
-    if "$ref" in native:
-        yield "type", {"$ref": native["$ref"]}, {"data_type": "json"}
-    elif not {"array", "object", "null", *_VALUES.values()}.issuperset(_types(native)):
-        yield "type", {"type": native["type"]}, {"data_type": "json"}
-
-
-def _scalar(types: list[str], native: dict[str, Any]) -> dict[str, Any]:
-    stated = native.get("format")
-    if types in (["integer", "string"], ["number", "string"]) and stated in ("wei", "decimal"):
-        return {"data_type": stated}
+def _scalar(types: list[str], keywords: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return the type of a column without nested fields, and the keywords that say it beside ``type``."""
+    format_ = str(keywords.get("format"))
+    by_format = frozenset(("format",))
     match types:
+        case ["integer", "string"] | ["number", "string"] if format_ in ("wei", "decimal"):
+            return {"data_type": format_}, by_format
         case ["integer"]:
-            bits = _BITS.get(str(stated))
-            return {"data_type": "bigint", **({"precision": bits} if bits else {})}
+            bits = _BITS.get(format_)
+            sized = {"precision": bits} if bits else {}
+            return {"data_type": "bigint", **sized}, by_format if bits or format_ == "int64" else frozenset()
         case ["number"]:
-            return {"data_type": "decimal" if stated == "decimal" else "double"}
+            data_type = "decimal" if format_ == "decimal" else "double"
+            return {"data_type": data_type}, by_format if format_ in _FLOATS else frozenset()
         case ["integer", "number"] | ["number", "integer"]:
-            return {"data_type": "double"}
+            return {"data_type": "double"}, by_format if format_ in ("double", "float") else frozenset()
         case ["boolean"]:
-            return {"data_type": "bool"}
+            return {"data_type": "bool"}, frozenset()
+        case ["string"] if keywords.get("contentEncoding") == "base64":
+            return {"data_type": "binary"}, frozenset(("contentEncoding",))
+        case ["string"] if format_ in _BY_FORMAT:
+            return {"data_type": _BY_FORMAT[format_]}, by_format
         case ["string"]:
-            if native.get("contentEncoding") == "base64":
-                return {"data_type": "binary"}
-            data_type = _BY_FORMAT.get(str(stated), "text")
-            longest = native.get("maxLength")
-            is_size = isinstance(longest, int) and not isinstance(longest, bool) and is_storable(longest)
-            sized = data_type == "text" and is_size
-            return {"data_type": data_type, **({"precision": longest} if sized else {})}
-    return {"data_type": "json"}
+            longest = keywords.get("maxLength")
+            is_size = _is_of(longest, int) and is_storable(longest)
+            return {"data_type": "text", **({"precision": longest} if is_size else {})}, (
+                frozenset(("maxLength",)) if is_size else frozenset()
+            )
+    return {"data_type": "json"}, frozenset()
 
 
-CODEC: Final = Codec(_write, lambda name, native: _column(name, native, {}))
+_FLOATS: Final = ("decimal", "double", "float")
 
 
-def _unread(place: str, native: Any) -> Iterator[Loss]:
-    """Yield the keywords that say something of values for which a column has no property."""
-    if not isinstance(native, dict):
-        return
-    for word, value in native.items():
-        is_mixed = word in ("anyOf", "oneOf") and isinstance(value, list) and len([e for e in value if e != _NULL]) > 1
-        is_closed = word == "additionalProperties" and isinstance(value, bool)
-        is_format = word == "format" and value not in (*_BY_FORMAT, *_BITS, "int64", "double", "float")
-        is_tuple = word == "items" and isinstance(value, list)
-        is_too_large = word in _VALUED and not is_storable(value)
-        if word not in _READ or is_mixed or is_closed or is_format or is_tuple or is_too_large:
-            yield Loss(place, word, value)
-    properties = native.get("properties")
-    for name, each in properties.items() if isinstance(properties, dict) else ():
-        yield from _unread(f"{place}.{name}", each)
-    for word in ("items", "additionalProperties"):
-        if isinstance(native.get(word), dict):
-            yield from _unread(place, native[word])
+def _read_column(name: str, native: dict[str, Any]) -> Field:
+    return _Reader(Source("", ""), _tree.Mapping(0, ()), {}).column(name, native)
+
+
+CODEC: Final = Codec(_write, _read_column)

@@ -6,6 +6,7 @@ else they follow the order of the columns, which dlt only adds to.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -69,15 +70,18 @@ def recognises(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """A field of a message without its number; the type is a name, values of an enum, or fields of a message.
+    """A field of a message; the type is a name, values of an enum, or fields of a message.
 
-    ``unknown`` is the name of a type that the file does not define, in whose place any JSON stands.
+    Attributes:
+        unknown: the name of a type that the file does not define, in whose place any JSON stands.
+        number: of a field in a file of others, which the schema keeps; no part of what the field is.
     """
 
     label: str
     type: str | tuple[str, ...] | tuple[tuple[str, Native], ...]
     comment: str = ""
     unknown: str = ""
+    number: int | None = dataclasses.field(default=None, compare=False)
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
@@ -85,8 +89,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     messages = []
     for table in data_tables(schema):
         fields = fields_of(table)
-        natives = [(field.name, _write(field)) for field in fields]
-        body = list(_lines(natives, _numbers(fields), {field.name: CODEC.hints(field) for field in fields}))
+        body = list(_lines(fields, {field.name: CODEC.hints(field) for field in fields}))
         hints = table_hints(table)
         name = _safe(table.name)
         above = [
@@ -132,15 +135,15 @@ def _numbers(fields: Sequence[Field]) -> dict[str, int]:
     return {field.name: stated[field.name] if field.name in stated else next(free) for field in fields}
 
 
-def _lines(
-    natives: Sequence[tuple[str, Native]], numbers: dict[str, int], hints: dict[str, dict[str, Any]]
-) -> Iterator[str]:
+def _lines(fields: Sequence[Field], hints: dict[str, dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of the body of a message, nested messages before the fields that they describe."""
-    identifiers = _identifiers(name for name, _ in natives)
+    numbers = _numbers(fields)
+    identifiers = _identifiers(field.name for field in fields)
     taken = {*identifiers.values()}
     # One name of its own in JSON may be what another field is called there by default.
     is_usual = all(name == made and _USUAL.fullmatch(name) for name, made in identifiers.items())
-    for name, native in natives:
+    for field in fields:
+        name, native = field.name, _write(field)
         of = native.type
         if not isinstance(of, str):
             inner = "".join(part[:1].upper() + part[1:] for part in identifiers[name].split("_")) or "Record"
@@ -148,9 +151,9 @@ def _lines(
             while inner in taken:
                 inner += "Record"
             taken.add(inner)
-            fields = [each for each in of if isinstance(each, tuple)]
+            below = field.element or field.values or field
             yield f"message {inner} {{"
-            yield from (f"  {line}" for line in _lines(fields, {n: i for i, (n, _) in enumerate(fields, 1)}, {}))
+            yield from (f"  {line}" for line in _lines(below.fields, {}))
             yield "}"
             of = inner
         yield from _comment(native.comment)
@@ -217,7 +220,7 @@ def read(text: str, path: str) -> Document:
     tables = [each for each in file.root.messages.values() if each.name not in used]
     records, losses = [], list[Loss]()
     for message in tables or file.root.messages.values():
-        table, lost = _record(message, resolver, path, is_own=is_own)
+        table, lost = _record(message, resolver, path)
         records.append(table)
         losses += lost
     return Document(schema_of(records, hints, path), tuple(losses))
@@ -237,7 +240,7 @@ def _parted(comment: str, key: str, path: str) -> tuple[str, Any]:
     return "\n".join(kept), found
 
 
-def _record(message: Message, resolver: _Resolver, path: str, *, is_own: bool) -> tuple[Record, list[Loss]]:
+def _record(message: Message, resolver: _Resolver, path: str) -> tuple[Record, list[Loss]]:
     comment, hints = _parted(message.comment, HINTS, path)
     description, name = _parted(comment, NAME, path)
     table = name if isinstance(name, str) else message.name
@@ -250,8 +253,6 @@ def _record(message: Message, resolver: _Resolver, path: str, *, is_own: bool) -
         losses += (Loss(f"{table}.{column}", *unread) for unread in lost)
         properties = CODEC.restored(column, native, more, path)
         losses += losses_of([_read(column, native)], table)
-        if not is_own:
-            properties.setdefault("x-id", each.number)
         if each.options.get("deprecated") == "true":
             properties.setdefault("x-deprecated", True)
         columns.append((column, properties))
@@ -323,7 +324,7 @@ class _Resolver:
         has_default = self._is_own or is_enum or (isinstance(known, str) and known in _SCALARS)
         is_there = field.label == "required" or (field.label == "" and has_default)
         plain = field.label if field.label in ("repeated", "map") else "" if is_there else "optional"
-        return Native(plain, known, field.comment, unknown)
+        return Native(plain, known, field.comment, unknown, None if self._is_own else field.number)
 
     def _find(self, name: str, scopes: tuple[Message, ...]) -> Message | list[str] | None:
         plain = name.removeprefix(".").removeprefix(f"{self._file.package}." if self._file.package else "")
@@ -340,7 +341,7 @@ class _Resolver:
 
 
 def _read(name: str, native: Native) -> Field:
-    described = note(native.comment)
+    described = {**note(native.comment), **({} if native.number is None else {"x-id": native.number})}
     if native.label in ("repeated", "map"):
         below = _read("element", Native("", native.type, unknown=native.unknown))
         if native.label == "repeated":

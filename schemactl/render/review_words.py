@@ -18,7 +18,7 @@ from schemactl.review.report import Compatibility, Finding, Report, Review, Sile
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
 from schemactl.review.wording import counted, short_hash
-from schemactl.store.folder import repository_top
+from schemactl.store.links import repository_top
 
 WORDS: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
 """Severities as findings show them; findings of others are details."""

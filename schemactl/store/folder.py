@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TypeAlias
 
 from schemactl.errors import InputError, did_you_mean
 from schemactl.schema.templates import check_name
+from schemactl.store.links import check_link, real_path, refuse_links
 from schemactl.store.text import read_text
 
 ENDINGS = ("yaml", "yml", "json")
@@ -69,7 +69,7 @@ class SchemasFolder:
     @property
     def is_shared(self) -> bool:
         """Return whether import and export are one folder, links followed."""
-        return self.imports.resolve() == self.exports.resolve()
+        return real_path(self.imports) == real_path(self.exports)
 
 
 SchemasPlace: TypeAlias = str | Path | SchemasFolder
@@ -86,7 +86,11 @@ def schema_name(path: Path) -> str | None:
 
 
 def list_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of the schemas in one folder, sorted; none where there is no folder."""
+    """Return the names of the schemas in one folder, sorted; none where there is no folder.
+
+    Raises:
+        InputError: a link leads out of its repository, or it cannot be listed.
+    """
     # On disk a colon is part of the name, so `a:b.schema.yaml` is no schema `b`.
     found = (_SCHEMA_FILE.fullmatch(path.name) for path in _entries(folder))
     return tuple(sorted({match["name"] for match in found if match}))
@@ -114,35 +118,20 @@ def read_schema(folder: Path, name: str) -> TextFile | None:
         InputError: as ``find_file``, or the file cannot be read.
     """
     path = find_file(folder, name)
-    return TextFile(path, read_file(path)) if path else None
+    return TextFile(path, read_text(path)) if path else None
 
 
-def read_file(path: Path) -> str:
-    """Return the text of a schema file; a link that leads out of its repository is not followed.
-
-    A pull request can bring a link to any file of the machine, and messages quote what stands in a file.
+def refuse_linked_schemas(folder: SchemasFolder) -> None:
+    """Refuse a folder, one above it, or a schema file in it, that is a link of its repository.
 
     Raises:
-        InputError: it is such a link, or cannot be read.
+        InputError: there is such a link.
     """
-    if top := _repository_left(path):
-        raise InputError(f"`{path}` is a link out of the repository `{top}`", hint="name the file that it leads to")
-    return read_text(path)
-
-
-def repository_top(folder: Path) -> Path | None:
-    """Return the nearest folder that holds ``.git``, from ``folder`` upward; None where there is none."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-
-
-def _repository_left(path: Path) -> Path | None:
-    """Return the top of the repository that a path is in by its name, and what it leads to is not; else None."""
-    plain = Path(os.path.normpath(path.absolute()))
-    try:
-        top = repository_top(plain.parent)
-        return None if top is None or plain.resolve().is_relative_to(top.resolve()) else top
-    except OSError:
-        return None  # longer than a path can be, or a ring of links: reading it says so
+    for part in (folder.root, folder.imports, folder.exports):
+        refuse_links(part)
+        for path in _entries(part):
+            if schema_name(path):
+                refuse_links(path)
 
 
 def new_file(folder: Path, name: str, like: Path | None = None) -> Path:
@@ -168,6 +157,7 @@ def no_schema(shown: str) -> InputError:
 
 
 def _entries(folder: Path) -> tuple[Path, ...]:
+    check_link(folder)
     try:
         return tuple(folder.iterdir())
     except FileNotFoundError:

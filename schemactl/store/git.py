@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from schemactl.errors import InputError
+from schemactl.store.links import path_in_repository
 
 TIMEOUT_SECONDS = 120
 """Long enough for the history of a large repository; a disk that is silent must not hang the command."""
@@ -45,24 +46,24 @@ MERGE_BASE = "..."
 def find_repository(path: Path) -> Path:
     """Return the top folder of the working folder's repository, if ``path`` is below it; else of the one it is in.
 
-    A path below the working folder's repository belongs to it, whatever its own folders hold or link to.
+    That goes by the path's name: a link in a repository leads to no other one.
 
     Raises:
         InputError: git is absent, or ``path`` is in no repository that git accepts.
     """
-    plain = Path(os.path.normpath(path.absolute()))
-    here = run_git(Path.cwd(), "rev-parse", "--show-toplevel")
-    if not here.returncode and plain.is_relative_to(top := _top(here)):
+    working = run_git(Path.cwd(), "rev-parse", "--show-toplevel")
+    if not working.returncode and path_in_repository(path, top := _top(working)):
         return top
-    place = next((each for each in (plain, *plain.resolve().parents) if (each / ".git").exists()), None)
-    if place is None:
+    named = path_in_repository(path)
+    if named is None:
+        plain = os.path.normpath(path.absolute())
         raise InputError(f"`{plain}` is not in a git repository", hint="`git:` needs one; name a file instead")
-    result = run_git(place, "rev-parse", "--show-toplevel")
+    result = run_git(named.top, "rev-parse", "--show-toplevel")
     if result.returncode:
         if b"dubious ownership" in result.stderr:
-            hint = f"git config --global --add safe.directory {place}"
-            raise InputError(f"git refuses `{place}`: it belongs to another user", hint=hint)
-        raise failure(f"git cannot use `{place}`", result)
+            hint = f"git config --global --add safe.directory {named.top}"
+            raise InputError(f"git refuses `{named.top}`: it belongs to another user", hint=hint)
+        raise failure(f"git cannot use `{named.top}`", result)
     return _top(result)
 
 
@@ -125,14 +126,15 @@ def colors_diffs(folder: Path) -> bool:
 
 
 def path_inside(top: Path, path: Path) -> str:
-    """Return ``path`` from the repository's top, as git writes it; links above it are followed."""
-    plain = Path(os.path.normpath(path.absolute()))
-    if plain == top:
-        return "."
-    try:
-        return (plain.parent.resolve() / plain.name).relative_to(top.resolve()).as_posix()
-    except ValueError as error:
-        raise InputError(f"`{path}` is outside the git repository `{top}`") from error
+    """Return ``path`` from the repository's top, as git writes it, by its name: its links may lead elsewhere.
+
+    Raises:
+        InputError: it is outside.
+    """
+    named = path_in_repository(path, top)
+    if named is None or named.inside is None:
+        raise InputError(f"`{path}` is outside the git repository `{top}`")
+    return named.inside
 
 
 _Asked = tuple[Path, tuple[str, ...], str]

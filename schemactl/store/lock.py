@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from schemactl.errors import InputError
+from schemactl.store.links import check_file
+from schemactl.store.text import replace_file
 
 LOCK_NAME = ".schemactl.lock"
 WAIT_SECONDS = 5.0
@@ -20,7 +22,7 @@ def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     The operating system frees the lock of a killed process, so the lock file may stay where it is.
 
     Raises:
-        InputError: another command still holds it after ``wait_seconds``, or the lock file cannot be made.
+        InputError: another command still holds it after ``wait_seconds``, or the lock file cannot be made or is a link.
     """
     with _holding(folder / LOCK_NAME, folder, wait_seconds):
         yield
@@ -37,8 +39,8 @@ def locked_schemas(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator
     ignoring = own / ".gitignore"
     with _holding(own / "lock", folder, wait_seconds):
         if not ignoring.exists():
-            with suppress(OSError):  # without it the lock file shows in git, and all else is as it was
-                ignoring.write_text("*\n", encoding="ascii")
+            with suppress(InputError):  # without it the lock file shows in git, and all else is as it was
+                replace_file(ignoring, "*\n")
         yield
 
 
@@ -46,6 +48,10 @@ def locked_schemas(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator
 def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
+    check_file(path)
+    # Even a link within the repository is nobody's lock: its target would lose its content.
+    if path.is_symlink() or (path.parent != folder and path.parent.is_symlink()):
+        raise InputError(f"cannot lock `{folder}`: `{path}` is a link, or behind one", hint="remove it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path, is_singleton=True)

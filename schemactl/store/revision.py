@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from schemactl.errors import InputError
 from schemactl.store.folder import TextFile, schema_name
-from schemactl.store.git import LINK_MODE, commit_of, contents_of, failure, find_repository, path_inside, run_git
-from schemactl.store.text import decode
+from schemactl.store.git import (
+    LINK_MODE,
+    commit_of,
+    contents_of,
+    failure,
+    find_repository,
+    path_inside,
+    run_git,
+    sizes_of,
+)
+from schemactl.store.links import linked
+from schemactl.store.text import MAX_BYTES, decode, too_long
 
 _FOLDER_MODE = "040000"
 _SUBMODULE_MODE = "160000"
@@ -44,7 +54,9 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
     inside a repository, need not exist any more; the paths of what is returned read ``REVISION:PATH``.
 
     Raises:
-        InputError: git is absent, the path is in no repository, the revision is unknown or lacks the path.
+        MissingInRevision: the revision lacks the path.
+        InputError: git is absent, the path is in no repository, the revision is unknown, or it has a link or a
+            submodule at the path or above it.
     """
     top = find_repository(path)
     commit = commit_of(top, revision)
@@ -54,34 +66,41 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
     wanted = [entry for entry in files if entry.path == inside]
     wanted = wanted or [entry for entry in files if schema_name(Path(entry.path))]
     if not wanted:
-        _refuse_submodule(top, commit, inside)
+        _refuse_detours(top, commit, [inside], revision)
         raise MissingInRevision(f"there is no schema file at `{inside}` in revision `{revision}`")
     return _read(top, wanted, revision)
 
 
-def _refuse_submodule(top: Path, commit: str, inside: str) -> None:
-    """Raise InputError where a place is in a submodule: its files are in another repository, which may not be there."""
-    places = (inside, *(folder.as_posix() for folder in Path(inside).parents[:-1]))
-    for entry in _listed(top, commit, *places):
-        if entry.mode == _SUBMODULE_MODE and entry.path in places:
+def _refuse_detours(top: Path, commit: str, insides: Sequence[str], revision: str) -> None:
+    """Raise InputError where a path is a link or a submodule, or lies behind one: its files are elsewhere."""
+    paths = {str(path) for inside in map(PurePosixPath, insides) for path in (inside, *inside.parents[:-1])}
+    for entry in _listed(top, commit, *sorted(paths)):
+        if entry.path not in paths:
+            continue
+        if entry.mode == LINK_MODE:
+            raise linked(f"{revision}:{entry.path}")
+        if entry.mode == _SUBMODULE_MODE:
             shown = os.path.relpath(top / entry.path)
             hint = f"review it as a repository of its own: `cd {shown}`, then `schemactl diff git:{entry.object[:12]}`"
             raise InputError(f"`{shown}` is a git submodule, and `git:` reads none", hint=hint)
 
 
-def files_at(revision: str, paths: Sequence[Path]) -> tuple[TextFile, ...]:
+def files_at(revision: str, paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> tuple[TextFile, ...]:
     """Return those of some files, at least one, that were there at ``revision``, in the order of ``paths``.
 
     They are below the working folder's repository, and need not exist.
 
     Raises:
-        InputError: as ``read_revision``, but for a path that the revision lacks.
+        InputError: as ``read_revision``, but for a path that the revision lacks; or a file has more than ``max_bytes``.
     """
     top = find_repository(paths[0])
     commit = commit_of(top, revision)
     insides = [path_inside(top, path) for path in paths]
-    found = {entry.path: entry for entry in _entries(top, commit, *insides)}
-    return _read(top, [found[inside] for inside in insides if inside in found], revision)
+    entries = {entry.path: entry for entry in _entries(top, commit, *insides)}
+    missing = [inside for inside in insides if inside not in entries]
+    if missing:
+        _refuse_detours(top, commit, missing, revision)
+    return _read(top, [entries[inside] for inside in insides if inside in entries], revision, max_bytes)
 
 
 def folders_with_schemas(top: Path, revision: str) -> tuple[Path, ...]:
@@ -110,10 +129,16 @@ def _listed(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
     return tuple(_Entry(mode, object_hash, path) for mode, _, object_hash, path in listed)
 
 
-def _read(top: Path, entries: Sequence[_Entry], revision: str) -> tuple[TextFile, ...]:
+def _read(top: Path, entries: Sequence[_Entry], revision: str, max_bytes: int = MAX_BYTES) -> tuple[TextFile, ...]:
+    if not entries:
+        return ()
     names = [f"{revision}:{entry.path}" for entry in entries]
     for entry, name in zip(entries, names, strict=True):
         if entry.mode == LINK_MODE:
-            raise InputError(f"`{name}` is a symbolic link", hint="name the file that it leads to")
-    contents = contents_of(top, [entry.object for entry in entries]) if entries else []
+            raise linked(name)
+    blobs = [entry.object for entry in entries]
+    for name, size in zip(names, sizes_of(top, blobs), strict=True):
+        if size > max_bytes:
+            raise too_long(name, max_bytes)
+    contents = contents_of(top, blobs)
     return tuple(TextFile(Path(name), decode(content, name)) for name, content in zip(names, contents, strict=True))

@@ -8,9 +8,10 @@ import sys
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 from schemactl.errors import InputError, Location, did_you_mean
+from schemactl.store.links import check_file, check_link
 
 STDIN = "-"
 """Names standard input where a file may be named."""
@@ -21,23 +22,25 @@ MAX_BYTES = 64 * 1024 * 1024
 """The longest text that is read; the largest schema files known are a few MB."""
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """Return the text of a file.
 
     Raises:
-        InputError: there is no such file, it cannot be read, is not UTF-8, or is longer than MAX_BYTES.
+        InputError: there is no such file, a link leads out of its repository, it cannot be read, is not UTF-8, or is
+            longer than ``max_bytes``.
     """
+    check_file(path)
     try:
         # A pipe or a device has no size to ask for: reading one byte too many finds out.
         with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+            content = stream.read(max_bytes + 1)
     except FileNotFoundError as error:
         raise InputError(f"there is no file `{path}`", hint=nearest_file(path)) from error
     except IsADirectoryError as error:
         raise InputError(f"`{path}` is a folder, not a file") from error
     except OSError as error:
         raise InputError(f"cannot read `{path}`: {error.strerror or error}") from error
-    return decode(content, str(path))
+    return decode(content, str(path), max_bytes)
 
 
 def read_stdin() -> str:
@@ -49,10 +52,11 @@ def read_bytes(path: Path) -> bytes:
     """Return the content of a file, mapped into memory: a footer is read without the rows before it.
 
     Raises:
-        InputError: there is no such file, or it cannot be read.
+        InputError: there is no such file, a link leads out of its repository, or it cannot be read.
     """
     import mmap
 
+    check_file(path)
     try:
         with path.open("rb") as stream:
             # An empty file cannot be mapped.
@@ -72,20 +76,19 @@ def nearest_file(path: Path) -> str | None:
         return None
 
 
-def decode(content: bytes, path: str) -> str:
+def decode(content: bytes, path: str, max_bytes: int = MAX_BYTES) -> str:
     """Return ``content`` as text; ``path`` names it in errors.
 
     Raises:
-        InputError: the content is a database, not UTF-8 (reported with line and column) or longer than MAX_BYTES.
+        InputError: the content is a database, not UTF-8 (reported with line and column) or longer than ``max_bytes``.
     """
     is_duckdb = content[8:12] == b"DUCK" and b"\0" in content[12:20]
     if is_duckdb or content.startswith(b"SQLite format 3\0"):
         name, scheme = ("DuckDB", "duckdb") if is_duckdb else ("SQLite", "sqlite")
         hint = f"name it by its address: `{scheme}:///{path}`" if Path(path).is_file() else None
         raise InputError(f"`{path}` is a database of {name}, not a text", hint=hint)
-    if len(content) > MAX_BYTES:
-        hint = "is it a schema file? the largest have a few MiB"
-        raise InputError(f"`{path}` is longer than {MAX_BYTES // 1024**2} MiB", hint=hint)
+    if len(content) > max_bytes:
+        raise too_long(path, max_bytes)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -97,20 +100,34 @@ def decode(content: bytes, path: str) -> str:
         raise InputError("the text is not UTF-8", at=place, hint=hint) from error
 
 
+def too_long(path: str, max_bytes: int) -> InputError:
+    """Return the error for a text of more than ``max_bytes``."""
+    hint = "is it a schema file? the largest have a few MiB" if max_bytes == MAX_BYTES else None
+    return InputError(f"`{path}` is longer than {max_bytes // 1024**2} MiB", hint=hint)
+
+
 _PREFIX = ".schemactl-"
 _SUFFIX = ".tmp"
 
 
-def replace_file(path: Path, content: str | bytes) -> None:
+NEW_FILE_MODE: Final = 0o666
+"""The mode of a new file, less the umask."""
+PRIVATE_MODE: Final = 0o600
+"""The mode of a new file that has values of rows, or of columns, in it: they are for the user alone."""
+
+
+def replace_file(path: Path, content: str | bytes, mode: int = NEW_FILE_MODE) -> None:
     """Write ``content``, texts as UTF-8, to ``path``, in place of what is there; missing folders are made.
 
     The content goes to a temporary file in the same folder, is forced to disk, and takes the name in one step.
-    A symbolic link stays and its target is replaced; mode and, where allowed, owner stay. A device or a pipe is
-    written to, and stays what it is.
+    A symbolic link stays and its target is replaced; mode and, where allowed, owner stay, a new file gets ``mode``. A
+    device or a pipe outside of a repository is written to, and stays what it is.
 
     Raises:
-        InputError: the file is write-protected or a folder, or the system refuses the write (rights, space).
+        InputError: a link leads out of its repository, the file is write-protected, a folder, or a device of the
+            repository, or the system refuses the write (rights, space).
     """
+    check_file(path)
     written = content.encode("utf-8") if isinstance(content, str) else content
     try:
         # A link that points to itself is refused by the calls below, in words of the system.
@@ -123,13 +140,18 @@ def replace_file(path: Path, content: str | bytes) -> None:
         if previous is not None and not stat.S_ISREG(previous.st_mode):
             target.write_bytes(written)
         else:
-            _write_and_rename(target, written, previous)
+            _write_and_rename(target, written, previous, mode)
     except OSError as error:
         raise InputError(f"cannot write `{path}`: {error.strerror or error}") from error
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of commands that were killed; call it only while no other command can write."""
+    """Remove temporary files of commands that were killed; call it only while no other command can write.
+
+    Raises:
+        InputError: a link leads the folder out of its repository.
+    """
+    check_link(folder)
     for leftover in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
         with suppress(OSError):
             leftover.unlink()
@@ -145,10 +167,10 @@ def _status(path: Path) -> os.stat_result | None:
     return status
 
 
-def _write_and_rename(target: Path, content: bytes, previous: os.stat_result | None) -> None:
+def _write_and_rename(target: Path, content: bytes, previous: os.stat_result | None, mode: int) -> None:
     temporary = target.with_name(f"{_PREFIX}{os.urandom(8).hex()}{_SUFFIX}")
-    # 0o666 less the umask is what any new file gets; a file that is replaced hands its own mode on.
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    # A file that is replaced hands its own mode on.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)

@@ -449,6 +449,42 @@ def test_a_sarif_file_that_cannot_be_written_fails_and_says_why(work: Any, runne
     assert "schemas.sarif" in outcome.log
 
 
+def test_a_link_that_a_pull_request_brings_in_place_of_the_sarif_file_is_removed(work: Any, runner: Runner) -> None:
+    profile = work.top.parent / "profile"
+    profile.write_text("mine")
+    (work.top / "schemas.sarif").symlink_to(profile)
+    open_pull_request(work, runner, BREAKING)
+
+    assert runner.run(sarif="schemas.sarif").code == 1
+
+    assert profile.read_text() == "mine"
+    assert not (work.top / "schemas.sarif").is_symlink()
+    assert json.loads((work.top / "schemas.sarif").read_text())["runs"]
+
+
+def test_nothing_is_removed_or_written_through_a_folder_that_a_pull_request_links(work: Any, runner: Runner) -> None:
+    outside = work.top.parent / "outside"
+    outside.mkdir()
+    (outside / "schemas.sarif").write_text("mine")
+    (work.top / "reports").symlink_to(outside)
+    open_pull_request(work, runner, ADDING)
+
+    outcome = runner.run(sarif="reports/schemas.sarif")
+
+    assert outcome.code == 2
+    assert "is a link out of the repository" in outcome.log
+    assert (outside / "schemas.sarif").read_text() == "mine"
+
+
+def test_no_findings_that_a_pull_request_brings_are_left_for_the_upload(work: Any, runner: Runner) -> None:
+    work.write("schemas.sarif", "{}")
+    open_pull_request(work, runner, ADDING)
+    work.write("schemactl.toml", "this is not TOML")
+
+    assert runner.run(sarif="schemas.sarif").code == 2
+    assert not (work.top / "schemas.sarif").exists()
+
+
 PLAN = ("migrate", "plan", "shop", "--dir", "migrations", "--quiet")
 
 

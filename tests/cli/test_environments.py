@@ -11,7 +11,6 @@ from command_schemas import check_document
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
 
 from schemactl.cli.app import run
-from schemactl.cli.commands import all_options
 from schemactl.cli.environments import find_environment
 from schemactl.cli.settings import find_surroundings
 
@@ -130,7 +129,7 @@ def test_the_users_own_file_may_name_a_server(capsys: pytest.CaptureFixture[str]
 def test_protection_is_stated_as_other_flags_are(yes: str, capsys: pytest.CaptureFixture[str]) -> None:
     head = '[destinations.prod]\naddress = "duckdb:///prod_file.duckdb?dataset=shop"\n'
     settings(f"{head}protected = {yes}\n")
-    assert find_environment("prod", find_surroundings(all_options)).is_protected
+    assert find_environment("prod", find_surroundings()).is_protected
     settings(f'{head}protected = "maybe"\n')
     assert run(["migrate", "status", "--to", "prod"]) == 2
     assert "`maybe` is not a value of `protected`" in capsys.readouterr().err

@@ -8,8 +8,10 @@ from typing import Any, Literal
 import pytest
 
 from schemactl.cli.options import CommonOptions, Setting, SparkCommandOptions, flag, option
-from schemactl.cli.settings import Surroundings, check_keys, find_file, find_files, resolve
+from schemactl.cli.settings import MAX_BYTES, SettingsFile, Surroundings, check_keys, find_file, find_files, resolve
 from schemactl.errors import InputError
+from schemactl.memory import memory_limit
+from schemactl.time_limit import time_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +193,66 @@ def test_keys_may_be_written_with_hyphens_or_underscores(tmp_path: Path) -> None
         write(tmp_path / "schemactl.toml", f'[infer]\n{key} = "skip"\n')
         checked(tmp_path)
         assert resolved(folder=tmp_path).on_bad_record == "skip"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[destinations.'prod.eu']\n", {"prod.eu": 1, "destinations": 1}),
+        ("# x\n [[diff.silence]] # [a.key]\n", {"silence": 2, "key": None}),
+        ('fail_on = "x"\n"fail-on" = "y"\n', {"fail-on": 1, "fail_on": 1}),
+        ("tool.schemactl.x = 1\nfail-on\n", {"tool": 1, "x": None, "fail-on": None}),
+        ("[xsilence]\n", {"silence": None}),
+    ],
+)
+def test_the_place_of_a_key_is_the_first_line_that_names_it(text: str, line: dict[str, int | None]) -> None:
+    file = SettingsFile(Path("schemactl.toml"), Path(), text)
+    assert {key: file.locate(key).line for key in line} == line
+
+
+LONG = 500_000
+SLOW = {
+    "a key of many parts": ("a" + ".a" * 64 + " = 1\n", "schemactl.toml:1: a key has more than 64 parts"),
+    "a key of very many parts": (f"x = 1\n{'a.' * LONG}a = 1\n", "schemactl.toml:2: a key has more than 64 parts"),
+    "a header of many parts": (f"[{'a . ' * 200}a]\n", "a key has more than 64 parts"),
+    "quoted parts": ("'a'." * 100 + "'a' = 1\n", "a key has more than 64 parts"),
+    "parts with escaped quotes": ('"\\"".' * 100 + '"a" = 1\n', "a key has more than 64 parts"),
+    "an inline table": (f"x = {{{'a.' * 100}a = 1}}\n", "a key has more than 64 parts"),
+    "blanks": (f"[{' ' * LONG}\n", "this is not TOML"),
+    "blanks of a key": (f"x{' ' * LONG}= 1\n", "there is no setting `x`"),
+    "quotes": ("'\"" * LONG, "this is not TOML"),
+    "escaped quotes": ('"' + '\\"' * LONG, "this is not TOML"),
+    "brackets": ("x = " + "[" * LONG, "this TOML is nested too deeply"),
+    "a long name": (f"{'x-' * LONG} = 1\n", "there is no setting"),
+    "many headers": ("".join(f"[x{number}]\n" for number in range(100_000)), "there is no setting"),
+    "too long a file": ("#" * (MAX_BYTES + 1), "is longer than 1 MiB"),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_no_settings_take_long_or_much_memory(tmp_path: Path, name: str) -> None:
+    text, message = SLOW[name]
+    write(tmp_path / "schemactl.toml", text)
+    # Each took minutes, or gigabytes, before.
+    with time_limit(20, TimeoutError), memory_limit(1 << 30, MemoryError), pytest.raises(InputError) as caught:
+        checked(tmp_path)
+    assert message in str(caught.value)
+
+
+def test_keys_of_other_tools_may_have_many_parts(tmp_path: Path) -> None:
+    other = f"[tool.{'.'.join('a' * 60)}]\nb = '{'a.' * 60}'\n"
+    write(tmp_path / "pyproject.toml", f"[tool.schemactl]\nsample = '1'\n{other}")
+    assert resolved(folder=tmp_path).sample == "1"
+
+
+def test_a_file_of_other_tools_that_is_long_and_deep_is_left_alone(tmp_path: Path) -> None:
+    write(tmp_path / "pyproject.toml", f"[tool.other]\n{'a.' * 100}b = 1\n")
+    assert find_file(tmp_path) is None
+
+
+def test_a_byte_order_mark_and_line_ends_of_windows_are_read(tmp_path: Path) -> None:
+    (tmp_path / "schemactl.toml").write_bytes(b'\xef\xbb\xbf[infer]\r\nsample = "1"\r\n')
+    assert resolved(folder=tmp_path).sample == "1"
 
 
 @pytest.mark.parametrize(

@@ -283,6 +283,13 @@ def test_a_table_that_is_a_pipe_is_not_read(shared: Callable[[str], Shared]) -> 
             act()
 
 
+def test_partitions_without_end_are_not_walked(shared: Callable[[str], Shared]) -> None:
+    place = shared("parquet")
+    (place.dataset / "orders" / "/".join(["a="] * 900)).mkdir(parents=True)
+    with pytest.raises(DestinationError, match="is nested too deep"):
+        place.read()
+
+
 def test_a_file_that_a_delta_log_names_outside_the_table_is_not_read(shared: Callable[[str], Shared]) -> None:
     place = shared("delta")
     pyarrow.parquet.write_table(pa.table({"id": [7]}), place.home / "secret.parquet")

@@ -88,21 +88,36 @@ def test_reviews_exports_and_scripts_need_no_more_than_the_core(run: Commands, a
     assert (done.code, done.err) == (0, "")
 
 
+LOCAL, SPARK = (f"{install_command(extra)} ({size})" for extra, size in (("local", "220 MB"), ("spark", "1 GB")))
+
+
 @pytest.mark.parametrize(
     "args",
     [
         ("infer", "orders.jsonl", "--name", "shop"),
-        ("infer", "orders.jsonl", "--name", "shop", "--remote", "sc://localhost:1"),
         ("normalize", "orders.jsonl", "--name", "shop"),
-        ("migrate", "plan", "a.yaml", "--to", "spark:a.b"),
     ],
     ids=lambda args: " ".join(args),
 )
-def test_what_needs_spark_says_so_in_one_line_with_the_command(run: Commands, args: tuple[str, ...]) -> None:
+def test_what_reads_data_names_both_engines_with_their_sizes(run: Commands, args: tuple[str, ...]) -> None:
     done = run(*args)
 
-    assert done.code == 2
-    assert done.err == f"error: Spark is not installed: {install_command('spark')}\n"
+    expected = f"error: no engine is installed that reads data\nhint: for this machine: {LOCAL}; for Spark: {SPARK}\n"
+    assert (done.code, done.err) == (2, expected)
+
+
+@pytest.mark.parametrize("option", [("--remote", "sc://localhost:1"), ("--engine", "spark")])
+def test_what_asks_for_spark_is_told_that_it_is_not_installed(run: Commands, option: tuple[str, str]) -> None:
+    done = run("infer", "orders.jsonl", "--name", "shop", *option)
+
+    hint = f"install it: {SPARK}; or read on this machine: {LOCAL}"
+    assert (done.code, done.err) == (2, f"error: Spark is not installed\nhint: {hint}\n")
+
+
+def test_a_destination_of_spark_names_its_extra(run: Commands) -> None:
+    done = run("migrate", "plan", "a.yaml", "--to", "spark:a.b")
+
+    assert (done.code, done.err) == (2, f"error: Spark is not installed: {install_command('spark')}\n")
 
 
 API = """
@@ -119,7 +134,7 @@ def test_functions_of_python_name_the_extra_that_they_need() -> None:
     code = "import sys\n" + BLOCK.format(blocked=_blocked()) + API
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
 
-    assert done.stdout == f"Spark is not installed: {install_command('spark')}\n"
+    assert done.stdout.startswith("no engine is installed that reads data\n")
 
 
 def test_folder_of_parquet_names_its_own_extra(run: Commands) -> None:

@@ -14,6 +14,7 @@ from schemactl.formats._fields import HINTS
 from schemactl.formats._losses import losses_between
 from schemactl.formats._tables import data_tables
 from schemactl.schema.arrow_types import NESTED_TYPE, encode
+from schemactl.schema.nested_types import FIELDS
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
 
@@ -104,11 +105,33 @@ def outcome(name: str, feature: str) -> str:
     if is_readable(module) and (HINTS.encode() if isinstance(text, bytes) else HINTS) in text:
         other = f"x-{'o' * (len(HINTS) - 2)}"
         hidden = text.replace(HINTS.encode(), other.encode()) if isinstance(text, bytes) else text.replace(HINTS, other)
-        bare = module.read(hidden, path).schema
         # Without hints a file counts as one of others, whose fields have ids.
+        bare = without_nested_ids(module.read(hidden, path).schema)
         if any(loss.before is not None for loss in losses_between(schema, bare)):
             return "x-"
     return "yes"
+
+
+def without_nested_ids(schema: Schema) -> Schema:
+    """Return a schema whose columns state no ids of the fields inside of them."""
+
+    def bare(notes: dict[str, Any]) -> dict[str, Any]:
+        inner = {}
+        for name, note in notes.items():
+            fields = bare(note.get("fields", {}))
+            others = {key: value for key, value in note.items() if key not in ("x-id", "fields")}
+            inner[name] = {**others, **({"fields": fields} if fields else {})}
+        return {name: note for name, note in inner.items() if note}
+
+    tables = {}
+    for name, table in schema.tables.items():
+        columns = {}
+        for key, column in table.columns.items():
+            notes = bare(column.properties.get(FIELDS, {}))
+            others = {hint: value for hint, value in column.properties.items() if hint != FIELDS}
+            columns[key] = Column(key, {**others, **({FIELDS: notes} if notes else {})})
+        tables[name] = replace(table, columns=columns)
+    return replace(schema, tables=tables)
 
 
 def formats() -> dict[str, Format]:

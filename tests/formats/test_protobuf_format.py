@@ -122,14 +122,14 @@ def test_a_file_of_others_becomes_tables():
         "state": {"data_type": "text", "nullable": False, "x-enum": ["STATE_UNKNOWN", "STATE_PAID"], "x-id": 3},
         "lines": {
             "data_type": "json", "nullable": True, "x-spark-type": "array<struct<sku:string,image:binary>>", "x-id": 5,
-            "x-fields": {"sku": {"nullable": False}, "image": {"nullable": False}},
+            "x-fields": {"sku": {"nullable": False, "x-id": 1}, "image": {"nullable": False, "x-id": 2}},
         },
         "rates": {"data_type": "json", "nullable": True, "x-spark-type": "map<string,double>", "x-id": 6},
         "placed_at": {"data_type": "timestamp", "nullable": True, "x-id": 7},
         "card": {"data_type": "text", "nullable": True, "x-id": 8},
         "invoice": {
             "data_type": "json", "nullable": True, "x-spark-type": "struct<street:string>", "x-id": 12,
-            "x-fields": {"street": {"nullable": False}},
+            "x-fields": {"street": {"nullable": False, "x-id": 1}},
         },
         "parent": {"data_type": "json", "nullable": True, "x-id": 13},
         "total_wei": {"data_type": "wei", "nullable": False, "x-id": 14},

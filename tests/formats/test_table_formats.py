@@ -186,7 +186,7 @@ def test_metadata_that_pyiceberg_writes():
         "price": {"data_type": "decimal", "precision": 9, "scale": 3, "nullable": True, "partition": True, "x-id": 2},
         "points": {
             "data_type": "json", "nullable": True, "x-spark-type": "array<struct<x:bigint>>",
-            "x-fields": {"x": {"nullable": False}}, "x-id": 3,
+            "x-fields": {"x": {"nullable": False, "x-id": 7}}, "x-id": 3,
         },
         "by": {"data_type": "json", "nullable": True, "x-spark-type": "map<string,bigint>", "x-id": 4},
         "hash": {"data_type": "binary", "precision": 16, "nullable": True, "x-id": 5},

@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.cli.completing import complete_references
-from schemactl.cli.options import CommonOptions, argument, flag, option, text_or_json
+from schemactl.cli.options import ReviewOptions, argument, flag, option, text_or_json
 from schemactl.cli.settings import (
     FILE_NAME,
     PROJECT_FILE_NAME,
     SettingsFile,
     Surroundings,
     find_file,
-    find_files,
+    find_surroundings,
     parse_file,
     resolve,
 )
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(CommonOptions):
+class Options(ReviewOptions):
     format: str = text_or_json()
     fingerprints: Sequence[str] = argument(
         "FINGERPRINT...", "Of the findings, as `schemactl diff` shows them.", default=[]
@@ -78,7 +78,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     references = [each for each in (options.base, options.head) if each is not None]
     folders = {name: getattr(options, name) for name in ("schemas", "import_schemas", "export_schemas")}
     stated = ({"references": references or None, **folders},)
-    surroundings = diff.Options.surround(stated, Surroundings(os.environ, find_files(Path.cwd())))
+    of_call = resolve(diff.Options, "diff", stated, Surroundings(os.environ))
+    surroundings = of_call.surround(find_surroundings)
     report = diff_schemas(diff.make_request(resolve(diff.Options, "diff", stated, surroundings)))
     found = _chosen(report, options.fingerprints, has_base=options.base is not None)
     path = str(_save(found, until, reason)) if found else None
@@ -123,7 +124,7 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     import tomllib
 
     from schemactl.review.silences import write_silence
-    from schemactl.store.folder import repository_top
+    from schemactl.store.links import repository_top
     from schemactl.store.text import replace_file
 
     file = find_file(Path.cwd())

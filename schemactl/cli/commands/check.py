@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.cli.options import CommonOptions, argument, text_or_json
+from schemactl.cli.options import ReviewOptions, argument, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(CommonOptions):
+class Options(ReviewOptions):
     files: Sequence[str] = argument("[FILE...]", "Schema files; by default all of the folder.", default=[])
     format: str = text_or_json()
 

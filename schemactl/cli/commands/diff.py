@@ -20,7 +20,7 @@ Examples:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -29,8 +29,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_severities
 from schemactl.cli.options import (
+    DEFAULT_LIMITS,
     FindingsOptions,
     Group,
+    ReviewOptions,
     Setting,
     SparkCommandOptions,
     StatedTable,
@@ -38,10 +40,9 @@ from schemactl.cli.options import (
     flag,
     option,
     output_file,
-    read_seconds,
     ref,
 )
-from schemactl.cli.settings import Surroundings, resolve
+from schemactl.cli.settings import Surroundings, check_keys, resolve
 from schemactl.cli.terminal import Terminal, write_in_formats
 from schemactl.errors import ExitCode, InputError
 
@@ -52,11 +53,12 @@ if TYPE_CHECKING:
     from schemactl.review.severity import Severity
 
 
-DEFAULT_TIMEOUT, NEVER = "300", "0"
+NEVER = "0"
+"""As a limit: there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(FindingsOptions, SparkCommandOptions):
+class Options(FindingsOptions, ReviewOptions, SparkCommandOptions):
     references: Sequence[str] = ref("[BASE [HEAD]]", "What to compare; by default what an edit will do.", default=[])
     compat: Literal["readers", "writers", "full", "none"] = option(
         "Whom a change must not break; stored data counts for all but `none`.", setting=Setting(), default="full"
@@ -115,31 +117,32 @@ class Options(FindingsOptions, SparkCommandOptions):
         setting=Setting(),
         metavar="SECONDS",
     )
+    max_memory: str | None = option(
+        "Give up, with exit code 2, where it takes more memory, on Linux; `0` never. By default 4096, and never with "
+        "`--data`.",
+        setting=Setting(),
+        metavar="MB",
+    )
     output: str | None = output_file()
     git: bool = flag("Take the arguments that git gives to an external diff; always exits with 0.", Group.OUTPUT)
 
-    @classmethod
-    def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:
+    def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
         """Return the settings that decide the review: with a base of git's, or a policy, none of the head's."""
-        from schemactl.cli.policy import files_for
+        from schemactl.cli.policy import files_for, revision_of
 
-        asked = resolve(cls, "diff", stated, Surroundings(here.environ))
-        base = None if asked.git else next(iter(asked.references), None)
-        return Surroundings(here.environ, files_for(base, asked.policy, here.files))
+        base = None if self.git else next(iter(self.references), None)
+        if self.policy is None and revision_of(base) is None:
+            return read()
+        return Surroundings(os.environ, files_for(base, self.policy))
+
+    @property
+    def default_limits(self) -> tuple[str, str]:
+        """The seconds and the MB in which the review has to end; counting in data ends when it ends."""
+        return (NEVER, NEVER) if self.data else DEFAULT_LIMITS
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Compare, print the report, and return 1 where a finding is bad enough."""
-    from schemactl.time_limit import time_limit
-
-    seconds = read_seconds(options.timeout or (NEVER if options.data else DEFAULT_TIMEOUT), "--timeout")
-    hint = "`--timeout SECONDS` gives it more; `--timeout 0` takes the limit away"
-    given_up = partial(InputError, f"this takes longer than {seconds:g} s, and was given up", hint=hint)
-    with time_limit(seconds, given_up):
-        return _review(options, terminal)
-
-
-def _review(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.diff import diff_schemas
     from schemactl.render.progress import show_progress
 
@@ -198,6 +201,7 @@ def make_request(options: Options) -> DiffRequest:
     Raises:
         InputError: a severity or a silence cannot be read.
     """
+    from schemactl.cli.commands import all_options
     from schemactl.cli.policy import JUDGING, files_of, revision_of
     from schemactl.flows.diff import DiffRequest
     from schemactl.review.comparison import SettingChange
@@ -208,6 +212,8 @@ def make_request(options: Options) -> DiffRequest:
     # Of the base and of the head; none where the base is no revision of git.
     is_of_git = not options.git and revision_of(base) is not None
     files = (files_of(base), files_of(head)) if is_of_git else ((), ())
+    for file in files[1]:  # after the merge they hold for every command
+        check_keys(file, all_options())
     data: DataRequest | None = None
     if options.data:
         from schemactl.flows.survival import DataRequest

@@ -22,7 +22,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.cli.options import DataOptions, FindingsOptions, Group, Setting, argument, flag, option
+from schemactl.cli.options import (
+    DataOptions,
+    FindingsOptions,
+    Group,
+    Setting,
+    argument,
+    check_file_to_write,
+    flag,
+    option,
+)
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
 
@@ -50,6 +59,7 @@ class Options(FindingsOptions, DataOptions):
         "Save what was seen in all sources as `NAME.evidence.json`, which can be a source of a later call.",
         Group.OUTPUT,
         metavar="FILE",
+        check=check_file_to_write,
     )
 
 

@@ -205,8 +205,8 @@ class DeltaLake(Lake):
         with holding(self.folder, patience):
             with wrap_errors(f"remove `{self.folder / WORKSHOP}`"):
                 clear(self.folder)
-            inside = [each for each in folders_in(self.folder) if not is_link(each) and not (each / LOG).is_dir()]
-            for folder in (self.folder, *inside):
+            others = [path for path in folders_in(self.folder) if not is_link(path) and not (path / LOG).is_dir()]
+            for folder in (self.folder, *others):
                 remove_leftovers(folder)
             yield
 

@@ -16,6 +16,7 @@ from schemactl.destinations._catalogue import driver
 from schemactl.destinations._database_files import check_sqlite_files
 from schemactl.destinations._lake.lock import machine_folder
 from schemactl.errors import DestinationError, InputError
+from schemactl.store.links import check_link
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -47,7 +48,7 @@ def read_address(url: str) -> Address:
     """Return what an address says: a configured catalog where there is one of this name, else a folder.
 
     Raises:
-        InputError: it names nothing, or an object store without a catalog.
+        InputError: it names nothing, or an object store without a catalog, or a link leads it out of its repository.
         DestinationError: the package `pyiceberg` is missing.
     """
     kind, _, rest = url.partition(":")
@@ -63,6 +64,7 @@ def read_address(url: str) -> Address:
         raise InputError(f"`{stated}` is not a folder on this machine", hint=hint)
     if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
         raise InputError(f"`{dataset}` cannot name a dataset in `{stated}`")
+    check_link(Path(stated, dataset or ""))
     return Address(stated, Path(stated), dataset)
 
 

@@ -76,10 +76,10 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
     tables: dict[str, Table] = {}
     for name, file in _tables_of_folder(dataset).items():
         refuse_links(dataset, file)
-        place = str(file.absolute())
+        location = str(file.absolute())
         with wrap_errors(f"read `{file}`"):
-            metadata = FromInputFile.table_metadata(reader.new_input(place))
-        tables[name] = StaticTable((name,), metadata, place, reader, NoopCatalog(name))
+            metadata = FromInputFile.table_metadata(reader.new_input(location))
+        tables[name] = StaticTable((name,), metadata, location, reader, NoopCatalog(name))
     return _catalogue(tables, version_hashes(list_files(dataset)), dataset.resolve().name, f"iceberg:{dataset}")
 
 

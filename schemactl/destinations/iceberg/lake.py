@@ -120,25 +120,25 @@ class IcebergLake(Lake):
         with wrap_errors(f"remove `{name}` from `{self.origin}`"):
             folder = self._local_place(name)
             others = [each for each in tables_in(self.catalog, self.dataset) if each != name]
-            places = [place for each in others if (place := self._local_place(each)) is not None]
+            other_folders = [other for each in others if (other := self._local_place(each)) is not None]
             if self.address.folder is not None:
                 self.catalog.drop_table((*self.namespace, name))
             else:
                 self.catalog.purge_table((*self.namespace, name))
             # Files that no commit speaks of as well.
-            if folder and folder.is_dir() and not any(place.is_relative_to(folder) for place in places):
+            if folder and folder.is_dir() and not any(other.is_relative_to(folder) for other in other_folders):
                 shutil.rmtree(folder)
 
     def _local_place(self, name: str) -> Path | None:
         """Return the folder of a table, links followed; None where it is not below a local folder of the catalog."""
         from pyiceberg.io import WAREHOUSE
 
-        place = local_path(self.catalog.load_table((*self.namespace, name)).location())
-        above = self.address.folder or local_path(self.catalog.properties.get(WAREHOUSE, ""))
-        if place is None or above is None or above == Path():
+        location = local_path(self.catalog.load_table((*self.namespace, name)).location())
+        warehouse = self.address.folder or local_path(self.catalog.properties.get(WAREHOUSE, ""))
+        if location is None or warehouse is None or warehouse == Path():
             return None
-        real, above = place.resolve(), above.resolve()
-        return real if real != above and real.is_relative_to(above) else None
+        folder, above = location.resolve(), warehouse.resolve()
+        return folder if folder != above and folder.is_relative_to(above) else None
 
     def read_journal(self) -> Versions | None:
         with wrap_errors(f"read `{self.origin}`"):

@@ -82,10 +82,10 @@ def find_dataset(address: FolderAddress, *, is_made: bool = False) -> Path:
     if is_made and address.dataset:
         dataset = address.dataset
     else:
-        found = {path.name for path in folders_in(address.folder) if holds_tables(path)}
-        if is_made and not found:
+        datasets = {path.name for path in folders_in(address.folder) if holds_tables(path)}
+        if is_made and not datasets:
             return address.folder
-        dataset = choose_dataset(found, address.dataset, f"parquet:{address.folder}")
+        dataset = choose_dataset(datasets, address.dataset, f"parquet:{address.folder}")
     refuse_links(address.folder, address.folder / dataset)
     return address.folder / dataset
 

@@ -42,6 +42,10 @@ JSONL_ENDING: Final = ".jsonl"
 """The ending of files that say what was loaded and migrated."""
 
 
+_MOST_LEVELS: Final = 64
+"""Folders in each other: of a table and of its partitions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The files of a dataset as they are once a journal is carried out.
@@ -70,9 +74,9 @@ class Listing:
 
     def folders(self) -> tuple[str, ...]:
         """Return the names of the folders that hold files, or links in their place."""
-        held = [name for name in (*self.files, *self.links) if "/" in name]
-        linked = [name for name in self.links if (self.dataset / name).is_dir()]
-        return tuple(sorted({name.partition("/")[0] for name in (*held, *linked)}))
+        inner_paths = [name for name in (*self.files, *self.links) if "/" in name]
+        linked_folders = [name for name in self.links if (self.dataset / name).is_dir()]
+        return tuple(sorted({name.partition("/")[0] for name in (*inner_paths, *linked_folders)}))
 
 
 def list_files(dataset: Path) -> Listing:
@@ -82,9 +86,9 @@ def list_files(dataset: Path) -> Listing:
         DestinationError: a folder cannot be listed, or the journal of a killed load cannot be read.
     """
     journal = find_journal(dataset) or Moves()
-    found = dict(_walk(dataset, ""))
-    links = tuple(name for name, path in found.items() if is_link(path))
-    files = {name: path for name, path in found.items() if name not in journal.removals and name not in links}
+    paths = dict(_walk(dataset, ""))
+    links = tuple(name for name, path in paths.items() if is_link(path))
+    files = {name: path for name, path in paths.items() if name not in journal.removals and name not in links}
     waiting = {new: dataset / old for old, new in journal.moves if (dataset / old).is_file()}
     return Listing(dataset, dict(sorted({**files, **waiting}.items())), links)
 
@@ -238,8 +242,11 @@ def _walk(folder: Path, head: str) -> Iterator[tuple[str, Path]]:
     """Yield files, those of tables right in their folders or in partitions (``day=2024-01-31``), and links to any.
 
     Raises:
-        DestinationError: a folder cannot be listed, or a file that counts is a pipe, a device or the like.
+        DestinationError: a folder cannot be listed, is nested too deep, or a file that counts is a pipe, a device or
+            the like.
     """
+    if head.count("/") > _MOST_LEVELS:
+        raise DestinationError(f"`{folder}` is nested too deep", hint=f"at most {_MOST_LEVELS} folders in each other")
     for path in _entries(folder):
         name = f"{head}{path.name}"
         counts = not head or path.name.endswith((PARQUET_ENDING, JSONL_ENDING)) or "=" in path.name

@@ -190,16 +190,16 @@ class PostgresSession(Session):
             return written
         if written not in self.full_types:
             with self.wrap_errors(f"look for the type `{written}`"):
-                found = self.query_as_user(_SCHEMA_OF_TYPE.format(type=literal(written)))
-            self.full_types[written] = f"{found[0][0]}.{written}" if found else written
+                schemas = self.query_as_user(_SCHEMA_OF_TYPE.format(type=literal(written)))
+            self.full_types[written] = f"{schemas[0][0]}.{written}" if schemas else written
         return self.full_types[written]
 
     def equality(self, kind: str) -> str:
         if is_builtin(kind):
             return "="
         with self.wrap_errors(f"look for the equality of the type `{kind}`"):
-            found = self.query(_EQUALITY.format(type=literal(kind)))
-        return str(found[0][0]) if found else "="
+            operators = self.query(_EQUALITY.format(type=literal(kind)))
+        return str(operators[0][0]) if operators else "="
 
     def execute(self, statement: str) -> int:
         return max(self._run(statement).rowcount, 0)
@@ -330,9 +330,9 @@ def _wrap_error(
 
 def hint_of(error: Error, is_read_only: bool) -> str | None:
     """Return what to do about an error; None where its code says nothing. To read only, less is to be granted."""
-    called = _IN_FUNCTION.search(error.diag.context or "") if error.sqlstate in _NOT_FOUND else None
-    if called is not None:
-        return f"name it in full in the function, or: ALTER FUNCTION {called['name']} SET search_path = SCHEMA, pg_temp"
+    function = _IN_FUNCTION.search(error.diag.context or "") if error.sqlstate in _NOT_FOUND else None
+    if function is not None:
+        return f"name it in full there, or: ALTER FUNCTION {function['name']} SET search_path = SCHEMA, pg_temp"
     if error.sqlstate != _DENIED:
         return _HINTS.get(error.sqlstate or "")
     message = error.diag.message_primary or ""

@@ -65,13 +65,13 @@ def _check_step(step: TableMove, number: str, place: str) -> None:
 
     ``number`` is that of the lease under which the load was staged.
     """
-    staged = re.compile(re.escape(f"{NEW}{number}_{step.table}") + r"(_\d+)?", re.IGNORECASE)
+    staged_name = re.compile(re.escape(f"{NEW}{number}_{step.table}") + r"(_\d+)?", re.IGNORECASE)
     if step.rows:
         is_ours = is_bookkeeping(step.table) and step == TableMove(step.table, None, rows=step.rows)
     elif step.source is None:
         is_ours = step == TableMove(step.table, None, overwrites=True)
     else:
-        is_ours = staged.fullmatch(step.source) is not None
+        is_ours = staged_name.fullmatch(step.source) is not None
     if not is_ours or (step.table.startswith(OURS) and not step.rows):
         raise journal_error(place, f"no load takes its step on `{step.table}`")
 

@@ -137,8 +137,7 @@ class Lease:
             if number in self._numbers():
                 raise
             return self._last()  # dropped by the next holder
-        held = next((row[1] for row in shown if row[0] == _PROPERTY), "")
-        holder = _read_holder(held)
+        holder = _read_holder(next((row[1] for row in shown if row[0] == _PROPERTY), ""))
         if holder is None:
             message = f"{self._table(number)} is not a lease that schemactl has made"
             raise DestinationError(message, hint="drop it, and see to who may make tables there")

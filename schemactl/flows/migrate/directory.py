@@ -41,6 +41,7 @@ from schemactl.schema.hash import bump
 from schemactl.schema.structure import structure_of, with_descriptions
 from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
 from schemactl.store.folder import SchemasPlace
+from schemactl.store.links import refuse_links
 from schemactl.store.text import read_text, replace_file
 
 _ANEW = "delete its files, `schemactl migrate hash DIR`, and plan it anew: `schemactl migrate plan REF --dir DIR`"
@@ -92,8 +93,9 @@ def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
     """Return a folder of migrations with what is wrong with it; nothing of it is run.
 
     Raises:
-        InputError: there is no such folder, or it cannot be read.
+        InputError: there is no such folder, it is a link of its repository or lies behind one, or it cannot be read.
     """
+    refuse_links(path)
     if not path.is_dir():
         if may_be_new and not path.exists():
             return Folder(path, {}, (), ())

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schemactl.cli.completing import complete_references
-from schemactl.cli.options import CommonOptions, migration_folder, option, text_or_json
+from schemactl.cli.options import ReviewOptions, migration_folder, option, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(CommonOptions):
+class Options(ReviewOptions):
     dir: str = migration_folder()
     schema: str | None = option(
         "The schema that the last migration must lead to.",

@@ -15,23 +15,32 @@ Examples:
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from schemactl.cli.options import FindingsOptions, argument, option, output_file
+from schemactl.cli.options import FindingsOptions, ReviewOptions, argument, option, output_file
+from schemactl.cli.settings import Surroundings
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(FindingsOptions):
+class Options(FindingsOptions, ReviewOptions):
     target: str = argument("DIR|PLAN", "A folder of migrations, or a plan `*.plan.json`.")
     since: str | None = option(
         "Judge only migrations that this revision does not have; others must be as it has them.", metavar="git:REV"
     )
     fail_on: Literal["error", "warn", "never"] = option("How bad a finding has to be for exit code 1.", default="error")
     output: str | None = output_file()
+
+    def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
+        """Return the settings: with `--since` those of the revision, none of the head's."""
+        from schemactl.cli.policy import files_for, revision_of
+
+        return read() if revision_of(self.since) is None else Surroundings(os.environ, files_for(self.since))
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

@@ -20,7 +20,7 @@ Examples:
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from schemactl.cli.commands.migrate._options import (
     with_spark,
 )
 from schemactl.cli.completing import complete_dialects, complete_references
-from schemactl.cli.options import VARIABLE_PREFIX, FindingsOptions, Group, flag, option, ref
+from schemactl.cli.options import VARIABLE_PREFIX, FindingsOptions, Group, check_file_to_write, flag, option, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
@@ -46,7 +46,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
     reference: str = ref("REF", "The schema: NAME, a file, git:REV ...")
-    out: str | None = option("Keep the plan in FILE, named `*.plan.json`.", Group.OUTPUT, metavar="FILE", short="-o")
+    out: str | None = option(
+        "Keep the plan in FILE, named `*.plan.json`.",
+        Group.OUTPUT,
+        metavar="FILE",
+        short="-o",
+        check=check_file_to_write,
+    )
     check: bool = flag("Exit with 1 where there is anything to do.")
     dialect: str | None = option(
         "Print a script for `snowflake`, `bigquery`, `redshift` ... With --dir the kinds of destinations that "
@@ -67,10 +73,10 @@ class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
 
     name: str | None = option("With --dir: what the migration is called; by default its first step.", metavar="NAME")
 
-    @classmethod
-    def surround(cls, stated: tuple[Mapping[str, Any], ...], here: Surroundings) -> Surroundings:
+    def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
         """Return the settings, without the destination where what is asked for has none: a script, or a migration."""
-        if not any(part.get("dialect") or part.get("dir") for part in stated):
+        here = read()
+        if not (self.dialect or self.dir):
             return here
 
         def without_to(table: Mapping[str, Any]) -> dict[str, Any]:
