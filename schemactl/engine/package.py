@@ -92,28 +92,31 @@ def write_rows(
     compared = {name: _compared(table) for name, table in tables.items() if keeps_one_of_each(table)}
     job = RowsJob(plans, load, compared, files.as_uri(), scan.options, next(iter(scan.tables), None))
     progress("making rows", None)
-    parts = _run(engine, scan, job)
-    outcomes = _outcomes(parts, plans)
-    superseded = _drop_superseded(engine, parts, job, outcomes, folder, progress)
+    partitions = _run(engine, scan, job)
+    outcomes = _outcomes(partitions, plans)
+    superseded_files = _drop_superseded(engine, partitions, job, outcomes, folder, progress)
     makers = job.makers()
     schemas = {name: schema for maker in makers for name, schema in maker.schemas.items()}
-    folders = {name: folder / f"table-{at}" for at, name in enumerate(schemas)}
+    folders = {name: folder / f"table-{number}" for number, name in enumerate(schemas)}
     for name, target in folders.items():
-        found = [part.files.tables[name] for part in parts if name in part.files.tables]
-        _move_files(files, [file.name for file in found], target)
+        table_files = [partition.files.tables[name].name for partition in partitions if name in partition.files.tables]
+        _move_files(files, table_files, target)
         if not any(target.iterdir()):
             pyarrow.parquet.write_table(schemas[name].empty_table(), target / "part-00000.parquet")
-        if name in superseded:
-            _move_files(files, superseded[name], target / SUPERSEDED_FOLDER)
+        if name in superseded_files:
+            _move_files(files, superseded_files[name], target / SUPERSEDED_FOLDER)
     written = {}
-    for at, (names, plan) in enumerate(plans.items()):
-        own = {name: folders[name] for name in plan.tables}
-        found = [part.files.rejects[at] for part in parts if at in part.files.rejects]
+    for plan_number, (names, plan) in enumerate(plans.items()):
+        plan_folders = {name: folders[name] for name in plan.tables}
+        reject_files = [
+            partition.files.rejects[plan_number] for partition in partitions if plan_number in partition.files.rejects
+        ]
         rejects = None
-        if found:
-            rejects = WrittenRejects(folder / f"rejects-{at}", sum(file.rows for file in found))
-            _move_files(files, [file.name for file in found], rejects.folder)
-        written[names] = replace(_counted(outcomes[at], makers[at], plan), folders=own, rejects=rejects)
+        if reject_files:
+            rejects = WrittenRejects(folder / f"rejects-{plan_number}", sum(file.rows for file in reject_files))
+            _move_files(files, [file.name for file in reject_files], rejects.folder)
+        counted = _counted(outcomes[plan_number], makers[plan_number], plan)
+        written[names] = replace(counted, folders=plan_folders, rejects=rejects)
     shutil.rmtree(files, ignore_errors=True)
     return written
 
@@ -126,12 +129,12 @@ def count_rows(engine: Engine, scan: Scan, tables: Tables, plan: Plan, progress:
     return _counted(outcome, maker, plan)
 
 
-def _outcomes(parts: Sequence[WrittenPart], plans: Mapping[Tables, Plan]) -> list[RowOutcome]:
+def _outcomes(partitions: Sequence[WrittenPart], plans: Mapping[Tables, Plan]) -> list[RowOutcome]:
     """Return what became of the rows of each plan."""
     outcomes = [RowOutcome() for _ in plans]
-    for part in parts:
-        for outcome, further in zip(outcomes, part.outcomes, strict=True):
-            outcome.merge(further)
+    for partition in partitions:
+        for outcome, of_partition in zip(outcomes, partition.outcomes, strict=True):
+            outcome.merge(of_partition)
     return outcomes
 
 
@@ -149,25 +152,26 @@ def _compared(table: Table) -> tuple[str, ...]:
 
 def _move_files(files: Path, names: Sequence[str], target: Path) -> None:
     target.mkdir(parents=True)
-    for at, name in enumerate(names):
-        (files / name).rename(target / f"part-{at:05}.parquet")
+    for number, name in enumerate(names):
+        (files / name).rename(target / f"part-{number:05}.parquet")
 
 
-def find_records(engine: Engine, scan: Scan, wanted: Set[Position]) -> dict[Position, str]:
+def find_records(engine: Engine, scan: Scan, positions: Set[Position]) -> dict[Position, str]:
     """Return some records of a scan as JSON; texts that are typed are left out."""
-    places = {(position.file, position.number) for position in wanted}
+    places = {(position.file, position.number) for position in positions}
     files = {file for file, _ in places}
-    found: list[list[tuple[str, int, str]]] = []
+    records: list[list[tuple[str, int, str]]] = []
     for read in scan.documents:
         if not files.isdisjoint(file for file, _ in read.before):
             gaps = read.documents.gaps
-            found += _run_kernel(engine, read.records, "find_records", read.before, gaps, wanted=places)
+            records += _run_kernel(engine, read.records, "find_records", read.before, gaps, wanted=places)
     for typed in scan.typed:
         if isinstance(typed.batch, RowBatch) and not files.isdisjoint(file for file, _ in typed.before):
             rows = typed.batch.rows()
             source = TypedSource(rows.names, {}, rows.json_paths)
-            found += _run_kernel(engine, rows.records, "find_records", typed.before, None, wanted=places, source=source)
-    return {Position(file, number): record for records in found for file, number, record in records}
+            before = typed.before
+            records += _run_kernel(engine, rows.records, "find_records", before, None, wanted=places, source=source)
+    return {Position(file, number): record for of_partition in records for file, number, record in of_partition}
 
 
 # --- partitions ---
@@ -175,20 +179,20 @@ def find_records(engine: Engine, scan: Scan, wanted: Set[Position]) -> dict[Posi
 
 def _run(engine: Engine, scan: Scan, job: RowsJob) -> list[WrittenPart]:
     """Return what partitions have written, in the order of the input."""
-    parts: list[WrittenPart] = []
+    partitions: list[WrittenPart] = []
     for read in scan.documents:
         before, gaps = read.before, read.documents.gaps
-        parts += _run_kernel(engine, read.records, "write_documents", before, gaps, job=job, columns=read.columns)
+        partitions += _run_kernel(engine, read.records, "write_documents", before, gaps, job=job, columns=read.columns)
     for typed in scan.typed:
         batch = typed.batch
         if isinstance(batch, RowBatch):
             rows, task, gaps = batch.rows(_used_keys(job)), None, None
         else:
             rows, task, gaps = batch.texts(), batch.task, batch.gaps
-        structures = {name: each for plan in job.plans.values() for name, each in _structures(plan).items()}
+        structures = {name: of for plan in job.plans.values() for name, of in _structures(plan).items()}
         source = TypedSource(rows.names, structures, rows.json_paths, task)
-        parts += _run_kernel(engine, rows.records, "write_typed", typed.before, gaps, job=job, source=source)
-    return sorted(parts, key=lambda part: part.first or ("", 0))
+        partitions += _run_kernel(engine, rows.records, "write_typed", typed.before, gaps, job=job, source=source)
+    return sorted(partitions, key=lambda partition: partition.first or ("", 0))
 
 
 def _run_kernel(
@@ -228,7 +232,7 @@ def _used_keys(job: RowsJob) -> frozenset[str | None] | None:
 
 def _refuses_rows(rows: Any) -> bool:
     """Return whether rows may be rejected whole, and are kept with all that they hold."""
-    targets = (target for cell in rows.cells for found in cell.targets.values() for target in found)
+    targets = (target for cell in rows.cells for of_kind in cell.targets.values() for target in of_kind)
     return rows.refusal is not None or any(
         target.refusal is not None and target.refusal.mode is not Mode.DISCARD_VALUE for target in targets
     )
@@ -239,40 +243,42 @@ def _refuses_rows(rows: Any) -> bool:
 
 def _drop_superseded(
     engine: Engine,
-    parts: Sequence[WrittenPart],
+    partitions: Sequence[WrittenPart],
     job: RowsJob,
     outcomes: Sequence[RowOutcome],
     folder: Path,
     progress: Progress,
 ) -> dict[str, list[str]]:
-    """Write the files again that hold superseded rows; return by table the files of those."""
-    others: dict[str, list[str]] = {}
-    for at, root in enumerate(job.compared):
+    """Write the files again that hold superseded rows; return the files of those rows by table."""
+    superseded_files: dict[str, list[str]] = {}
+    for root_number, root in enumerate(job.compared):
         plan, outcome = next(
-            (plan, each) for plan, each in zip(job.plans.values(), outcomes, strict=True) if root in plan.tables
+            (plan, outcome) for plan, outcome in zip(job.plans.values(), outcomes, strict=True) if root in plan.tables
         )
-        there = {at: part.files for at, part in enumerate(parts) if root in part.files.places}
-        if not there:
+        files_by_partition = {
+            number: partition.files for number, partition in enumerate(partitions) if root in partition.files.places
+        }
+        if not files_by_partition:
             continue
         progress("looking for rows with the same key", None)
-        target = folder / f"superseded-{at}"
+        target = folder / f"superseded-{root_number}"
         assert job.folder is not None
-        place_files = {number: files.places[root].name for number, files in there.items()}
+        place_files = {number: files.places[root].name for number, files in files_by_partition.items()}
         places = RowPlaces(job.folder, place_files, job.compared[root], plan.tables[root])
         if not engine.write_superseded(places, target):
             continue
-        records = engine.distribute(_rewritten_files(there, plan, root))
+        records = engine.distribute(_rewritten_files(files_by_partition, plan, root))
         arguments = {"folder": job.folder, "superseded": target.as_uri(), "keeps": list(plan.tables)}
-        found = engine.run(records, "schemactl.kernel.package", "drop_superseded", **arguments)
-        for number, table, kept, other in sorted(chain.from_iterable(found), key=lambda each: each[:2]):
-            tables = parts[number].files.tables
+        rewritten = engine.run(records, "schemactl.kernel.package", "drop_superseded", **arguments)
+        for number, table, current, superseded in sorted(chain.from_iterable(rewritten), key=lambda item: item[:2]):
+            tables = partitions[number].files.tables
             del tables[table]
-            if kept.rows:
-                tables[table] = kept
-            if other.rows:
-                others.setdefault(table, []).append(other.name)
-                outcome.count(table, superseded=other.rows)
-    return others
+            if current.rows:
+                tables[table] = current
+            if superseded.rows:
+                superseded_files.setdefault(table, []).append(superseded.name)
+                outcome.count(table, superseded=superseded.rows)
+    return superseded_files
 
 
 def _rewritten_files(parts: Mapping[int, WrittenFiles], plan: Plan, root: str) -> list[str]:

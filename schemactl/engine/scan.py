@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, TypeAlias
 
 from schemactl.engine.input import Input
 from schemactl.engine.protocol import Batch, DocumentBatch, Engine, Records, RowBatch, TextBatch
@@ -122,7 +122,7 @@ def scan_inputs(
             too many tables.
     """
     batches = engine.read(inputs, options.null_values)
-    documents: list[tuple[ReadDocuments, _Located]] = []
+    documents: list[tuple[ReadDocuments, _BatchFindings]] = []
     typed: list[RowBatch | TextBatch]
     if options.task is not None:
         progress("typing texts", None)
@@ -139,49 +139,55 @@ def scan_inputs(
             progress("counting rows", None)
         rows = [_locate_rows(engine, batch, sample, counts_typed, options) for batch in row_batches]
         types = [batch.column_types() for batch in row_batches]
-    read: list[tuple[_Located, Mapping[Path, Mapping[str, Any]]]] = [(located, {}) for _, located in documents]
-    read += zip(rows, types, strict=True)
-    located = [each for each, _ in read]
-    bad = sorted((record for each in located for record in each.bad_records()), key=lambda record: record.position)
-    unread = Evidence(files={each.path: FileEvidence(documents=0) for each in inputs if each.is_local})
-    tables, stray = _tables(read, unread, options)
+    typed_findings: list[_TypedFindings] = [(findings, {}) for _, findings in documents]
+    typed_findings += zip(rows, types, strict=True)
+    batch_findings = [findings for findings, _ in typed_findings]
+    bad_records = sorted(
+        (record for findings in batch_findings for record in findings.bad_records()), key=lambda record: record.position
+    )
+    unread = Evidence(files={file.path: FileEvidence(documents=0) for file in inputs if file.is_local})
+    tables, stray = _tables(typed_findings, unread, options)
     rejected: Counter[str] = Counter()
-    for part in (part for each in located for part in each.parts):
-        rejected.update(part.rejected)
+    for partition in (partition for findings in batch_findings for partition in findings.partitions):
+        rejected.update(partition.rejected)
     return Scan(
         tables,
-        merge(unread, *(Evidence(files=each.files()) for each in located)).files,
-        tuple(bad[:MAX_BAD_RECORDS]),
+        merge(unread, *(Evidence(files=findings.files()) for findings in batch_findings)).files,
+        tuple(bad_records[:MAX_BAD_RECORDS]),
         tuple(inputs),
-        tuple(each for each, _ in documents),
-        tuple(ReadRows(batch, part.before) for batch, part in zip(typed, rows, strict=True)),
-        typing=_findings(located, options.task),
+        tuple(read_documents for read_documents, _ in documents),
+        tuple(ReadRows(batch, findings.before) for batch, findings in zip(typed, rows, strict=True)),
+        typing=_typing_findings(batch_findings, options.task),
         rejected=dict(sorted(rejected.items())),
         stray=stray,
         options=options,
     )
 
 
-def _findings(found: Sequence[_Located], task: TypingTask | None) -> dict[str, tuple[TypingFinding, ...]]:
-    """Return by table what is wrong with texts that are typed, or why documents are rejected by a model."""
-    merged: dict[str, dict[tuple[str, str], FieldErrors]] = {}
-    for located in found:
-        for table, errors in (item for part in located.parts for item in part.errors.items()):
-            known = merged.setdefault(table or ONE_TABLE, {})
-            for key, each in errors.items():
-                at = replace(each, first=located.position(each.first))
-                known[key] = known[key].merged(at) if key in known else at
+def _typing_findings(
+    batches: Sequence[_BatchFindings], task: TypingTask | None
+) -> dict[str, tuple[TypingFinding, ...]]:
+    """Return by table what is wrong with texts that are typed, or why a model rejects documents."""
+    errors_by_table: dict[str, dict[tuple[str, str], FieldErrors]] = {}
+    for findings in batches:
+        for table, errors in (item for partition in findings.partitions for item in partition.errors.items()):
+            merged = errors_by_table.setdefault(table or ONE_TABLE, {})
+            for key, field_errors in errors.items():
+                in_file = replace(field_errors, first=findings.position(field_errors.first))
+                merged[key] = merged[key].merged(in_file) if key in merged else in_file
     if task is not None:
         converted: Counter[str] = Counter()
-        for part in (part for located in found for part in located.parts):
-            converted.update(part.converted)
-        return {ONE_TABLE: findings_of(task, merged.get(ONE_TABLE, {}), converted)}
+        for partition in (partition for findings in batches for partition in findings.partitions):
+            converted.update(partition.converted)
+        return {ONE_TABLE: findings_of(task, errors_by_table.get(ONE_TABLE, {}), converted)}
     return {
         table: tuple(
-            TypingFinding(name, each.count, each.first, shown_error(each.message), _become(contract), True, contract)
-            for (name, contract), each in sorted(errors.items(), key=lambda item: item[1].first)
+            TypingFinding(
+                name, errors.count, errors.first, shown_error(errors.message), _become(contract), True, contract
+            )
+            for (name, contract), errors in sorted(merged.items(), key=lambda item: item[1].first)
         )
-        for table, errors in merged.items()
+        for table, merged in errors_by_table.items()
     }
 
 
@@ -197,54 +203,56 @@ def _become(contract: str) -> str:
 
 
 def _tables(
-    found: Sequence[tuple[_Located, Mapping[Path, Mapping[str, Any]]]], unread: Evidence, options: ReadOptions
+    batches: Sequence[_TypedFindings], unread: Evidence, options: ReadOptions
 ) -> tuple[dict[str, Evidence], tuple[int, Position] | None]:
     """Return the evidence by table, and the records that go to none.
 
-    The batches come as they were read, with the types that they state; columns that a model lacks have the type that is
-    stated where they have a value.
+    Columns that a model lacks have the type that their source states where they have a value.
 
     Raises:
         InputError: a document nests too deep, or there are too many tables.
     """
     dispatch = options.dispatch
-    if any(part.too_many for located, _ in found for part in located.parts):
+    if any(partition.too_many for findings, _ in batches for partition in findings.partitions):
         raise _too_many(dispatch)
 
-    def types_of(located: _Located, table: str, types: Mapping[Path, Mapping[str, Any]]) -> dict[Path, Any]:
-        keys = None if options.model is None else located.filled(table)
-        return {path: each for path, each in types.items() if keys is None or path[0] in keys}
+    def types_of(findings: _BatchFindings, table: str, types: Mapping[Path, Mapping[str, Any]]) -> dict[Path, Any]:
+        keys = None if options.model is None else findings.filled(table)
+        return {path: properties for path, properties in types.items() if keys is None or path[0] in keys}
 
     if dispatch is None:
-        read = [Evidence(files=located.files(), typed=types_of(located, ONE_TABLE, types)) for located, types in found]
-        return {ONE_TABLE: merge(unread, *read, *(_evidence(located, ONE_TABLE) for located, _ in found))}, None
-    first: dict[str | None, Position] = {}
-    for located, _ in found:
-        for table, share in located.shares():
-            at = located.position(share.first)
-            first[table] = min(at, first.get(table, at))
-    names = [name for name in sorted(first, key=lambda each: first[each]) if name is not None]
+        of_batches = [
+            Evidence(files=findings.files(), typed=types_of(findings, ONE_TABLE, types)) for findings, types in batches
+        ]
+        observed = (_evidence(findings, ONE_TABLE) for findings, _ in batches)
+        return {ONE_TABLE: merge(unread, *of_batches, *observed)}, None
+    first_positions: dict[str | None, Position] = {}
+    for findings, _ in batches:
+        for table, share in findings.shares():
+            position = findings.position(share.first)
+            first_positions[table] = min(position, first_positions.get(table, position))
+    names = [name for name, _ in sorted(first_positions.items(), key=lambda item: item[1]) if name is not None]
     if len(names) > MOST_TABLES:
         raise _too_many(dispatch)
     tables = {
         name: merge(
             *(
                 Evidence(
-                    files=located.files_of(name), typed=types_of(located, name, types) if located.has(name) else {}
+                    files=findings.files_of(name), typed=types_of(findings, name, types) if findings.has(name) else {}
                 )
-                for located, types in found
-            )
+                for findings, types in batches
+            ),
+            *(_evidence(findings, name) for findings, _ in batches),
         )
         for name in names
     }
-    for name in names:
-        tables[name] = merge(tables[name], *(_evidence(located, name) for located, _ in found))
     if names:
         # What could not be read is of no table: it is reported once.
-        bad = merge(*(Evidence(files=located.bad_files()) for located, _ in found))
-        tables[names[0]] = merge(tables[names[0]], bad)
-    count = sum(sum(share.documents.values()) for located, _ in found for table, share in located.shares() if not table)
-    return tables, (count, first[None]) if None in first else None
+        bad_files = merge(*(Evidence(files=findings.bad_files()) for findings, _ in batches))
+        tables[names[0]] = merge(tables[names[0]], bad_files)
+    stray_shares = [share for findings, _ in batches for table, share in findings.shares() if not table]
+    count = sum(sum(share.documents.values()) for share in stray_shares)
+    return tables, (count, first_positions[None]) if None in first_positions else None
 
 
 def _too_many(dispatch: Dispatch | None) -> InputError:
@@ -267,8 +275,8 @@ def recount(
     """
     documents = _read_documents(engine, engine.read(inputs), sample, progress)
     progress("looking at values again", None)
-    parts = [batch.locate("recount_partition", asked=tuple(asked)) for batch in documents]
-    answers = [tallies for part in parts for tallies in part.tallies()]
+    partitions = [batch.locate("recount_partition", asked=tuple(asked)) for batch in documents]
+    answers = [tallies for partition in partitions for tallies in partition.tallies()]
     return [add(of_one) for of_one in zip(*answers, strict=True)]
 
 
@@ -289,11 +297,11 @@ class _Documents:
             count = sum(self._run("count_partition"))
         self._share = sample.share_of(count)
 
-    def observe(self, options: ReadOptions) -> tuple[ReadDocuments, _Located]:
+    def observe(self, options: ReadOptions) -> tuple[ReadDocuments, _BatchFindings]:
         """Collect their evidence."""
         names = self._columns(options)
-        located = self.locate("observe_partition", options=options, columns=names)
-        return ReadDocuments(self.documents, located.before, self.records, names), located
+        findings = self.locate("observe_partition", options=options, columns=names)
+        return ReadDocuments(self.documents, findings.before, self.records, names), findings
 
     def _columns(self, options: ReadOptions) -> tuple[str, ...]:
         """Return the columns of rows that are read a column at a time; none where records are read one by one."""
@@ -305,28 +313,28 @@ class _Documents:
         are_fields = len(set(names)) == len(names) and not any(map(is_row_key, names))
         return names if are_fields else ()
 
-    def locate(self, function: str, **arguments: Any) -> _Located:
+    def locate(self, function: str, **arguments: Any) -> _BatchFindings:
         """Run a function of ``kernel.partitions`` on all partitions."""
         arguments |= {"folder": str(FilePath.cwd()), "share": self._share}
-        return _Located(tuple(self._run(function, **arguments)), self.documents.gaps)
+        return _BatchFindings(tuple(self._run(function, **arguments)), self.documents.gaps)
 
     def _run(self, function: str, **arguments: Any) -> list[Any]:
         return self._engine.run(self.records, "schemactl.kernel.partitions", function, **arguments)
 
 
-def _locate_texts(engine: Engine, batch: TextBatch) -> _Located:
+def _locate_texts(engine: Engine, batch: TextBatch) -> _BatchFindings:
     """Find out what is wrong with texts that are typed."""
     arguments = {"folder": str(FilePath.cwd()), "task": batch.task}
-    parts = engine.run(batch.texts().records, "schemactl.kernel.typing_rows", "check_partition", **arguments)
-    return _Located(tuple(parts), batch.gaps)
+    partitions = engine.run(batch.texts().records, "schemactl.kernel.typing_rows", "check_partition", **arguments)
+    return _BatchFindings(tuple(partitions), batch.gaps)
 
 
-def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, options: ReadOptions) -> _Located:
+def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, options: ReadOptions) -> _BatchFindings:
     """Count rows that state their types, and where that is asked for or needed what stands in them."""
     is_needed = options.dispatch is not None or options.model is not None
     if not counts and not is_needed and sample.is_full:
         blocks = {key: BlockCounts(rows, rows, rows) for key, rows in batch.count_by_block().items()}
-        return _Located((Part({}, blocks),))
+        return _BatchFindings((Part({}, blocks),))
     share = sample.share_of(sum(batch.count_by_block().values()) if sample.records else 0)
     rows = batch.rows(share=share)
     types = {path: properties["data_type"] for path, properties in batch.column_types().items()}
@@ -339,62 +347,63 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
 
         function = "observe_partition"
         arguments |= {"options": options, "source": TypedSource(rows.names, whole=rows.json_paths, types=types)}
-    return _Located(tuple(engine.run(rows.records, "schemactl.kernel.partitions", function, **arguments)))
+    return _BatchFindings(tuple(engine.run(rows.records, "schemactl.kernel.partitions", function, **arguments)))
 
 
-class _Located:
+class _BatchFindings:
     """The shares of a batch's partitions; records are counted from the beginning of their file, from 1.
 
     With ``gaps`` a record has the number of its row (``row_number``).
     """
 
-    def __init__(self, parts: tuple[Part, ...], gaps: Gaps | None = None) -> None:
-        self.parts, self._gaps = parts, gaps
-        self._blocks = sorted((key, counts) for part in parts for key, counts in part.blocks.items())
+    def __init__(self, partitions: tuple[Part, ...], gaps: Gaps | None = None) -> None:
+        self.partitions, self._gaps = partitions, gaps
+        self._blocks = sorted((key, counts) for partition in partitions for key, counts in partition.blocks.items())
         self.before: dict[tuple[str, int], int] = {}
-        self._known: dict[Position, Position] = {}
+        self._positions: dict[Position, Position] = {}
         lines: dict[str, int] = {}
         for (file, block), counts in self._blocks:
             self.before[file, block] = lines.get(file, 0)
             lines[file] = self.before[file, block] + counts.lines
 
-    def position(self, found: Position) -> Position:
+    def position(self, in_block: Position) -> Position:
         """Return where in its file a record is that was counted from the beginning of its block."""
-        known = self._known.get(found)  # thousands of columns begin in one record
-        if known is None:
-            block, at = found.number >> BLOCK_SHIFT, found.number & ((1 << BLOCK_SHIFT) - 1)
-            known = self._known[found] = Position(found.file, self._number(found.file, block, at))
-        return known
+        in_file = self._positions.get(in_block)  # thousands of columns begin in one record
+        if in_file is None:
+            block, record_index = in_block.number >> BLOCK_SHIFT, in_block.number & ((1 << BLOCK_SHIFT) - 1)
+            in_file = Position(in_block.file, self._number(in_block.file, block, record_index))
+            self._positions[in_block] = in_file
+        return in_file
 
-    def _number(self, file: str, block: int, at: int) -> int:
-        return row_number(self.before[file, block] + at + 1, file, self._gaps)
+    def _number(self, file: str, block: int, record_index: int) -> int:
+        return row_number(self.before[file, block] + record_index + 1, file, self._gaps)
 
     def files(self) -> dict[str, FileEvidence]:
         """Return what was read, by input."""
         files: dict[str, FileEvidence] = {}
         for (file, block), counts in self._blocks:
-            known = files.get(file, FileEvidence(documents=0))
+            evidence = files.get(file, FileEvidence(documents=0))
             first_bad = None if counts.first_bad is None else self._number(file, block, counts.first_bad)
             files[file] = FileEvidence(
-                documents=known.documents + counts.documents,
-                bad=known.bad + counts.bad,
-                first_bad=first_bad if known.first_bad is None else known.first_bad,
-                records=known.records + counts.records,
+                documents=evidence.documents + counts.documents,
+                bad=evidence.bad + counts.bad,
+                first_bad=first_bad if evidence.first_bad is None else evidence.first_bad,
+                records=evidence.records + counts.records,
             )
         return files
 
     def shares(self) -> Iterator[tuple[str | None, Share]]:
         """Yield what each partition holds for each table."""
-        for part in self.parts:
-            yield from part.found.items()
+        for partition in self.partitions:
+            yield from partition.found.items()
 
     def has(self, table: str) -> bool:
         """Return whether a table has documents here."""
-        return any(table in part.found for part in self.parts)
+        return any(table in partition.found for partition in self.partitions)
 
     def filled(self, table: str) -> set[str | None]:
         """Return the columns of a table that are counted as their source states them, and have a value."""
-        shares = (part.found[table] for part in self.parts if table in part.found)
+        shares = (partition.found[table] for partition in self.partitions if table in partition.found)
         return {
             path[0]
             for share in shares
@@ -405,53 +414,61 @@ class _Located:
     def files_of(self, table: str) -> dict[str, FileEvidence]:
         """Return what was read for one table of several, by input."""
         counts: Counter[str] = Counter()
-        for part in self.parts:
-            if table in part.found:
-                counts.update(part.found[table].documents)
+        for partition in self.partitions:
+            if table in partition.found:
+                counts.update(partition.found[table].documents)
         return {file: FileEvidence(documents=count, records=count) for file, count in counts.items()}
 
     def bad_files(self) -> dict[str, FileEvidence]:
         """Return the records that could not be read, by input."""
         return {
-            file: replace(found, documents=0, records=found.bad) for file, found in self.files().items() if found.bad
+            file: replace(evidence, documents=0, records=evidence.bad)
+            for file, evidence in self.files().items()
+            if evidence.bad
         }
 
     def bad_records(self) -> Iterator[BadRecord]:
         """Yield the first records of each partition that cannot be read."""
-        for part in self.parts:
-            for record in part.bad_records:
+        for partition in self.partitions:
+            for record in partition.bad_records:
                 yield replace(record, position=self.position(record.position))
 
     def tallies(self) -> Iterator[tuple[Tally, ...]]:
         """Yield the answers of each partition (``recount_partition``)."""
-        for part in self.parts:
+        for partition in self.partitions:
             yield tuple(
                 replace(tally, first=None if tally.first is None else self.position(tally.first))
-                for tally in part.found
+                for tally in partition.found
             )
 
 
-def _evidence(located: _Located, table: str) -> Evidence:
+def _evidence(findings: _BatchFindings, table: str) -> Evidence:
     """Return the evidence of a table in all partitions of a batch (``observe_partition``).
 
     Raises:
         InputError: a document nests too deep.
     """
-    deep = [located.position(part.too_deep) for part in located.parts if part.too_deep is not None]
+    deep = [
+        findings.position(partition.too_deep) for partition in findings.partitions if partition.too_deep is not None
+    ]
     if deep:
         raise too_deep(min(deep))
-    shares = [part.found[table].evidence for part in located.parts if table in part.found]
+    shares = [partition.found[table].evidence for partition in findings.partitions if table in partition.found]
     return merge(
         *(
             Evidence(
-                paths={path: _classes(classes, located) for path, classes in seen.paths.items()},
-                counted={path: _classes(classes, located) for path, classes in seen.counted.items()},
-                witnesses={located.position(at): document for at, document in seen.witnesses.items()},
+                paths={path: _classes(classes, findings) for path, classes in evidence.paths.items()},
+                counted={path: _classes(classes, findings) for path, classes in evidence.counted.items()},
+                witnesses={findings.position(place): document for place, document in evidence.witnesses.items()},
             )
-            for seen in shares
+            for evidence in shares
         )
     )
 
 
-def _classes(classes: PathEvidence, located: _Located) -> PathEvidence:
-    return {name: replace(seen, first=located.position(seen.first)) for name, seen in classes.items()}
+def _classes(classes: PathEvidence, findings: _BatchFindings) -> PathEvidence:
+    return {name: replace(evidence, first=findings.position(evidence.first)) for name, evidence in classes.items()}
+
+
+_TypedFindings: TypeAlias = tuple[_BatchFindings, Mapping[Path, Mapping[str, Any]]]
+"""The findings of a batch, and the types that its source states, by path."""
