@@ -1,4 +1,4 @@
-"""What the tests share: one Spark session, one Spark Connect server and one PostgreSQL
+"""What the tests share: one local engine, one Spark session, one Spark Connect server and one PostgreSQL
 server a run, and the conformance data."""
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from xdist import is_xdist_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from schemactl.engine.protocol import Engine
 
 CONNECT_START_LIMIT_SECONDS = 120
 
@@ -98,7 +100,7 @@ def _end_at_once(worker: int) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Prepare what Java processes share before the first test that may start one: others need not wait for it."""
-    if item.get_closest_marker("spark") or item.get_closest_marker("e2e"):
+    if item.get_closest_marker("spark"):
         _share_java_classes()
 
 
@@ -236,6 +238,24 @@ def conformance() -> OutsideData:
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
     return REPOSITORY / "fixtures"
+
+
+@pytest.fixture(scope="session")
+def local_engine() -> Iterator[Engine]:
+    """The engine of this machine with two workers: for all that is about data, and not about Spark."""
+    from schemactl.engine.local.engine import LocalEngine
+    from schemactl.engine.local.workers import Workers
+    from schemactl.progress import no_progress
+
+    workers = Workers(2)
+    yield LocalEngine(workers, 2, no_progress)
+    workers.close()
+
+
+@pytest.fixture
+def local_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands read data on this machine, as without Spark."""
+    monkeypatch.setenv("SCHEMACTL_ENGINE", "local")
 
 
 @pytest.fixture(scope="session")

@@ -179,7 +179,7 @@ def test_a_client_passes_strict_checks_of_types(work: Path) -> None:
 
 
 class Frames:
-    """The same rows in the forms that are read by Spark."""
+    """The same rows in the forms that an engine reads."""
 
     ROWS = ((1, "a", 1.5), (2, "b", None))
 
@@ -205,7 +205,19 @@ class Frames:
         return "orders.csv"
 
 
-@pytest.mark.parametrize("kind", ["pandas", "arrow", "pyspark", "documents", "file"])
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "documents", "file"])
+def test_frames_and_files_are_loaded_on_this_machine(kind: str) -> None:
+    import duckdb
+
+    data = getattr(Frames(), kind)(None)
+    report = api.normalize(data, "shop", "duckdb:///loaded.duckdb", table="orders", engine="local")
+    assert (report.stops, report.rows_loaded) == ((), 2)
+    with duckdb.connect("loaded.duckdb", read_only=True) as database:
+        rows = database.execute("SELECT id, note, total FROM shop.orders ORDER BY id").fetchall()
+    assert rows == list(Frames.ROWS)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyspark", "documents", "file"])
 def test_frames_and_files_are_loaded_in_the_spark_that_is_open(kind: str, spark) -> None:
     import duckdb
 
@@ -244,7 +256,7 @@ def test_a_session_that_is_open_is_named_where_none_is_passed(spark) -> None:
 EVENTS = ({"type": "click", "x": 1, "at": "a"}, {"type": "buy", "total": "12"}, {"type": "buy", "total": "n/a"})
 
 
-def test_records_go_to_tables_by_a_field_and_a_model_judges_them(spark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_go_to_tables_by_a_field_and_a_model_judges_them(monkeypatch: pytest.MonkeyPatch) -> None:
     import duckdb
 
     Path("shapes_of_events.py").write_text(
@@ -254,12 +266,11 @@ def test_records_go_to_tables_by_a_field_and_a_model_judges_them(spark, monkeypa
         "class Buy(BaseModel):\n    type: Literal['buy']\n    total: int\n"
         "class Event(RootModel[Annotated[Union[Click, Buy], Field(discriminator='type')]]):\n    pass\n"
     )
-    settings = api.SparkSettings(session=spark)
     to = "duckdb:///loaded.duckdb"
-    plain = api.normalize(EVENTS, "raw", to, table_by="type", dispatch={"buy": "purchases"}, spark=settings)
+    plain = api.normalize(EVENTS, "raw", to, table_by="type", dispatch={"buy": "purchases"}, engine="local")
     assert (plain.stops, plain.rows_loaded) == ((), 3)
     model = "shapes_of_events:Event"
-    judged = api.normalize(EVENTS, "web", to, model=model, contract="data_type=discard_row", spark=settings)
+    judged = api.normalize(EVENTS, "web", to, model=model, contract="data_type=discard_row", engine="local")
     assert (judged.stops, judged.rows_loaded, judged.rows_rejected) == ((), 2, 1)
     with duckdb.connect("loaded.duckdb", read_only=True) as database:
         assert database.execute("SELECT total FROM raw.purchases ORDER BY total").fetchall() == [("12",), ("n/a",)]
@@ -267,12 +278,12 @@ def test_records_go_to_tables_by_a_field_and_a_model_judges_them(spark, monkeypa
     monkeypatch.syspath_prepend(Path.cwd())
     from shapes_of_events import Event  # type: ignore[import-not-found]
 
-    found = infer(EVENTS, "shapes", model=Event, contract="data_type=discard_row", dry_run=True, spark=settings)
+    found = infer(EVENTS, "shapes", model=Event, contract="data_type=discard_row", dry_run=True, engine="local")
     assert found.schema is not None
     assert {"click", "buy"} <= found.schema.tables.keys()
 
 
-def test_texts_become_typed_ones(spark) -> None:
+def test_texts_become_typed_ones() -> None:
     import duckdb
 
     Path("orders.csv").write_text("id,paid\n1,31.01.2026\n2,N/A\n")
@@ -281,10 +292,9 @@ def test_texts_become_typed_ones(spark) -> None:
         ' {"name": "paid", "type": "date", "trim": true, "nullable": true, "nullableValues": ["N/A"],'
         ' "formatters": ["dd.MM.uuuu"]}]'
     )
-    settings = api.SparkSettings(session=spark)
-    report = api.normalize("orders.csv", "shop", "duckdb:///loaded.duckdb", typing="orders.arc.json", spark=settings)
+    report = api.normalize("orders.csv", "shop", "duckdb:///loaded.duckdb", typing="orders.arc.json", engine="local")
     assert report.stops == ()
-    schema = infer("orders.csv", "other", null_values=["N/A"], spark=settings).schema
+    schema = infer("orders.csv", "other", null_values=["N/A"], engine="local").schema
     assert schema is not None
     assert schema.tables["orders"].columns["paid"].properties["data_type"] == "text"
     with duckdb.connect("loaded.duckdb", read_only=True) as database:
@@ -423,21 +433,20 @@ def test_documents_may_nest_as_deep_as_files() -> None:
     assert infer([nested(200)], "deep", dry_run=True).schema is not None
 
 
-def test_errors_call_data_in_memory_by_what_it_is_and_not_by_a_temporary_file(spark) -> None:
+def test_errors_call_data_in_memory_by_what_it_is_and_not_by_a_temporary_file() -> None:
     import pyarrow as pa
 
-    settings = api.SparkSettings(session=spark)
     with pytest.raises(InputError) as caught:
-        infer([{"id": 1}], "shop", table_by="type", dry_run=True, spark=settings)
+        infer([{"id": 1}], "shop", table_by="type", dry_run=True, engine="local")
     assert str(caught.value) == "documents:1: 1 record has no text in `type` (--table-by)"
     with pytest.raises(InputError, match=r"^there are no records in the data frame$"):
-        infer(pa.table({"id": pa.array([], "int64")}), "shop", dry_run=True, spark=settings)
+        infer(pa.table({"id": pa.array([], "int64")}), "shop", dry_run=True, engine="local")
 
 
-def test_a_data_frame_goes_to_a_table_whose_name_is_not_one_of_a_file(spark) -> None:
+def test_a_data_frame_goes_to_a_table_whose_name_is_not_one_of_a_file() -> None:
     import pyarrow as pa
 
-    frame, settings = pa.table({"id": [1]}), api.SparkSettings(session=spark)
-    schema = infer(frame, "shop", table="crm/orders", dry_run=True, spark=settings).schema
+    frame = pa.table({"id": [1]})
+    schema = infer(frame, "shop", table="crm/orders", dry_run=True, engine="local").schema
     assert schema is not None
     assert "crm_orders" in schema.tables

@@ -195,7 +195,7 @@ def test_examples_run(
     assert code == (1 if call in FINDINGS else 0), capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("shared_session")
+@pytest.mark.usefixtures("local_commands")
 @pytest.mark.parametrize("call", [call for words, call in EXAMPLES if words[0] in READS_DATA])
 def test_examples_with_data_run(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -10,11 +10,11 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from command_schemas import check_document
+from process_tree import children_of, is_running, wait_until
 
 from schemactl.formats.dlt import read
 
@@ -22,6 +22,8 @@ pytestmark = pytest.mark.e2e
 
 COMMAND = Path(sys.executable).with_name("schemactl")
 TIME_LIMIT_SECONDS = 120
+END_SECONDS = 10
+ENGINES = {"local": ("--engine", "local"), "spark": ("--master", "local[1]", "--conf", "spark.driver.memory=1g")}
 ORDERS = '{"id": 1, "at": "2026-01-31T10:00:00Z"}\n{"id": "idx-2", "at": null}\n{"id": 3, "lines": [{"n": 1}]}\n'
 
 
@@ -36,24 +38,20 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start(*args: str, environ: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [COMMAND, "infer", *args, "--name", "shop", "--master", "local[1]", "--conf", "spark.driver.memory=1g"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **(environ or {})},
-    )
+def start(*args: str, engine: str = "local") -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    command = [COMMAND, "infer", *args, "--name", "shop", *ENGINES[engine]]
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
 
-def infer(*args: str) -> subprocess.CompletedProcess[str]:
-    process = start(*args)
+def infer(*args: str, engine: str = "local") -> subprocess.CompletedProcess[str]:
+    process = start(*args, engine=engine)
     out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def save_evidence(path: str) -> None:
-    """Make evidence of the orders, with which the command needs no Spark."""
+    """Make evidence of the orders, with which the command needs no engine."""
     from schemactl.inference.evidence import Position, observe
     from schemactl.inference.saved import write_evidence
 
@@ -74,27 +72,6 @@ def export_columns(work: Path, table: str = "orders") -> dict[str, str]:
     return {column.name: str(column.data_type) for column in columns}
 
 
-def children_of(pid: int) -> list[int]:
-    """The processes that a process has started, and theirs."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    parents = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    found, wanted = [], [pid]
-    while wanted:
-        above = wanted.pop()
-        below = [child for child, parent in parents if parent == above]
-        found += below
-        wanted += below
-    return found
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-@pytest.mark.spark
 def test_life_of_a_schema(work: Path) -> None:
     # first run
     answer = infer("orders.jsonl", "--evidence", "orders.evidence.json")
@@ -102,7 +79,7 @@ def test_life_of_a_schema(work: Path) -> None:
     assert 'id__v_text: 1 of 3 values is text, first in orders.jsonl:2: "idx-2"' in answer.stdout
     assert "at: text -> timestamp, 1 of 1 value, 1 null, absent in 1 object" in answer.stdout
     written = ("schemas/import/shop.schema.yaml", "schemas/export/shop.schema.yaml", "schemas/export/shop.lineage.json")
-    assert f"wrote {', '.join(written)}, orders.evidence.json" in answer.stdout
+    assert f"wrote {', '.join(written)}, orders.evidence.json" in " ".join(answer.stdout.split())
     assert export_columns(work)["id"] == "bigint"
     assert set(export_columns(work, "orders__lines")) >= {"n"}
 
@@ -130,6 +107,20 @@ def test_life_of_a_schema(work: Path) -> None:
     assert path.read_text().startswith("# ours\n")
 
 
+@pytest.mark.spark
+def test_spark_makes_the_same_files_and_report(work: Path) -> None:
+    reports, written = [], []
+    for engine in ENGINES:
+        answer = infer("orders.jsonl", "--evidence", "orders.evidence.json", engine=engine)
+        assert (answer.returncode, answer.stderr) == (0, "")
+        reports.append(answer.stdout.splitlines()[1:])  # the first line says which engine read in what time
+        written.append({name: content for name, (content, _) in files(work).items() if not name.endswith("lock")})
+        shutil.rmtree("schemas")
+
+    assert written[0] == written[1]
+    assert reports[0] == reports[1]
+
+
 def test_check_and_frozen_contract_leave_nothing_behind(work: Path) -> None:
     save_evidence("orders.evidence.json")
     before = files(work)
@@ -149,7 +140,6 @@ def test_check_and_frozen_contract_leave_nothing_behind(work: Path) -> None:
     assert not (work / "schemas").exists()
 
 
-@pytest.mark.spark
 def test_bad_record_stops_or_is_skipped(work: Path) -> None:
     (work / "orders.jsonl").write_text('{"id": 1}\n{"id": \n{"id": 3}\n')
 
@@ -164,23 +154,21 @@ def test_bad_record_stops_or_is_skipped(work: Path) -> None:
     assert "1 record could not be read, the first is orders.jsonl:2; skipped" in skipped.stdout
 
 
-@pytest.mark.spark
-def test_interrupt_leaves_no_file_and_no_process(work: Path) -> None:
-    process = start("orders.jsonl", "--schemas", "new")
-    limit = time.monotonic() + TIME_LIMIT_SECONDS
-    while not (java := children_of(process.pid)) and time.monotonic() < limit:
-        time.sleep(0.1)
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_interrupt_leaves_no_file_and_no_process(work: Path, engine: str) -> None:
+    (work / "orders.jsonl").write_text(ORDERS * 300_000)  # which takes seconds
+    process = start("orders.jsonl", "--schemas", "new", engine=engine)
+    assert wait_until(lambda: children_of(process.pid), TIME_LIMIT_SECONDS)
     time.sleep(1)
+    children = children_of(process.pid)
+    assert process.poll() is None
 
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
 
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
-    assert java
-    limit = time.monotonic() + 10
-    while any(map(is_running, java)) and time.monotonic() < limit:
-        time.sleep(0.1)
-    assert not [pid for pid in java if is_running(pid)]
+    assert children
+    assert wait_until(lambda: not any(map(is_running, children)), END_SECONDS)
     assert [path.name for path in work.iterdir()] == ["orders.jsonl"]
 
 

@@ -63,6 +63,7 @@ def await_free(lock: Path) -> None:
                 return
 
 
+@pytest.mark.spark
 def test_a_migration_killed_between_copy_and_rename_is_finished_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +15,13 @@ import pyarrow.parquet
 import pytest
 from command_schemas import check_document
 from forked_commands import Commands, forked_commands
+from process_tree import wait_until
 
 pytestmark = pytest.mark.e2e
 
 COMMAND = Path(sys.executable).with_name("schemactl")
 TIME_LIMIT_SECONDS = 300
+ENGINES = {"local": ("--engine", "local"), "spark": ("--master", "local[1]", "--conf", "spark.driver.memory=1g")}
 ORDERS = '{"id": 1, "at": "2026-01-31T10:00:00Z"}\n{"id": "idx-2", "at": null}\n{"id": 3, "lines": [{"n": 1}]}\n'
 
 
@@ -41,23 +42,19 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def forked() -> Iterator[Commands]:
-    """Runs commands that end before they start Spark."""
+    """Runs commands that end before they open an engine."""
     with forked_commands("import pyarrow.parquet, pyspark.sql, schemactl.flows.normalize") as run:
         yield run
 
 
-def start(*args: str) -> subprocess.Popen[str]:
-    spark = ("--master", "local[1]", "--conf", "spark.driver.memory=1g")
-    return subprocess.Popen(
-        [COMMAND, "normalize", *args, "--name", "shop", *spark],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(*args: str, engine: str = "local") -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    command = [COMMAND, "normalize", *args, "--name", "shop", *ENGINES[engine]]
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
 
-def normalize(*args: str) -> subprocess.CompletedProcess[str]:
-    process = start(*args)
+def normalize(*args: str, engine: str = "local") -> subprocess.CompletedProcess[str]:
+    process = start(*args, engine=engine)
     out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
@@ -69,7 +66,7 @@ def files(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def rows_left() -> list[Path]:
-    """The folders of rows that loads have left among the temporary files of a Spark that is there yet."""
+    """The folders of rows that loads have left among the temporary files."""
     return list(Path(os.environ["TMPDIR"]).rglob("schemactl-rows-*"))
 
 
@@ -77,12 +74,12 @@ def rows_of(table: str) -> int:
     return sum(pyarrow.parquet.read_table(file).num_rows for file in Path("warehouse", table).glob("*.parquet"))
 
 
-@pytest.mark.spark
 def test_life_of_a_folder_of_tables(work: Path) -> None:
     # first load
     answer = normalize("orders.jsonl", "--load-id", "monday")
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout.startswith("shop: loaded 4 rows into 2 tables\n")
+    assert answer.stdout.startswith("read 99 bytes in ")
+    assert answer.stdout.splitlines()[1] == "shop: loaded 4 rows into 2 tables"
     assert "3 records = 3 loaded\n" in answer.stdout
     assert answer.stdout.endswith("loaded into parquet:warehouse as load monday\n")
     assert (rows_of("orders"), rows_of("orders__lines")) == (3, 1)
@@ -118,9 +115,10 @@ def test_life_of_a_folder_of_tables(work: Path) -> None:
     assert list(Path(os.environ["TMPDIR"]).iterdir()) == []
 
 
-@pytest.mark.spark
-def test_load_into_duckdb_adds_up(work: Path) -> None:
-    answer = normalize("orders.jsonl", "--to", "duckdb:///shop.duckdb?dataset=raw", "--format", "json", "--lineage")
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_load_into_duckdb_adds_up(work: Path, engine: str) -> None:
+    to = ("--to", "duckdb:///shop.duckdb?dataset=raw")
+    answer = normalize("orders.jsonl", *to, "--format", "json", "--lineage", engine=engine)
 
     assert (answer.returncode, answer.stderr) == (0, "")
     document = json.loads(answer.stdout)
@@ -139,7 +137,6 @@ def test_load_into_duckdb_adds_up(work: Path) -> None:
     assert document["lineage"]["orders"]["id__v_text"] == ["$.id"]
 
 
-@pytest.mark.spark
 def test_bad_record_stops_the_load(work: Path) -> None:
     Path("orders.jsonl").write_text('{"id": 1}\n{"id": \n{"id": 3}\n')
 
@@ -185,7 +182,6 @@ def test_file_in_place_of_a_folder_is_reported_at_once(work: Path, forked: Comma
     assert list(files(work)) == ["orders.jsonl"]
 
 
-@pytest.mark.spark
 def test_folder_that_cannot_be_made_is_a_failure_of_the_destination(work: Path) -> None:
     answer = normalize("orders.jsonl", "--to", "/proc/warehouse")
 
@@ -194,25 +190,20 @@ def test_folder_that_cannot_be_made_is_a_failure_of_the_destination(work: Path) 
     assert rows_left() == []
 
 
-@pytest.mark.spark
-def test_interrupt_leaves_nothing_behind(work: Path) -> None:
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_interrupt_leaves_nothing_behind(work: Path, engine: str) -> None:
     orders = (work / "orders.jsonl").read_bytes()
     (work / "orders.jsonl").write_bytes(orders * (20_000_000 // len(orders)))  # making its rows takes seconds
-    process = start("orders.jsonl")
-    limit = time.monotonic() + TIME_LIMIT_SECONDS
-    rows = Path(os.environ["TMPDIR"])
-    while (
-        not list(rows.glob("schemactl-spark-*/schemactl-rows-*/*"))
-        and process.poll() is None
-        and time.monotonic() < limit
-    ):
-        time.sleep(0.05)
+    temporary = Path(os.environ["TMPDIR"])
+    process = start("orders.jsonl", engine=engine)
+    wait_until(lambda: list(temporary.rglob("schemactl-rows-*/*")) or process.poll() is not None, TIME_LIMIT_SECONDS)
+    assert process.poll() is None
 
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=TIME_LIMIT_SECONDS)
 
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
-    assert list(rows.iterdir()) == []
+    assert list(temporary.iterdir()) == []
     assert list(files(work)) == ["orders.jsonl"]
 
 
@@ -232,7 +223,6 @@ Event = Annotated[Click | Buy, Field(discriminator="kind")]
 """
 
 
-@pytest.mark.spark
 def test_a_model_of_the_working_folder_judges_records(work: Path) -> None:
     (work / "event_models.py").write_text(MODEL)
     events = [{"kind": "click", "x": "1"}, {"kind": "buy", "total": 2}, {"kind": "click", "x": "a"}, {"kind": "view"}]

@@ -54,6 +54,7 @@ def run(*args: str) -> str:
     return done.stdout
 
 
+@pytest.mark.spark
 def test_every_example_of_the_page_works_in_one_load(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (work / "shop.yaml").write_text(_schema())
     (work / "orders.pairs").write_text("id=17;size=large\n\nid=18;size=12\nid=19;size=large\n")
@@ -95,7 +96,7 @@ def _schema() -> str:
 
 def _registries() -> list:
     from schemactl.destinations import DESTINATIONS
-    from schemactl.engine.spark.input_formats import INPUT_FORMATS
+    from schemactl.engine.input_formats import SPARK_FORMATS
     from schemactl.formats import FORMATS
     from schemactl.normalization.normalizers import NORMALIZERS
     from schemactl.render.reviews import OUTPUTS
@@ -103,4 +104,4 @@ def _registries() -> list:
     from schemactl.schema.detectors import DETECTORS
     from schemactl.schema.naming import CONVENTIONS
 
-    return [DESTINATIONS, INPUT_FORMATS, FORMATS, DETECTORS, NORMALIZERS, OUTPUTS, RULES, CONVENTIONS]
+    return [DESTINATIONS, SPARK_FORMATS, FORMATS, DETECTORS, NORMALIZERS, OUTPUTS, RULES, CONVENTIONS]

@@ -29,17 +29,6 @@ def spark_engine(request: pytest.FixtureRequest) -> Engine:
     return engine.SparkEngine(request.getfixturevalue("spark"))
 
 
-@pytest.fixture(scope="session")
-def local_engine() -> Iterator[Engine]:
-    from schemactl.engine.local.engine import LocalEngine
-    from schemactl.engine.local.workers import Workers
-    from schemactl.progress import no_progress
-
-    workers = Workers(2)
-    yield LocalEngine(workers, 2, no_progress)
-    workers.close()
-
-
 @pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)], scope="module")
 def engine(request: pytest.FixtureRequest) -> Engine:
     return request.getfixturevalue(f"{request.param}_engine")

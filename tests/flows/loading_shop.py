@@ -5,26 +5,27 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.parquet
 
-from schemactl.engine.spark.engine import SparkEngine
+from schemactl.engine.choice import EngineName, EngineOptions
+from schemactl.engine.protocol import Engine
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest
 from schemactl.normalization.report import NormalizeReport
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+LOCAL = EngineOptions(EngineName.LOCAL)
+"""For calls that open their own engine."""
 
 
 class Shop:
     """A working folder, and loads that are made in it."""
 
-    def __init__(self, folder: Path, spark: SparkSession) -> None:
+    def __init__(self, folder: Path, engine: Engine) -> None:
         self.folder = folder
-        self.spark = spark
+        self.engine = engine
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
 
@@ -42,7 +43,7 @@ class Shop:
         )  # fmt: skip
         stated = {key: value for key, value in asked.items() if key in own}
         request = NormalizeRequest(inference, to, staging=self.temporary, **stated)
-        report = normalize(request, progress, lambda *_: nullcontext(SparkEngine(self.spark)))
+        report = normalize(request, progress, lambda *_: nullcontext(self.engine))
         assert list(self.temporary.iterdir()) == []
         return report
 

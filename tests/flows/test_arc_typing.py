@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from loading_shop import Shop
+from loading_shop import LOCAL, Shop
 
 from schemactl.errors import CommandWarning, InputError
 from schemactl.flows.export import ExportRequest, export
@@ -24,6 +24,9 @@ from schemactl.inference.evidence import Position
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop
 from schemactl.schema.typing.model import OnError
 from schemactl.store.folder import SchemasFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FIELDS: list[dict[str, Any]] = [
     {"id": "c1", "name": "id", "type": "long", "nullable": False, "description": "Key"},
@@ -60,7 +63,6 @@ def load(shop: Shop, text: str = ROWS, on_error: str | None = None, **asked: Any
     return shop.load("customer.csv", table="customer", typing=stated(on_error), **asked)
 
 
-@pytest.mark.spark
 def test_texts_are_loaded_typed_with_their_errors_beside_them(shop: Shop):
     report = load(shop)
     assert (report.outcome, report.rows_loaded) == (Outcome.LOADED, 4)
@@ -83,10 +85,6 @@ def test_texts_are_loaded_typed_with_their_errors_beside_them(shop: Shop):
     footer = pyarrow.parquet.read_schema(next(iter(Path("warehouse/customer").glob("*.parquet"))))
     assert footer.field("id").metadata == {b"description": b"Key"}
     assert footer.field("born").metadata == {b"pii": b"true"}
-    read = shop.spark.read.parquet(str(shop.folder / "warehouse/customer")).schema
-    assert read["id"].metadata == {"description": "Key", "comment": "Key"}
-    assert (read["born"].metadata, read["amount"].metadata) == ({"pii": True}, {})
-    assert [read[name].dataType.simpleString() for name in ("amount", "seen")] == ["decimal(10,2)", "timestamp"]
     assert [(each.column, each.count, each.first, each.stops) for each in found] == [
         ("amount", 1, Position("customer.csv", 4), False),
         ("seen", 1, Position("customer.csv", 4), False),
@@ -100,7 +98,14 @@ def test_texts_are_loaded_typed_with_their_errors_beside_them(shop: Shop):
     assert columns["born"].properties["x-metadata"] == {"pii": True}
 
 
-@pytest.mark.spark
+def test_spark_reads_the_metadata_of_typed_columns(shop: Shop, spark: SparkSession):
+    load(shop)
+    columns = spark.read.parquet(str(shop.folder / "warehouse/customer")).schema
+    assert columns["id"].metadata == {"description": "Key", "comment": "Key"}
+    assert (columns["born"].metadata, columns["amount"].metadata) == ({"pii": True}, {})
+    assert [columns[name].dataType.simpleString() for name in ("amount", "seen")] == ["decimal(10,2)", "timestamp"]
+
+
 def test_rows_with_errors_are_rejected_with_their_place_and_text(shop: Shop):
     report = load(shop, on_error="reject")
     assert report.outcome is Outcome.LOADED
@@ -115,7 +120,6 @@ def test_rows_with_errors_are_rejected_with_their_place_and_text(shop: Shop):
     assert "_errors" not in pyarrow.parquet.read_schema(next(Path("warehouse").rglob("customer/*.parquet"))).names
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("text", "on_error"),
     [
@@ -132,7 +136,6 @@ def test_nothing_is_written_where_errors_stop_the_load(shop: Shop, text: str, on
     assert not Path("schemas").exists()
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(("on_error", "rows"), [("column", 2), ("reject", 1)])
 def test_a_column_of_errors_alone_is_loaded_where_the_call_says_what_becomes_of_errors(
     shop: Shop, on_error: str, rows: int
@@ -143,7 +146,6 @@ def test_a_column_of_errors_alone_is_loaded_where_the_call_says_what_becomes_of_
     assert [(each.count, each.converted, each.stops) for each in report.inference.typing] == [(1, 0, False)]
 
 
-@pytest.mark.spark
 def test_rows_that_are_too_long_are_bad_records(shop: Shop):
     report = load(shop, "id,born,amount,seen\n1,,,\n2,,,,x\n3,,,\n", on_bad_record="skip")
     assert (report.documents, report.bad) == (2, 1)
@@ -152,7 +154,6 @@ def test_rows_that_are_too_long_are_bad_records(shop: Shop):
         load(shop, "id,born,amount,seen\n1,,,\n2,,,,x\n", load_id="2")
 
 
-@pytest.mark.spark
 def test_columns_are_found_by_name_else_by_place(shop: Shop):
     other = "seen,amount,id,born\n,1,7,\n"
     load(shop, other)
@@ -164,7 +165,6 @@ def test_columns_are_found_by_name_else_by_place(shop: Shop):
         load(shop, "id,born,amount\n1,,\n", load_id="3")
 
 
-@pytest.mark.spark
 def test_text_columns_of_parquet_are_typed_and_columns_of_the_type_are_taken_as_they_are(shop: Shop):
     table = pa.table(
         {"id": pa.array([1, None], pa.int64()), "born": ["2020-01-01", "x"], "amount": ["1", "2"], "seen": ["", ""]}
@@ -181,7 +181,6 @@ def test_text_columns_of_parquet_are_typed_and_columns_of_the_type_are_taken_as_
         shop.load("customer.parquet", table="customer", typing=stated("column", fields), load_id="2")
 
 
-@pytest.mark.spark
 def test_texts_that_stand_for_null_are_null_in_any_source_of_texts(shop: Shop):
     Path("customer.csv").write_text('id,name\n1,N/A\nN/A,"it\'s ""-"""\n3,-\n')
     report = shop.load("customer.csv", table="customer", null_values=("N/A", "-", 'it\'s "-"'))
@@ -192,14 +191,12 @@ def test_texts_that_stand_for_null_are_null_in_any_source_of_texts(shop: Shop):
     assert typed.outcome is Outcome.LOADED
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("shared_session")
 def test_infer_states_the_typed_columns_and_refuses_what_stops(shop: Shop):
     Path("customer.csv").write_text(ROWS)
-    request = InferRequest(("customer.csv",), "crm", None, Path("schemas"), typing=stated("fail"))
+    request = InferRequest(("customer.csv",), "crm", None, Path("schemas"), typing=stated("fail"), engine=LOCAL)
     refused = infer(request)
     assert (refused.is_refused, refused.saved, refused.written) == (True, False, ())
-    report = infer(InferRequest(("customer.csv",), "crm", None, Path("schemas"), typing=stated()))
+    report = infer(replace(request, typing=stated()))
     assert report.saved
     schema = open_schemas(SchemasFolder.at(Path("schemas")), "crm").schema
     assert schema is not None

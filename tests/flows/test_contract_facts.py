@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from loading_shop import Shop
+from loading_shop import LOCAL, Shop
 
 from schemactl.examples import Examples, show_examples
 from schemactl.flows.edit import open_schemas
@@ -16,8 +16,6 @@ from schemactl.flows.infer import InferRequest, infer
 from schemactl.inference.report import ViolationFinding
 from schemactl.normalization.report import NormalizeReport, Stop
 from schemactl.store.folder import SchemasFolder
-
-pytestmark = pytest.mark.spark
 
 
 def violation(report: NormalizeReport) -> ViolationFinding:
@@ -74,10 +72,10 @@ def test_records_of_typed_sources_are_found_too(shop: Shop) -> None:
     assert json.loads(found.data_item or "") == {"id": 4, "new": "x"}
 
 
-def test_infer_shows_the_record(shop: Shop, shared_session: None) -> None:
+def test_infer_shows_the_record(shop: Shop) -> None:
     shop.load(shop.write("a.jsonl", {"id": 1}))
     shop.write("b.jsonl", {"id": 2, "new": 1})
-    call = {"sources": ("b.jsonl",), "name": "shop", "table": "orders", "schemas": Path("schemas")}
+    call = {"sources": ("b.jsonl",), "name": "shop", "table": "orders", "schemas": Path("schemas"), "engine": LOCAL}
     for mode in ("freeze", "discard_row", "discard_value"):
         assert infer(InferRequest(**call, contract=mode)).violations[0].data_item == '{"id": 2, "new": 1}'
 

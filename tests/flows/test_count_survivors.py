@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from loading_shop import LOCAL
 
 from schemactl.engine.input import shown_path
 from schemactl.errors import InputError, Location
@@ -61,7 +63,7 @@ def save(file: Path, documents: Iterable[Any]) -> Path:
 
 
 def ask(base: Schema, head: Schema, question: Question, *sources: Path, table: str | None = "orders") -> Counted | None:
-    request = DataRequest(tuple(map(str, sources)), table=table)
+    request = DataRequest(tuple(map(str, sources)), table=table, engine=LOCAL)
     return count_survivors(base, head, [question], request).get(question)
 
 
@@ -70,7 +72,7 @@ def saved(tmp_path: Path) -> Callable[..., Path]:
     return lambda *documents: save(tmp_path / "orders.evidence.json", documents)
 
 
-# saved evidence alone, no Spark
+# saved evidence alone: no engine is opened
 
 
 def test_texts_that_are_no_numbers_are_counted_with_the_first_place(saved: Callable[..., Path]) -> None:
@@ -221,8 +223,6 @@ def test_without_questions_nothing_is_read(tmp_path: Path) -> None:
 # data
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("shared_session")
 def test_all_questions_about_files_are_answered_in_one_go(tmp_path: Path) -> None:
     documents = [
         {"Note": "short", "amount": 1.5, "n": 1, "day": "2024-01-01", "l": [{"x": 1}, {"x": 300}], "at": None},
@@ -247,13 +247,11 @@ def test_all_questions_about_files_are_answered_in_one_go(tmp_path: Path) -> Non
         Question("orders__l", "x", "type"): Counted(3, 1, (300,), Location(shown, 1)),
         Question("orders__l", "x", "null"): Counted(4, 1, (), Location(shown, 2)),
     }
-    request = DataRequest((str(file),))
+    request = DataRequest((str(file),), engine=LOCAL)
 
     assert dict(count_survivors(base, head, list(expected), request)) == expected
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("shared_session")
 def test_saved_evidence_adds_to_data(tmp_path: Path) -> None:
     new = write(tmp_path / "new.jsonl", [{"v": 1}, {"v": 70000}])
     base, head = schema({"v": {"data_type": "bigint"}}), schema({"v": {"data_type": "bigint", "precision": 16}})
@@ -268,8 +266,6 @@ def test_saved_evidence_adds_to_data(tmp_path: Path) -> None:
     assert ask(base, head, question, new, unknown) is None
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("shared_session")
 def test_a_record_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "orders.jsonl"
     file.write_text('{"v": 1}\n{"v": \n', encoding="utf-8")
@@ -278,13 +274,11 @@ def test_a_record_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         ask(base, base, Question("orders", "v", "type"), file)
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("shared_session")
-def test_columns_whose_source_states_their_types_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
-    spark.createDataFrame([(1, "x")], "n bigint, v string").coalesce(1).write.parquet(str(tmp_path / "rows"))
+def test_columns_whose_source_states_their_types_are_left_out(tmp_path: Path) -> None:
+    source = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"n": [1], "v": ["x"]}), source)
     base = schema({"n": {"data_type": "bigint"}, "v": {"data_type": "text"}, "w": {"data_type": "text"}})
     head = schema({"n": {"data_type": "bigint"}, "v": {"data_type": "bigint"}, "w": {"data_type": "bigint"}})
-    source = tmp_path / "rows"
     assert ask(base, head, Question("orders", "v", "type"), source) is None
     assert ask(base, head, Question("orders", "n", "null"), source) is None
     assert ask(base, head, Question("orders", "w", "type"), source) == Counted(0, 0)

@@ -1,4 +1,4 @@
-"""What a changed type inside columns breaks in the data, counted as with columns: by evidence, or by Spark."""
+"""What a changed type inside columns breaks in the data, counted as with columns: by evidence, or by an engine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from loading_shop import LOCAL
 
 from schemactl.engine.input import shown_path
 from schemactl.errors import Location
@@ -41,7 +43,7 @@ def keeping(kind: str | None, name: str = "v", **hints: Any) -> Schema:
 
 def ask(base: Schema, head: Schema, field: FieldPath, *sources: Path, column: str = "v") -> Counted | None:
     question = Question("orders", column, "field", field)
-    request = DataRequest(tuple(map(str, sources)), table="orders")
+    request = DataRequest(tuple(map(str, sources)), table="orders", engine=LOCAL)
     return count_survivors(base, head, [question], request).get(question)
 
 
@@ -137,14 +139,12 @@ def findings(base: Schema, head: Schema, data: Path, folder: Path) -> list[Findi
         file.write_text(write_schema(each), encoding="utf-8")
     request = DiffRequest(
         base=str(files[0]), head=str(files[1]), schemas=folder / "schemas", today=date(2026, 1, 1),
-        data=DataRequest((str(data),), table="orders"),
+        data=DataRequest((str(data),), table="orders", engine=LOCAL),
     )  # fmt: skip
     (review,) = diff_schemas(request).reviews
     return [each for each in review.findings if each.rule == "D313"]
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("shared_session")
 def test_a_diff_reports_of_each_field_how_many_values_do_not_survive(tmp_path: Path) -> None:
     documents = [
         {"v": {"n": "12", "price": 1.25, "lines": [{"qty": "1"}, {"qty": "x"}], "rates": {"eur": "1.5", "usd": 2}}},
@@ -171,17 +171,13 @@ def test_a_diff_reports_of_each_field_how_many_values_do_not_survive(tmp_path: P
     assert set(impacts.values()) == {Severity.ERROR}
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("shared_session")
-def test_fields_whose_source_states_their_types_are_left_out(spark: SparkSession, tmp_path: Path) -> None:
-    rows = tmp_path / "rows"
-    spark.sql("select named_struct('a', 'x') as v").coalesce(1).write.parquet(str(rows))
+def test_fields_whose_source_states_their_types_are_left_out(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"v": [{"a": "x"}]}), rows)
     base, head = keeping("struct<a:string>"), keeping("struct<a:bigint>")
     assert ask(base, head, ("a",), rows) is None
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("shared_session")
 def test_fields_of_a_renamed_column_are_found_by_its_old_name(tmp_path: Path) -> None:
     data = tmp_path / "orders.jsonl"
     data.write_text('{"v": {"a": "1"}}\n{"v": {"a": "x"}}\n', encoding="utf-8")

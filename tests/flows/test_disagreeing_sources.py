@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow
 import pyarrow.orc
@@ -14,19 +14,14 @@ import pytest
 from loading_shop import Shop
 
 from schemactl.engine.inputs import find_inputs
+from schemactl.engine.protocol import Engine
 from schemactl.engine.scan import scan_inputs
-from schemactl.engine.spark.engine import SparkEngine
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.references import find_schemas
 from schemactl.inference.sample import Sample
 from schemactl.inference.saved import read_evidence, write_evidence
 from schemactl.normalization.report import Outcome
 from schemactl.store.folder import SchemasFolder
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 
 MOMENT = datetime(2024, 1, 2, 3, 4, 5, 6, UTC)
 UTC_TYPE = pyarrow.timestamp("us", "UTC")
@@ -57,10 +52,10 @@ PAIRS: dict[str, tuple[Any, Any, str, list[Any]]] = {
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Shop:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local_engine: Engine) -> Shop:
     monkeypatch.chdir(tmp_path)
     Path("d").mkdir()
-    return Shop(tmp_path, spark)
+    return Shop(tmp_path, local_engine)
 
 
 def write(first: dict[str, Any], second: dict[str, Any], *, is_one_format: bool = False) -> None:
@@ -129,7 +124,7 @@ def test_infer_makes_the_same_schema_of_saved_evidence(shop: Shop) -> None:
     shop.load("d")
     loaded = exported.read_text()
     exported.write_text(known)
-    evidence = scan_inputs(SparkEngine(shop.spark), find_inputs(["d"]), Sample()).evidence
+    evidence = scan_inputs(shop.engine, find_inputs(["d"]), Sample()).evidence
     Path("seen.evidence.json").write_text(write_evidence(evidence))
 
     infer(InferRequest(("seen.evidence.json",), "shop", "orders", Path("schemas")))

@@ -14,8 +14,6 @@ from schemactl.flows.references import find_schemas
 from schemactl.normalization.report import Outcome
 from schemactl.store.folder import SchemasFolder
 
-pytestmark = pytest.mark.spark
-
 FIRST = [
     {"id": 1, "at": "2026-01-31T10:00:00Z", "price": 1.5, "lines": [{"n": 1, "tags": ["a", "b"]}, {"n": 2}]},
     {"id": 2, "at": None, "price": 2, "lines": [{"n": 3}]},

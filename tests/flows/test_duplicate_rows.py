@@ -6,22 +6,18 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import postgres_server
 import pytest
 from loading_shop import Shop
 
+from schemactl.engine.protocol import Engine
 from schemactl.formats.dlt import write as write_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 
 KEY = Column("id", {"data_type": "bigint", "nullable": False, "primary_key": True})
 DAY = Column("day", {"data_type": "text", "merge_key": True})
@@ -45,9 +41,9 @@ class Merging(Shop):
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Merging:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local_engine: Engine) -> Merging:
     monkeypatch.chdir(tmp_path)
-    return Merging(tmp_path, spark)
+    return Merging(tmp_path, local_engine)
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +79,11 @@ def iceberg_rows(table: str) -> list[dict[str, Any]]:
     return catalog.load_table(("shop", table)).scan().to_arrow().to_pylist()
 
 
-@pytest.fixture(params=("parquet", "duckdb", "delta", "iceberg", "postgresql", "spark"))
-def place(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Iterator[tuple[str, Reader]]:
+DESTINATIONS = ("parquet", "duckdb", "delta", "iceberg", "postgresql", pytest.param("spark", marks=pytest.mark.spark))
+
+
+@pytest.fixture(params=DESTINATIONS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Reader]]:
     """An address, and what reads a table there."""
     files: dict[str, tuple[str, Reader]] = {
         "parquet": ("warehouse", parquet_rows),
@@ -94,6 +93,7 @@ def place(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -
     }
     dataset = f"d{abs(hash(tmp_path))}"
     if request.param == "spark":
+        spark = request.getfixturevalue("loads_by_spark")
         spark.sql(f"CREATE SCHEMA {dataset} LOCATION '{(tmp_path / 'catalogue').as_uri()}'")
         yield (
             f"spark:spark_catalog.{dataset}",

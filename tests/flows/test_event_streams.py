@@ -40,7 +40,6 @@ def stored() -> Schema:
     return schema
 
 
-@pytest.mark.spark
 def test_one_stream_becomes_the_tables_that_dlt_makes(shop: Shop, tmp_path: Path) -> None:
     shop.write("events.jsonl", *EVENTS)
     report = shop.load("events.jsonl", to="duckdb:///ours.duckdb", table=None, dispatch=Dispatch(("kind",)))
@@ -74,7 +73,6 @@ def test_one_stream_becomes_the_tables_that_dlt_makes(shop: Shop, tmp_path: Path
             assert own_rows
 
 
-@pytest.mark.spark
 def test_tables_have_the_names_that_the_call_gives_them(shop: Shop) -> None:
     shop.write("events.jsonl", *EVENTS, {"x": 1}, {"kind": None, "x": 2})
     named = Dispatch(("kind",), {"Click": "clicks", "click": "clicks"}, "others")
@@ -85,7 +83,6 @@ def test_tables_have_the_names_that_the_call_gives_them(shop: Shop) -> None:
     assert [file for file in shop.files() if file.startswith("warehouse/click/")] == []
 
 
-@pytest.mark.spark
 def test_records_of_no_table_load_nothing(shop: Shop) -> None:
     shop.write("events.jsonl", *EVENTS, {"x": 1}, {"kind": "", "x": 2})
     with pytest.raises(InputError, match="2 records have no text in `kind`") as caught:
@@ -94,7 +91,6 @@ def test_records_of_no_table_load_nothing(shop: Shop) -> None:
     assert shop.files() == ["events.jsonl"]
 
 
-@pytest.mark.spark
 def test_a_contract_refuses_tables_of_a_stream(shop: Shop) -> None:
     shop.write("events.jsonl", *EVENTS)
     shop.load("events.jsonl", table=None, dispatch=Dispatch(("kind",)))
@@ -115,14 +111,12 @@ def test_a_contract_refuses_tables_of_a_stream(shop: Shop) -> None:
     assert shop.rows("click", "x") == [(1,), (2,), (5,)]
 
 
-@pytest.mark.spark
 def test_a_field_with_a_value_for_each_record_names_no_tables(shop: Shop) -> None:
     shop.write("events.jsonl", *({"id": at} for at in range(MOST_TABLES + 1)))
     with pytest.raises(InputError, match="`--table-by id` makes more than 1,000 tables"):
         shop.load("events.jsonl", table=None, dispatch=Dispatch(("id",)))
 
 
-@pytest.mark.spark
 def test_parquet_is_sorted_by_a_column(shop: Shop) -> None:
     rows = [{"kind": "a", "n": 1}, {"kind": "b", "n": 2}, {"kind": "a", "n": 3}]
     pyarrow.parquet.write_table(pa.Table.from_pylist(rows), "events.parquet")
@@ -131,7 +125,6 @@ def test_parquet_is_sorted_by_a_column(shop: Shop) -> None:
     assert (shop.rows("a", "n"), shop.rows("b", "n")) == ([(1,), (3,)], [(2,)])
 
 
-@pytest.mark.spark
 def test_a_table_that_is_nested_in_another_one_is_no_table_of_a_stream(shop: Shop) -> None:
     shop.write("events.jsonl", {"kind": "a", "b": [1]}, {"kind": "a__b", "x": 1})
     with pytest.raises(InputError, match="`a__b` is nested in `a`"):

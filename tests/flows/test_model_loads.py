@@ -12,11 +12,12 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dlt
 import duckdb
 import pyarrow as pa
+import pyarrow.orc
 import pyarrow.parquet
 import pytest
 from dlt.pipeline.exceptions import PipelineStepFailed
@@ -40,6 +41,9 @@ from schemactl.schema.hints import Hints, parse_column, with_hints
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SOURCE = """
     from datetime import date, datetime
@@ -192,7 +196,6 @@ def sys_path(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("model", ["Order", "Flat", "Open"])
 def test_a_load_is_that_of_dlt(shop: Shop, model: str, tmp_path: Path) -> None:
     report = load(shop, model, ORDERS)
@@ -204,7 +207,6 @@ def test_a_load_is_that_of_dlt(shop: Shop, model: str, tmp_path: Path) -> None:
         assert rows("ours.duckdb", name) == rows("theirs.duckdb", name)
 
 
-@pytest.mark.spark
 def test_the_call_states_types_by_columns_by_a_file_of_hints_and_by_a_model(shop: Shop) -> None:
     Path("hints.schema.yaml").write_text("tables: {orders: {columns: {id: {data_type: decimal}}}}\n")
     data = shop.write("orders.jsonl", {"id": "1", "at": "2024-01-01T00:00:00Z"})
@@ -224,7 +226,6 @@ def test_the_call_states_types_by_columns_by_a_file_of_hints_and_by_a_model(shop
     assert found == {"by_column": "double", "by_file": "decimal", "by_model": "bigint", "by_data": "text"}
 
 
-@pytest.mark.spark
 def test_rows_that_the_model_rejects_are_kept_with_its_reasons(shop: Shop) -> None:
     wrong = [{"id": 3, "at": "soon", "lines": [{"sku": "a", "qty": "x"}]}, {"at": "2024-01-01"}]
     report = load(shop, "Order", [*ORDERS, *wrong], "data_type=discard_row", rejects=Path("rejects"))
@@ -253,7 +254,6 @@ def test_rows_that_the_model_rejects_are_kept_with_its_reasons(shop: Shop) -> No
     assert json.loads(found[0][8]) == wrong[0]
 
 
-@pytest.mark.spark
 def test_keys_that_the_model_ignores_are_reported_and_kept_as_rejects(shop: Shop) -> None:
     report = load(shop, "Order", ORDERS)
     assert report.outcome is Outcome.LOADED
@@ -274,7 +274,6 @@ def test_keys_that_the_model_ignores_are_reported_and_kept_as_rejects(shop: Shop
     ]
 
 
-@pytest.mark.spark
 def test_a_frozen_model_stops_the_load(shop: Shop) -> None:
     report = load(shop, "Order", [*ORDERS, {"id": "x", "at": "2024-01-01"}])
     assert (report.outcome, report.stops) == (Outcome.STOPPED, (Stop.TYPING,))
@@ -285,7 +284,6 @@ def test_a_frozen_model_stops_the_load(shop: Shop) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.spark
 def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
     report = load(shop, "Event", EVENTS)
     assert report.outcome is Outcome.LOADED
@@ -320,7 +318,6 @@ def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
     assert "view" in stored().tables
 
 
-@pytest.mark.spark
 def test_a_variant_that_forbids_unknown_keys_stops_the_load(shop: Shop, tmp_path: Path) -> None:
     events = [{"kind": "click", "x": 1}, {"kind": "return", "more": 1}]
     report = load(shop, "Mixed", events)
@@ -335,7 +332,6 @@ def test_a_variant_that_forbids_unknown_keys_stops_the_load(shop: Shop, tmp_path
     assert (asked.outcome, asked.rows_loaded) == (Outcome.LOADED, 2)
 
 
-@pytest.mark.spark
 def test_values_that_leave_a_column_null_stop_the_load_where_it_allows_none(shop: Shop) -> None:
     report = load(shop, "Loose", [{"id": 1}, {"id": 2, "u": "x"}], "columns=evolve")
     assert (report.outcome, report.stops) == (Outcome.STOPPED, (Stop.NULLS,))
@@ -345,7 +341,6 @@ def test_values_that_leave_a_column_null_stop_the_load_where_it_allows_none(shop
     assert "ours.duckdb" not in shop.files()
 
 
-@pytest.mark.spark
 def test_each_variant_of_a_union_has_the_contract_that_it_implies(shop: Shop) -> None:
     events = [{"kind": "click", "x": 1, "y": 2}, {"kind": "return"}, {"kind": "view", "more": 3}]
     assert load(shop, "Mixed", events).outcome is Outcome.LOADED
@@ -355,7 +350,6 @@ def test_each_variant_of_a_union_has_the_contract_that_it_implies(shop: Shop) ->
     assert rows("ours.duckdb", "click") == [("click", 1)]
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("model", ["Event", "Click"])
 def test_a_table_whose_records_are_all_rejected_comes_about_with_its_first_row(shop: Shop, model: str) -> None:
     odd = {"Event": {"kind": "buy", "total": "a lot"}, "Click": {"kind": "click", "x": "a"}}[model]
@@ -398,20 +392,34 @@ WRONG_ORDERS = [
 ]
 
 
+MOMENTS = pa.timestamp("us", "UTC")
+ORDERS_SCHEMA = pa.schema({
+    "id": pa.int64(), "at": MOMENTS, "amount": pa.decimal128(10, 2), "tag": pa.string(),
+    "customer": pa.struct({"name": pa.string(), "since": pa.date32()}),
+    "lines": pa.list_(pa.struct({"sku": pa.string(), "qty": pa.int32(), "at": MOMENTS})), "free": pa.int32(),
+    "shipped": pa.date32(), "price": pa.decimal128(6, 2),
+    "box": pa.struct({"width": pa.float64(), "seal": pa.binary()}), "codes": pa.list_(pa.int16()),
+})  # fmt: skip
+
+
 def write_orders(shop: Shop, form: str, rows: list[Any]) -> str:
-    """Write rows in a form that states types, and return the source."""
+    """Write rows into a file that states types, and return its name."""
+    write_table = {"parquet": pyarrow.parquet.write_table, "orc": pyarrow.orc.write_table}[form]
+    write_table(pa.Table.from_pylist(rows, ORDERS_SCHEMA), shop.folder / f"orders.{form}")
+    return f"orders.{form}"
+
+
+def save_orders(shop: Shop, spark: SparkSession, rows: list[Any]) -> str:
+    """Save rows as a table of Spark's catalog, and return the source."""
     schema = """
         id bigint, at timestamp, amount decimal(10,2), tag string, customer struct<name: string, since: date>,
         lines array<struct<sku: string, qty: int, at: timestamp>>, free int, shipped date, price decimal(6,2),
         box struct<width: double, seal: binary>, codes array<smallint>
     """
-    frame = shop.spark.createDataFrame([tuple(row.values()) for row in rows], schema).coalesce(1)
-    if form == "table":
-        name = f"orders_{shop.folder.name.replace('-', '_')}"
-        frame.write.saveAsTable(name, path=str(shop.folder / "table"))
-        return f"table:spark_catalog.default.{name}"
-    frame.write.format(form).save(str(shop.folder / f"orders.{form}"))
-    return f"orders.{form}"
+    name = f"orders_{shop.folder.name.replace('-', '_')}"
+    frame = spark.createDataFrame([tuple(row.values()) for row in rows], schema).coalesce(1)
+    frame.write.saveAsTable(name, path=str(shop.folder / "table"))
+    return f"table:spark_catalog.default.{name}"
 
 
 def as_json(shop: Shop, rows: list[Any]) -> str:
@@ -421,11 +429,20 @@ def as_json(shop: Shop, rows: list[Any]) -> str:
     return "orders.jsonl"
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("form", ["parquet", "orc", "table"])
+@pytest.mark.parametrize("form", ["parquet", "orc"])
 def test_rows_that_state_types_are_validated_as_the_same_json_is(shop: Shop, form: str) -> None:
-    rows_of, found = [*TYPED_ORDERS, *WRONG_ORDERS], {}
-    for name, source in (("documents", as_json(shop, rows_of)), ("stated", write_orders(shop, form, rows_of))):
+    check_typed_orders(shop, write_orders(shop, form, [*TYPED_ORDERS, *WRONG_ORDERS]))
+
+
+def test_rows_of_a_spark_table_are_validated_as_the_same_json_is(shop: Shop, loads_by_spark: SparkSession) -> None:
+    check_typed_orders(shop, save_orders(shop, loads_by_spark, [*TYPED_ORDERS, *WRONG_ORDERS]))
+
+
+def check_typed_orders(shop: Shop, typed_source: str) -> None:
+    found = {}
+    for name, source in (
+        ("documents", as_json(shop, [*TYPED_ORDERS, *WRONG_ORDERS])), ("stated", typed_source),
+    ):  # fmt: skip
         report = shop.load(
             source, name=name, to=f"duckdb:///of_{name}.duckdb", rejects=Path(name), contract="data_type=discard_row",
             model=find_model("order_models:Order", "data_type=discard_row"),
@@ -449,7 +466,6 @@ def test_rows_that_state_types_are_validated_as_the_same_json_is(shop: Shop, for
     ]  # fmt: skip
 
 
-@pytest.mark.spark
 def test_columns_that_a_model_lacks_keep_the_type_that_their_source_states(shop: Shop) -> None:
     source = write_orders(shop, "parquet", TYPED_ORDERS)
     model = find_model("order_models:Order", "columns=evolve")
@@ -473,7 +489,6 @@ def test_columns_that_a_model_lacks_keep_the_type_that_their_source_states(shop:
     ]
 
 
-@pytest.mark.spark
 def test_columns_of_csv_that_a_model_lacks_are_left_to_the_detectors(shop: Shop) -> None:
     Path("orders.csv").write_text("id,at,more\n1,2024-01-01T00:00:00Z,5\n")
     model = find_model("order_models:Order", "columns=evolve")
@@ -481,7 +496,6 @@ def test_columns_of_csv_that_a_model_lacks_are_left_to_the_detectors(shop: Shop)
     assert shop.rows("orders", "id", "more") == [(1, 5)]
 
 
-@pytest.mark.spark
 def test_rows_of_a_union_that_state_types_go_to_the_tables_of_its_variants(shop: Shop) -> None:
     kinds = {"kind": ["click", "buy", "view", "click"], "x": [1, None, None, 2], "total": [None, 2.5, None, None]}
     pyarrow.parquet.write_table(pa.table({**kinds, "seen": [None, None, None, date(2024, 1, 1)]}), "events.parquet")
@@ -498,7 +512,6 @@ def test_rows_of_a_union_that_state_types_go_to_the_tables_of_its_variants(shop:
     assert shop.rows("click", "x", "seen") == [(1, None), (2, date(2024, 1, 1))]
 
 
-@pytest.mark.spark
 def test_a_model_that_grows_is_judged_by_the_contract(shop: Shop) -> None:
     load(shop, "Order", ORDERS)
     refused = load(shop, "Wider", [{**ORDERS[1], "more": 1}], "columns=freeze")
@@ -510,7 +523,6 @@ def test_a_model_that_grows_is_judged_by_the_contract(shop: Shop) -> None:
     assert "more" in stored().tables["orders"].columns
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("mode", ["freeze", "discard_row"])
 def test_a_model_makes_no_table_where_the_contract_refuses_new_ones(shop: Shop, mode: str) -> None:
     report = load(shop, "Order", ORDERS, f"tables={mode}")

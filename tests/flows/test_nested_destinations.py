@@ -6,23 +6,19 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import postgres_server
 import pytest
 from loading_shop import Shop
 
+from schemactl.engine.protocol import Engine
 from schemactl.flows.references import find_schemas
 from schemactl.formats.dlt import write as write_schema
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 from schemactl.store.folder import SchemasFolder
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 
 MODULE = "schemactl.normalization.normalizers.nested"
 FIRST = [
@@ -84,9 +80,9 @@ class NestedShop(Shop):
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> NestedShop:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local_engine: Engine) -> NestedShop:
     monkeypatch.chdir(tmp_path)
-    return NestedShop(tmp_path, spark)
+    return NestedShop(tmp_path, local_engine)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 from loading_shop import Shop
 
+from schemactl.engine.protocol import Engine
 from schemactl.errors import DestinationError
 from schemactl.flows.references import find_schemas
 from schemactl.formats.dlt import write as write_schema
@@ -24,8 +25,6 @@ from schemactl.store.folder import SchemasFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 
 TEXT = pa.string()
 FIRST = pa.schema(
@@ -110,39 +109,33 @@ class NestedShop(Shop):
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> NestedShop:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local_engine: Engine) -> NestedShop:
     monkeypatch.chdir(tmp_path)
-    return NestedShop(tmp_path, spark)
+    return NestedShop(tmp_path, local_engine)
 
 
-def parquet_rows(_: SparkSession) -> list[dict[str, Any]]:
+def parquet_rows() -> list[dict[str, Any]]:
     parts = [pyarrow.parquet.read_table(str(file)) for file in Path("warehouse/orders").glob("*.parquet")]
     return [row for part in parts for row in part.to_pylist()]
 
 
-def delta_rows(_: SparkSession) -> list[dict[str, Any]]:
+def delta_rows() -> list[dict[str, Any]]:
     from deltalake import DeltaTable
 
     return DeltaTable("lake/shop/orders").to_pyarrow_dataset().to_table().to_pylist()
 
 
-def duckdb_rows(_: SparkSession) -> list[dict[str, Any]]:
+def duckdb_rows() -> list[dict[str, Any]]:
     import duckdb
 
     with duckdb.connect("shop.duckdb", read_only=True) as connection:
         return connection.sql("SELECT * FROM shop.shop.orders").to_arrow_table().to_pylist()
 
 
-def catalogue_rows(spark: SparkSession) -> list[dict[str, Any]]:
-    rows = spark.sql("SELECT * FROM spark_catalog.nested_maps.orders").collect()
-    return [row.asDict(recursive=True) for row in rows]
-
-
-DESTINATIONS: dict[str, tuple[str, Callable[[SparkSession], list[dict[str, Any]]]]] = {
+DESTINATIONS: dict[str, tuple[str, Callable[[], list[dict[str, Any]]]]] = {
     "parquet": ("parquet:warehouse", parquet_rows),
     "delta": ("delta:lake", delta_rows),
     "duckdb": ("duckdb:///shop.duckdb", duckdb_rows),
-    "spark": ("spark:spark_catalog.nested_maps", catalogue_rows),
 }
 
 
@@ -187,14 +180,25 @@ def with_later_fields(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", DESTINATIONS)
 def test_maps_stay_maps_and_grow_wider_values_and_new_fields(shop: NestedShop, kind: str) -> None:
-    url, read = DESTINATIONS[kind]
+    check_growing_maps(shop, *DESTINATIONS[kind])
+
+
+def test_maps_grow_in_a_spark_catalog(shop: NestedShop, loads_by_spark: SparkSession) -> None:
+    def catalog_rows() -> list[dict[str, Any]]:
+        rows = loads_by_spark.sql("SELECT * FROM spark_catalog.nested_maps.orders").collect()
+        return [row.asDict(recursive=True) for row in rows]
+
+    check_growing_maps(shop, "spark:spark_catalog.nested_maps", catalog_rows)
+
+
+def check_growing_maps(shop: NestedShop, url: str, read: Callable[[], list[dict[str, Any]]]) -> None:
     shop.load(shop.write_parquet("first.parquet", ROWS, FIRST), to=url, normalizer="nested")
     assert shop.types() == {**TYPES, "people": "map<string,struct<age:bigint>>"}
 
     shop.load(shop.write_parquet("later.parquet", LATER_ROWS, LATER), to=url)
 
     assert shop.types() == TYPES
-    found = [row for row in of_data(read(shop.spark)) if row["id"]]
+    found = [row for row in of_data(read()) if row["id"]]
     assert with_later_fields(found) == [emptied(row) for row in LOADED]
     before = (shop.folder / "schemas" / "export" / "shop.schema.yaml").read_text()
     shop.load("later.parquet", to=url)
@@ -207,7 +211,7 @@ def test_files_together_make_what_they_make_one_after_the_other(shop: NestedShop
 
     shop.load("1.parquet", "2.parquet", to="parquet:warehouse", normalizer="nested")
 
-    assert with_later_fields(of_data(parquet_rows(shop.spark))) == [emptied(row) for row in LOADED]
+    assert with_later_fields(of_data(parquet_rows())) == [emptied(row) for row in LOADED]
     assert shop.types() == TYPES
 
 
@@ -218,7 +222,7 @@ def test_maps_with_values_of_another_type_are_not_mixed_into_files(shop: NestedS
     with pytest.raises(DestinationError, match=r"`orders.prices` is `text`, and `map<string,double>` in `"):
         shop.load(shop.write_parquet("later.parquet", [{"id": 5, "prices": [("eur", "much")]}], prices))
 
-    assert len(of_data(parquet_rows(shop.spark))) == len(ROWS)
+    assert len(of_data(parquet_rows())) == len(ROWS)
 
 
 def test_a_contract_rejects_maps_that_do_not_fit_and_loads_those_that_do(shop: NestedShop) -> None:
@@ -236,7 +240,7 @@ def test_a_contract_rejects_maps_that_do_not_fit_and_loads_those_that_do(shop: N
 
     assert (report.roots[0].loaded, report.roots[0].rejected) == (2, 2)
     assert shop.types() == before
-    found = {row["id"]: (row["people"], row["counts"], row["prices"]) for row in of_data(parquet_rows(shop.spark))}
+    found = {row["id"]: (row["people"], row["counts"], row["prices"]) for row in of_data(parquet_rows())}
     assert (found[5], found[7]) == (({"dan": {"age": 1}}, None, None), (None, {"c": 1}, []))
     assert {4, 6}.isdisjoint(found)
 
@@ -250,7 +254,7 @@ def test_a_stated_map_is_kept_for_documents_and_files_with_maps_or_structs(shop:
     shop.load(shop.write("3.jsonl", {"id": 6, "prices": {"sek": 0.5}}), "2.parquet")
 
     assert shop.types()["prices"] == "map<string,double>"
-    found = {row["id"]: row["prices"] for row in of_data(parquet_rows(shop.spark))}
+    found = {row["id"]: row["prices"] for row in of_data(parquet_rows())}
     assert found == {1: {"eur": 1.5, "us d": None}, 2: [], 3: None, 4: {"gbp": 2.0}, 5: None, 6: {"sek": 0.5}}
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 from loading_shop import Shop
 
+from schemactl.engine.protocol import Engine
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
@@ -29,8 +30,6 @@ from schemactl.store.folder import SchemasFolder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
-
 ORDERS = [
     {"id": 1, "buyer": {"name": "Ann", "tags": ["a", "b"]}, "lines": [{"n": 1, "price": 2.5}, {"n": 2}]},
     {"id": 2, "buyer": {"name": "Bob", "either": 1}, "lines": []},
@@ -46,8 +45,8 @@ LINES = "array<struct<n:bigint,price:double>>"
 class NestedShop(Shop):
     """One whose schema has the normalizer `nested`."""
 
-    def __init__(self, folder: Path, spark: SparkSession) -> None:
-        super().__init__(folder, spark)
+    def __init__(self, folder: Path, engine: Engine) -> None:
+        super().__init__(folder, engine)
         self.state()
 
     def state(self, module: str = MODULE, **changes: Any) -> None:
@@ -83,9 +82,9 @@ class NestedShop(Shop):
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> NestedShop:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, local_engine: Engine) -> NestedShop:
     monkeypatch.chdir(tmp_path)
-    return NestedShop(tmp_path, spark)
+    return NestedShop(tmp_path, local_engine)
 
 
 def test_a_load_makes_one_table_with_structs_and_arrays(shop: NestedShop) -> None:
@@ -131,7 +130,14 @@ def test_new_fields_are_added_to_the_files_that_are_there(shop: NestedShop) -> N
     # One level only: DuckDB 2.0 cannot look into a struct that an older file lacks.
     query = "SELECT id, buyer.address FROM read_parquet($id, union_by_name = true) WHERE id IS NOT NULL ORDER BY id"
     assert duckdb.execute(query, files).fetchall() == [(1, None), (2, None), (4, {"city": "Rome"})]
-    together = shop.spark.read.option("mergeSchema", True).parquet(*(Path(file).as_uri() for file in shop.parts()))
+
+
+def test_spark_merges_files_with_new_fields(shop: NestedShop, spark: SparkSession) -> None:
+    shop.load(shop.write("orders.jsonl", *ORDERS))
+    shop.load(shop.write("later.jsonl", *LATER))
+
+    together = spark.read.option("mergeSchema", True).parquet(*(Path(file).as_uri() for file in shop.parts()))
+
     assert [row[0] for row in together.where("id = 4").select("lines.note").collect()] == [["late"]]
 
 
@@ -210,11 +216,11 @@ def test_a_new_field_changes_the_type_of_its_column_for_a_contract(shop: NestedS
     assert shop.orders()[-1]["buyer"] == {"name": "Eve", "tags": None, "either": None}
 
 
-def test_a_spark_catalogue_takes_structs(shop: NestedShop) -> None:
+def test_a_spark_catalogue_takes_structs(shop: NestedShop, loads_by_spark: SparkSession) -> None:
     shop.load(shop.write("orders.jsonl", *ORDERS), to="spark:spark_catalog.nested_shop")
     shop.load(shop.write("more.jsonl", {"id": 9, "buyer": {"name": "Zoe"}}), to="spark:spark_catalog.nested_shop")
 
-    rows = shop.spark.sql(
+    rows = loads_by_spark.sql(
         "SELECT id, buyer.name, get(lines, 0).price FROM spark_catalog.nested_shop.orders ORDER BY id"
     )
     assert [tuple(row) for row in rows.collect()] == [
@@ -224,7 +230,7 @@ def test_a_spark_catalogue_takes_structs(shop: NestedShop) -> None:
         (9, "Zoe", None),
     ]
     shop.load(shop.write("later.jsonl", *LATER), to="spark:spark_catalog.nested_shop")
-    added = shop.spark.sql(
+    added = loads_by_spark.sql(
         "SELECT id, buyer.name, buyer.address.city, get(lines, 0).note "
         "FROM spark_catalog.nested_shop.orders WHERE id IN (1, 4) ORDER BY id"
     )

@@ -101,7 +101,6 @@ def test_destinations_in_folders_are_known(work: Path, url: str, folder: str | N
     assert folder_of(url) == (folder and Path(folder))
 
 
-@pytest.mark.spark
 def test_the_same_folder_can_be_loaded_again_and_again(shop: Shop) -> None:
     shop.write("a.jsonl", {"id": 1, "lines": [{"n": 1}]})
     shop.load("a.jsonl")
@@ -117,7 +116,6 @@ def test_the_same_folder_can_be_loaded_again_and_again(shop: Shop) -> None:
     assert shop.rows("orders", "id") == [(1,), (2,)]
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("name", ["_Rejects", "_schemactl_inputs"])
 def test_tables_of_our_own_take_no_data(shop: Shop, name: str) -> None:
     source = shop.write("a.jsonl", {"id": 1})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loading_shop import LOCAL
 
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.inference.report import InferenceReport
@@ -19,8 +20,6 @@ ORDERS: list[Any] = [
 ]
 
 
-@pytest.mark.spark
-@pytest.mark.usefixtures("shared_session")
 def test_last_week_s_evidence_and_today_s_file_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.jsonl").write_text(json.dumps(ORDERS[0]))
@@ -34,5 +33,5 @@ def test_last_week_s_evidence_and_today_s_file_are_the_whole(tmp_path: Path, mon
 
 
 def inferred(folder: str, *sources: str, **asked: Any) -> InferenceReport:
-    request = InferRequest(sources=sources, name="shop", table="orders", schemas=Path(folder))
+    request = InferRequest(sources=sources, name="shop", table="orders", schemas=Path(folder), engine=LOCAL)
     return replace(infer(replace(request, **asked)), written=())

@@ -1,4 +1,4 @@
-"""Which root tables the data of a call goes to: real files, read by Spark only where they are empty."""
+"""Which root tables the data of a call goes to: real files, which are read only where they are empty."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from schemactl.engine.spark.engine import SparkEngine
+from schemactl.engine.protocol import Engine
 from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.tables import part_by_table, warn_of_unlike
@@ -22,9 +22,6 @@ from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
 from schemactl.store.sources import LeftOutWarning
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @pytest.fixture(autouse=True)
@@ -87,22 +84,21 @@ def test_files_whose_names_become_one_are_warned_of() -> None:
     assert warning.files == ("a b.jsonl", "a_b.jsonl")
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("is_by_file", [True, False])
-def test_an_empty_file_among_others_stops_nothing(spark: SparkSession, is_by_file: bool) -> None:
+def test_an_empty_file_among_others_stops_nothing(local_engine: Engine, is_by_file: bool) -> None:
     write("in/a.jsonl")
     Path("in/empty.jsonl").write_text("")
 
-    def in_spark(asked: InferRequest) -> InferenceReport:
-        return infer(asked, open_engine=lambda *_: nullcontext(SparkEngine(spark)))
+    def infer_here(call: InferRequest) -> InferenceReport:
+        return infer(call, open_engine=lambda *_: nullcontext(local_engine))
 
-    report = in_spark(request("in", table_per_file=is_by_file, table=None if is_by_file else "a", is_check=True))
+    report = infer_here(request("in", table_per_file=is_by_file, table=None if is_by_file else "a", is_check=True))
     assert {each.path: each.documents for each in report.files} == {"in/a.jsonl": 1, "in/empty.jsonl": 0}
     assert [each.name for each in report.tables] == ["a"]
 
     Path("in/a.jsonl").unlink()
     with pytest.raises(InputError, match="there are no records in"):
-        in_spark(request("in", table_per_file=is_by_file))
+        infer_here(request("in", table_per_file=is_by_file))
 
 
 def test_the_only_table_of_a_schema_takes_the_data() -> None:

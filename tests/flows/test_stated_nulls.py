@@ -12,8 +12,6 @@ from loading_shop import Shop
 from schemactl.cli.app import run
 from schemactl.normalization.report import Outcome
 
-pytestmark = pytest.mark.spark
-
 IMPORT = Path("schemas/import/shop.schema.yaml")
 
 

@@ -13,8 +13,6 @@ from loading_shop import Shop
 
 from schemactl.normalization.report import Outcome
 
-pytestmark = pytest.mark.spark
-
 NOON = datetime(2024, 7, 1, 12, tzinfo=UTC)
 
 

@@ -1,4 +1,4 @@
-"""What only rejected rows ask for, by ``infer``: rows are made and counted, by the kernel alone or on Spark."""
+"""What only rejected rows ask for, by ``infer``: rows are made and counted, by the kernel alone or by an engine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-from loading_shop import Shop
+from loading_shop import LOCAL, Shop
 
 from schemactl.flows.infer import InferRequest, evolve_all, infer
 from schemactl.flows.schemas import open_schemas
@@ -33,7 +32,7 @@ class Counted:
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Makes the rows of documents by the kernel, as a `ScanReader` does on Spark."""
+    """Makes the rows of documents by the kernel, as a `ScanReader` does."""
 
     documents: tuple[Any, ...]
 
@@ -96,7 +95,6 @@ def test_without_the_data_all_that_it_asked_for_comes_about(tmp_path: Path) -> N
     assert columns(tmp_path) == ["id", "id__v_text"]
 
 
-@pytest.mark.usefixtures("shared_session")
 def test_infer_and_normalize_make_the_same_schema(shop: Shop) -> None:
     first = shop.write("first.jsonl", {"id": 1, "at": "2024-01-01"})
     documents = (
@@ -108,7 +106,7 @@ def test_infer_and_normalize_make_the_same_schema(shop: Shop) -> None:
     second = shop.write("second.jsonl", *documents)
     for source, contract in ((first, None), (second, "columns=discard_row")):
         shop.load(source, contract=contract)
-        infer(InferRequest((source,), "shop", "orders", Path("other"), contract=contract))
+        infer(InferRequest((source,), "shop", "orders", Path("other"), contract=contract, engine=LOCAL))
 
     loaded, inferred = schema_of(Path("schemas")), schema_of(Path("other"))
     assert inferred.tables == loaded.tables

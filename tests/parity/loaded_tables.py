@@ -94,12 +94,12 @@ class ByDlt:
 class BySchemactl:
     """Loads by ``schemactl normalize`` into a DuckDB file, from a stored schema and perhaps a database of dlt."""
 
-    def __init__(self, spark, folder, stored=PLAIN, table="data", database=None):
+    def __init__(self, engine, folder, stored=PLAIN, table="data", database=None):
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "ours.duckdb"
         if database is not None:
             shutil.copy(database, self.path)
-        self._spark, self._folder, self._table = spark, folder, table
+        self._engine, self._folder, self._table = engine, folder, table
         self._file = folder / "schemas" / "export" / f"{stored['name']}.schema.yaml"
         self._file.parent.mkdir(parents=True)
         self._file.write_text(DltSchema.from_dict(copy.deepcopy(stored)).to_pretty_yaml(), encoding="utf-8")
@@ -125,7 +125,7 @@ class BySchemactl:
             **{"table": self._table, **asked},
         )
         request = NormalizeRequest(inference, f"duckdb:///{self.path}?dataset={DATASET}", staging=self._folder)
-        report = normalize(request, None, lambda _: nullcontext(self._spark))
+        report = normalize(request, None, lambda *_: nullcontext(self._engine))
         assert report.outcome is (Outcome.STOPPED if is_stopped else Outcome.LOADED), report
         for table in report.tables:
             assert table.read == table.loaded + table.superseded + table.rejected + table.rejected_with_parent, table

@@ -67,8 +67,7 @@ def test_a_schema_keeps_of_stated_times_what_dlt_keeps(tmp_path: Any) -> None:
     assert columns_of(ours) == columns_of(theirs.stored)
 
 
-@pytest.mark.spark
-def test_a_parquet_file_is_loaded_as_dlt_loads_it(spark: Any, tmp_path: Any) -> None:
+def test_a_parquet_file_is_loaded_as_dlt_loads_it(local_engine: Any, tmp_path: Any) -> None:
     arrays = {name: instants(unit, zone) for name, (_, unit, zone) in STATED.items() if unit != "ns"}
     arrays |= {
         "clock": pa.array([time(1, 2, 3, 4), None], pa.time64("us")),
@@ -80,7 +79,7 @@ def test_a_parquet_file_is_loaded_as_dlt_loads_it(spark: Any, tmp_path: Any) -> 
     file = tmp_path / "data.parquet"
     pyarrow.parquet.write_table(pa.table(arrays), file)
     theirs = by_dlt(tmp_path / "theirs", pyarrow.parquet.read_table(file).drop_columns("nothing"))
-    ours = BySchemactl(spark, tmp_path / "ours")
+    ours = BySchemactl(local_engine, tmp_path / "ours")
 
     ours.load_files([file])
 

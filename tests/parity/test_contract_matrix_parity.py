@@ -18,8 +18,6 @@ from loaded_tables import ByDlt, BySchemactl, assert_same
 from test_inference_parity import PLAIN, Reference, destination
 from test_normalize_contract_parity import known
 
-pytestmark = pytest.mark.spark
-
 ENTITIES = ("tables", "columns", "data_type")
 DISCARDS = ("discard_row", "discard_value")
 
@@ -102,10 +100,10 @@ def stored_with(lists, root=None, settings=None):
     return DltSchema.from_dict(copy.deepcopy(stored)).to_dict()
 
 
-def both(spark, folder, documents, stored, **contract):
+def both(engine, folder, documents, stored, **contract):
     theirs = ByDlt(folder / "dlt", stored)
     theirs.load(documents)
-    ours = BySchemactl(spark, folder / "ours", stored)
+    ours = BySchemactl(engine, folder / "ours", stored)
     return ours.load(documents, **contract), ours, theirs
 
 
@@ -130,10 +128,10 @@ def assert_accounted_for(report, ours, theirs):
         assert all((row[4] is not None) == (row[2] != "tables") for row in found)
 
 
-def test_dlt_discards_the_same_rows_and_values_by_entity(spark, tmp_path):
+def test_dlt_discards_the_same_rows_and_values_by_entity(local_engine, tmp_path):
     documents = [{"nr": 1, "open": BY_ENTITY, **dict.fromkeys(LISTS, BY_ENTITY)}]
 
-    report, ours, theirs = both(spark, tmp_path, documents, stored_with({**LISTS, "open": None}))
+    report, ours, theirs = both(local_engine, tmp_path, documents, stored_with({**LISTS, "open": None}))
 
     assert_same(ours.loaded(), theirs.loaded())
     assert_accounted_for(report, ours, theirs)
@@ -143,11 +141,11 @@ def test_dlt_discards_the_same_rows_and_values_by_entity(spark, tmp_path):
 
 
 @pytest.mark.parametrize("mode", DISCARDS)
-def test_dlt_discards_the_same_under_one_mode_for_all_entities(mode, spark, tmp_path):
+def test_dlt_discards_the_same_under_one_mode_for_all_entities(mode, local_engine, tmp_path):
     """The root table's contract holds for what is nested in it, and goes before the one of the settings."""
     stored = stored_with({}, root=mode, settings="freeze")
 
-    report, ours, theirs = both(spark, tmp_path, ELEMENTS, stored)
+    report, ours, theirs = both(local_engine, tmp_path, ELEMENTS, stored)
 
     assert_same(ours.loaded(), theirs.loaded())
     assert_accounted_for(report, ours, theirs)
@@ -167,12 +165,12 @@ def refused_by_dlt(stored, documents):
     return refusals
 
 
-def test_dlt_refuses_the_same_cases_and_all_of_them_are_reported_at_once(spark, tmp_path):
+def test_dlt_refuses_the_same_cases_and_all_of_them_are_reported_at_once(local_engine, tmp_path):
     lists = {entity: {entity: "freeze"} for entity in ENTITIES}
     stored = stored_with(lists, root="freeze")
     documents = [*BY_ENTITY, *({"nr": 0, name: [each]} for name in lists for each in BY_ENTITY)]
     refusals = refused_by_dlt(stored, documents)
-    ours = BySchemactl(spark, tmp_path, stored)
+    ours = BySchemactl(local_engine, tmp_path, stored)
 
     report = ours.load(documents, is_stopped=True)
 

@@ -9,8 +9,6 @@ import pytest
 from dlt.pipeline.exceptions import PipelineStepFailed
 from loaded_tables import ByDlt, BySchemactl, assert_same_rows
 
-pytestmark = pytest.mark.spark
-
 DELETE_INSERT = {"write_disposition": {"disposition": "merge", "strategy": "delete-insert"}}
 SORT, FLAG = "dedup_sort", {"gone": {"hard_delete": True}}
 CASES = {
@@ -37,7 +35,7 @@ def documents(count, keys, seed, is_nested=True):
         }
 
 
-def test_the_same_rows_of_a_key_are_kept(spark, tmp_path):
+def test_the_same_rows_of_a_key_are_kept(local_engine, tmp_path):
     """Each case in a table of its name."""
     hints = {case: {**DELETE_INSERT, **of} for case, of in CASES.items()}
     are_nested = {case: case != "without_nested_tables" for case in CASES}
@@ -46,7 +44,7 @@ def test_the_same_rows_of_a_key_are_kept(spark, tmp_path):
     theirs = ByDlt(tmp_path / "dlt")
     theirs.load_tables({case: (rows, hints[case]) for case, rows in old.items()})
     base = shutil.copy(theirs.path, tmp_path / "base.duckdb")
-    ours = BySchemactl(spark, tmp_path / "ours", theirs.stored, database=base)
+    ours = BySchemactl(local_engine, tmp_path / "ours", theirs.stored, database=base)
     theirs.load_tables({case: (rows, hints[case]) for case, rows in new.items()})
 
     ours.load_tables(new)
@@ -74,12 +72,14 @@ def test_dlt_inserts_all_new_rows_with_one_key(tmp_path):
     assert sorted(row["v"] for row in theirs.loaded().rows["data"]) == ["a", "b"]
 
 
-def test_dlt_writes_what_is_nested_in_equal_rows_of_a_history_for_each_of_them(spark, tmp_path):
+def test_dlt_writes_what_is_nested_in_equal_rows_of_a_history_for_each_of_them(local_engine, tmp_path):
     hints = {"write_disposition": {"disposition": "merge", "strategy": "scd2"}}
     twice = [{"id": 1, "l": [{"x": 1}]}] * 2
     theirs = ByDlt(tmp_path / "dlt")
     theirs.load([{"id": 9, "l": [{"x": 9}]}], **hints)
-    ours = BySchemactl(spark, tmp_path / "ours", theirs.stored, database=shutil.copy(theirs.path, tmp_path / "base"))
+    ours = BySchemactl(
+        local_engine, tmp_path / "ours", theirs.stored, database=shutil.copy(theirs.path, tmp_path / "base")
+    )
     theirs.load(twice, **hints)
 
     ours.load(twice)

@@ -17,8 +17,6 @@ from dlt.pipeline.exceptions import PipelineStepFailed
 from loaded_tables import ByDlt, BySchemactl, assert_same, assert_same_rows
 from test_inference_parity import PLAIN, Reference, destination
 
-pytestmark = pytest.mark.spark
-
 MEANT_DIFFERENCES = (
     "Nulls and contracts: dlt drops rows with a null in a refused column once it has met a value there.",
     "discard_row and witnesses: what only refused rows ask for can come into the schema.",
@@ -69,10 +67,10 @@ def with_contracts(lists, root=None, settings=None):
     return DltSchema.from_dict(stored).to_dict()
 
 
-def both(spark, folder, found, stored):
+def both(engine, folder, found, stored):
     theirs = ByDlt(folder / "dlt", stored)
     theirs.load(found)
-    ours = BySchemactl(spark, folder / "ours", stored)
+    ours = BySchemactl(engine, folder / "ours", stored)
     return ours.load(found), ours, theirs
 
 
@@ -82,11 +80,11 @@ def both(spark, folder, found, stored):
 LISTS = {f"{entity}_{mode}": {entity: mode} for entity, mode in itertools.product(ENTITIES, DISCARDS)}
 
 
-def test_each_entity_discards_what_dlt_discards(spark, tmp_path):
+def test_each_entity_discards_what_dlt_discards(local_engine, tmp_path):
     stored = with_contracts({**LISTS, "open": None})
     found = [{"nr": 1, "open": ELEMENTS, **dict.fromkeys(LISTS, ELEMENTS)}]
 
-    report, ours, theirs = both(spark, tmp_path, found, stored)
+    report, ours, theirs = both(local_engine, tmp_path, found, stored)
 
     assert_same(ours.loaded(), theirs.loaded())
     counts = {table.name: table for table in report.tables}
@@ -103,11 +101,11 @@ def test_each_entity_discards_what_dlt_discards(spark, tmp_path):
 
 
 @pytest.mark.parametrize("mode", DISCARDS)
-def test_whole_contracts_of_root_tables_and_settings(spark, tmp_path, mode):
+def test_whole_contracts_of_root_tables_and_settings(local_engine, tmp_path, mode):
     """The root table's contract holds for the tables nested in it, and goes before the one of the settings."""
     stored = with_contracts({}, root=mode, settings="freeze")
 
-    report, ours, theirs = both(spark, tmp_path, ELEMENTS, stored)
+    report, ours, theirs = both(local_engine, tmp_path, ELEMENTS, stored)
 
     assert_same(ours.loaded(), theirs.loaded())
     assert report.roots[0].read == len(ELEMENTS)
@@ -145,13 +143,13 @@ def refused_by_dlt(stored, document):
     return None
 
 
-def test_every_violation_of_frozen_entities_is_reported_and_nothing_is_loaded(spark, tmp_path):
+def test_every_violation_of_frozen_entities_is_reported_and_nothing_is_loaded(local_engine, tmp_path):
     lists = {entity: {entity: "freeze"} for entity in ENTITIES}
     stored = with_contracts(lists, root="freeze")
     documents = [*ELEMENTS, *({"nr": 9, name: [each]} for name in lists for each in ELEMENTS)]
     refusals = {refusal for document in documents if (refusal := refused_by_dlt(stored, document))}
     assert len(refusals) > 10
-    ours = BySchemactl(spark, tmp_path, stored)
+    ours = BySchemactl(local_engine, tmp_path, stored)
 
     report = ours.load(documents, is_stopped=True)
 
@@ -163,8 +161,8 @@ def test_every_violation_of_frozen_entities_is_reported_and_nothing_is_loaded(sp
     assert ours.stored["version_hash"] == stored["version_hash"]
 
 
-def test_nothing_new_passes_a_frozen_contract(spark, tmp_path):
-    _, ours, theirs = both(spark, tmp_path, ELEMENTS[:2], with_contracts({}, root="freeze"))
+def test_nothing_new_passes_a_frozen_contract(local_engine, tmp_path):
+    _, ours, theirs = both(local_engine, tmp_path, ELEMENTS[:2], with_contracts({}, root="freeze"))
     assert_same(ours.loaded(), theirs.loaded())
 
 
@@ -183,16 +181,16 @@ def with_settings(contract):
 @pytest.mark.parametrize(
     "contract", [{"columns": "discard_row", "data_type": "freeze"}, {"columns": "freeze"}], ids=str
 )
-def test_columns_of_new_tables_are_free(spark, tmp_path, contract):
-    _, ours, theirs = both(spark, tmp_path, FIRST, with_settings(contract))
+def test_columns_of_new_tables_are_free(local_engine, tmp_path, contract):
+    _, ours, theirs = both(local_engine, tmp_path, FIRST, with_settings(contract))
     assert_same(ours.loaded(), theirs.loaded())
 
 
-def test_new_root_table_is_frozen(spark, tmp_path):
+def test_new_root_table_is_frozen(local_engine, tmp_path):
     stored = with_settings({"tables": "freeze"})
     with pytest.raises(PipelineStepFailed) as refused:
         ByDlt(tmp_path / "dlt", stored).load(FIRST)
-    ours = BySchemactl(spark, tmp_path / "ours", stored)
+    ours = BySchemactl(local_engine, tmp_path / "ours", stored)
 
     report = ours.load(FIRST, is_stopped=True)
 
@@ -202,11 +200,11 @@ def test_new_root_table_is_frozen(spark, tmp_path):
 
 
 @pytest.mark.parametrize("mode", DISCARDS)
-def test_new_root_table_is_discarded(spark, tmp_path, mode):
+def test_new_root_table_is_discarded(local_engine, tmp_path, mode):
     stored = with_settings({"tables": mode})
     theirs = ByDlt(tmp_path / "dlt", stored)
     theirs.load(FIRST)
-    ours = BySchemactl(spark, tmp_path / "ours", stored)
+    ours = BySchemactl(local_engine, tmp_path / "ours", stored)
 
     report = ours.load(FIRST)
 
@@ -222,20 +220,20 @@ def test_new_root_table_is_discarded(spark, tmp_path, mode):
 # meant differences
 
 
-def test_nulls_violate_nothing(spark, tmp_path):
+def test_nulls_violate_nothing(local_engine, tmp_path):
     """dlt drops the last row, as it has met a value in the refused column before; in another order it would not."""
     found = [{"nr": 1, "a": 2, "b": 1}, {"nr": 2, "a": 3}, {"nr": 3, "a": 4, "b": None}]
 
-    _, ours, theirs = both(spark, tmp_path, found, with_contracts({}, root={"columns": "discard_row"}))
+    _, ours, theirs = both(local_engine, tmp_path, found, with_contracts({}, root={"columns": "discard_row"}))
 
     assert [row["nr"] for row in theirs.loaded().rows["data"]] == [2]
     assert sorted(row["nr"] for row in ours.loaded().rows["data"]) == [2, 3]
 
 
-def test_loads_go_on_under_a_contract_that_an_earlier_one_has_stored(spark, tmp_path):
+def test_loads_go_on_under_a_contract_that_an_earlier_one_has_stored(local_engine, tmp_path):
     theirs = ByDlt(tmp_path / "dlt")
     theirs.load([{"nr": 1, "a": 1, "k": [{"x": 1}]}], schema_contract={"columns": "discard_value"})
-    ours = BySchemactl(spark, tmp_path / "ours", theirs.stored, database=theirs.path)
+    ours = BySchemactl(local_engine, tmp_path / "ours", theirs.stored, database=theirs.path)
     more = [{"nr": 2, "a": "x", "c": 1, "k": [{"x": 2, "y": 1}], "m": [1]}]
     theirs.load(more)
 

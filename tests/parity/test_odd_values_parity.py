@@ -8,8 +8,6 @@ import pytest
 from dlt.pipeline.exceptions import PipelineStepFailed
 from loaded_tables import ByDlt, BySchemactl
 
-pytestmark = pytest.mark.spark
-
 FOUND = [
     {"nr": 1, "note": "a\u0000b", "plain": 1.5, "mixed": 1.5},
     {"nr": 2, "note": "", "plain": -0.0, "mixed": -0.0},
@@ -17,8 +15,8 @@ FOUND = [
 ]
 
 
-def test_nul_characters_and_signs_of_zero(spark, tmp_path):
-    theirs, ours = ByDlt(tmp_path / "dlt"), BySchemactl(spark, tmp_path / "ours")
+def test_nul_characters_and_signs_of_zero(local_engine, tmp_path):
+    theirs, ours = ByDlt(tmp_path / "dlt"), BySchemactl(local_engine, tmp_path / "ours")
     theirs.load(FOUND)
 
     ours.load(FOUND)
@@ -31,11 +29,11 @@ def test_nul_characters_and_signs_of_zero(spark, tmp_path):
     assert signs[1] == [-1, -1]
 
 
-def test_texts_of_special_numbers_beside_numbers(spark, tmp_path):
+def test_texts_of_special_numbers_beside_numbers(local_engine, tmp_path):
     found = [{"nr": 1, "share": 1.5}, {"nr": 2, "share": "NaN"}, {"nr": 3, "share": "-Infinity"}]
     with pytest.raises(PipelineStepFailed, match="nan"):
         ByDlt(tmp_path / "dlt").load(found)
-    ours = BySchemactl(spark, tmp_path / "ours")
+    ours = BySchemactl(local_engine, tmp_path / "ours")
 
     ours.load(found)
 

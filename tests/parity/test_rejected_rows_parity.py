@@ -5,12 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
 from loaded_tables import ByDlt, BySchemactl
 from test_inference_parity import PLAIN
 from test_normalize_contract_parity import known
-
-pytestmark = pytest.mark.spark
 
 FIRST = {"nr": 0, "new": 1}
 """The first row that dlt rejects; the ones after it are not looked at."""
@@ -37,10 +34,10 @@ def stored_schema() -> dict[str, Any]:
     return stored
 
 
-def test_rejected_rows_add_nothing_to_the_schema(spark: Any, tmp_path: Any) -> None:
+def test_rejected_rows_add_nothing_to_the_schema(local_engine: Any, tmp_path: Any) -> None:
     theirs = ByDlt(tmp_path / "theirs", stored_schema())
     theirs.load_tables({case: (rows, {}) for case, rows in CASES.items()})
-    ours = BySchemactl(spark, tmp_path / "ours", stored_schema())
+    ours = BySchemactl(local_engine, tmp_path / "ours", stored_schema())
 
     ours.load_tables(CASES)
 
@@ -53,8 +50,8 @@ def test_rejected_rows_add_nothing_to_the_schema(spark: Any, tmp_path: Any) -> N
     }
 
 
-def test_a_load_whose_rows_are_all_rejected_makes_no_version(spark: Any, tmp_path: Any) -> None:
-    ours = BySchemactl(spark, tmp_path, stored_schema(), table="kept")
+def test_a_load_whose_rows_are_all_rejected_makes_no_version(local_engine: Any, tmp_path: Any) -> None:
+    ours = BySchemactl(local_engine, tmp_path, stored_schema(), table="kept")
     before = (ours.stored["version"], ours.stored["version_hash"])
     ours.load([{"nr": "x", "new": 5, "items": [{"y": 1}]}])
     assert (ours.stored["version"], ours.stored["version_hash"]) == before

@@ -21,8 +21,6 @@ from loaded_tables import DATASET, BySchemactl
 from test_inference_parity import PLAIN
 from test_normalize_contract_parity import known
 
-pytestmark = pytest.mark.spark
-
 MEANT_DIFFERENCES = (
     "Sizes and time zones that sources state: what fits stays, and what is narrower changes nothing.",
     "Sizes and time zones that sources state: Spark says no width of binary and no `nullable`.",
@@ -184,8 +182,8 @@ def test_dlt_takes_what_states_no_size_for_no_change(mode, tmp_path):
 # schemactl
 
 
-def ours_in(spark: Any, folder: Any) -> tuple[BySchemactl, Any]:
-    ours, path = BySchemactl(spark, folder, stored_schema()), folder / "data.parquet"
+def ours_in(engine: Any, folder: Any) -> tuple[BySchemactl, Any]:
+    ours, path = BySchemactl(engine, folder, stored_schema()), folder / "data.parquet"
     pyarrow.parquet.write_table(table_of(*CHANGES), path)
     return ours, path
 
@@ -196,8 +194,8 @@ def columns_of(ours: BySchemactl) -> dict[str, dict[str, Any]]:
     return {name: {key: value for key, value in columns[name].items() if key not in dropped} for name in CHANGES}
 
 
-def test_a_schema_that_evolves_has_room_for_all_that_is_stated(spark, tmp_path):
-    ours, path = ours_in(spark, tmp_path)
+def test_a_schema_that_evolves_has_room_for_all_that_is_stated(local_engine, tmp_path):
+    ours, path = ours_in(local_engine, tmp_path)
 
     report = ours.load_files([path], contract="data_type=evolve")
 
@@ -209,8 +207,8 @@ def test_a_schema_that_evolves_has_room_for_all_that_is_stated(spark, tmp_path):
     assert fine == FINE
 
 
-def test_a_frozen_schema_refuses_each_change_with_its_place_and_loads_nothing(spark, tmp_path):
-    ours, path = ours_in(spark, tmp_path)
+def test_a_frozen_schema_refuses_each_change_with_its_place_and_loads_nothing(local_engine, tmp_path):
+    ours, path = ours_in(local_engine, tmp_path)
 
     report = ours.load_files([path], is_stopped=True, contract="data_type=freeze")
 
@@ -226,8 +224,8 @@ def test_a_frozen_schema_refuses_each_change_with_its_place_and_loads_nothing(sp
 
 
 @pytest.mark.parametrize("mode", DISCARDS)
-def test_what_does_not_fit_is_rejected_and_what_dlt_keeps_or_fits_is_loaded(mode, spark, tmp_path):
-    ours, path = ours_in(spark, tmp_path / "ours")
+def test_what_does_not_fit_is_rejected_and_what_dlt_keeps_or_fits_is_loaded(mode, local_engine, tmp_path):
+    ours, path = ours_in(local_engine, tmp_path / "ours")
 
     report = ours.load_files([path], contract=f"data_type={mode}")
 
@@ -295,8 +293,8 @@ def documents_of_numbers() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_numbers_of_documents_past_a_stated_size_are_judged_by_the_contract(mode, spark, tmp_path):
-    ours = BySchemactl(spark, tmp_path, schema_of_numbers())
+def test_numbers_of_documents_past_a_stated_size_are_judged_by_the_contract(mode, local_engine, tmp_path):
+    ours = BySchemactl(local_engine, tmp_path, schema_of_numbers())
 
     report = ours.load(documents_of_numbers(), is_stopped=mode == "freeze", contract=f"data_type={mode}")
 
@@ -345,14 +343,14 @@ def test_dlt_loads_what_is_longer_than_stated_or_has_a_time_zone(mode, tmp_path)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_null_where_none_may_be_stops_the_load_in_each_mode(mode, spark, tmp_path):
+def test_a_null_where_none_may_be_stops_the_load_in_each_mode(mode, local_engine, tmp_path):
     stored = stored_schema()
     stored["tables"]["data"]["columns"]["bits_down"]["nullable"] = False
     stored = DltSchema.from_dict(stored).to_dict()
     table = table_of("bits_down", "text")
     pyarrow.parquet.write_table(table, tmp_path / "data.parquet")
 
-    report = BySchemactl(spark, tmp_path / "ours", stored).load_files(
+    report = BySchemactl(local_engine, tmp_path / "ours", stored).load_files(
         [tmp_path / "data.parquet"], is_stopped=True, contract=f"data_type={mode}"
     )
 

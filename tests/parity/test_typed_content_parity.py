@@ -19,8 +19,6 @@ from test_inference_parity import PLAIN
 from schemactl.kernel.keys import document_text, hash_texts, key_array, keys_of
 from schemactl.kernel.typed import to_python
 
-pytestmark = pytest.mark.spark
-
 DECIMAL, SMALL = pa.decimal128(38, 9), pa.decimal128(20, 12)
 FIELDS = {
     "id": pa.int64(),
@@ -70,12 +68,12 @@ def keys(path: Any) -> dict[int, str]:
         return dict(database.execute(f"select id, _dlt_id from {DATASET}.data").fetchall())
 
 
-def test_rows_of_parquet_are_the_versions_that_dlt_reports(spark, tmp_path, table):
+def test_rows_of_parquet_are_the_versions_that_dlt_reports(local_engine, tmp_path, table):
     file = tmp_path / "data.parquet"
     pyarrow.parquet.write_table(table, file)
     theirs = ByDlt(tmp_path / "theirs")
     theirs.load(pyarrow.parquet.read_table(file).to_pylist(), write_disposition=SCD2)
-    ours = BySchemactl(spark, tmp_path / "ours", {**theirs.stored, "name": PLAIN["name"]})
+    ours = BySchemactl(local_engine, tmp_path / "ours", {**theirs.stored, "name": PLAIN["name"]})
 
     ours.load_files([file])
 

@@ -9,16 +9,13 @@ import dlt
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet
-import pytest
 from loaded_tables import DATASET, BySchemactl
-
-pytestmark = pytest.mark.spark
 
 PRICES = [[("eur", 1.5), ("usd", None)], [], None, [("odd \"'. name", 2.0)]]
 COUNTS = [[("a", [1, 2])], [("b", None)], [], None]
 
 
-def test_maps_become_what_dlt_makes_of_arrow_tables(spark: Any, tmp_path: Any) -> None:
+def test_maps_become_what_dlt_makes_of_arrow_tables(local_engine: Any, tmp_path: Any) -> None:
     table = pa.table(
         {
             "id": range(4),
@@ -35,7 +32,7 @@ def test_maps_become_what_dlt_makes_of_arrow_tables(spark: Any, tmp_path: Any) -
         dataset_name=DATASET,
     )
     pipeline.run(dlt.resource([table], name="data")).raise_on_failed_jobs()
-    ours = BySchemactl(spark, tmp_path / "ours")
+    ours = BySchemactl(local_engine, tmp_path / "ours")
 
     ours.load_files([tmp_path / "data.parquet"])
 
