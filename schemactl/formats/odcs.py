@@ -11,12 +11,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note
+from schemactl.formats._ddl_types import is_unknown
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, mapping, named, note, properties_of
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
-from schemactl.formats._sql_types import read_sql_type, write_sql_type
-from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._sql_types import field_of_sql_type, write_sql_type
+from schemactl.formats._tables import (
+    Record,
+    beside_physical,
+    data_tables,
+    logical_name,
+    record,
+    schema_hints,
+    schema_of,
+    table_hints,
+    table_properties,
+)
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.formats.jsonschema import LIMITS, is_storable, limits_in
@@ -35,12 +46,17 @@ _BY_LOGICAL: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _SAME: Final = {"classification": "x-classification", "tags": "x-tags", "businessName": "x-business-name"}
 """Words of ODCS that are hints here, as they are."""
+_SAME_OF_TABLES: Final = {word: hint for word, hint in _SAME.items() if word != "classification"}
 
 _BESIDE: Final = ("customProperties", "primaryKeyPosition", "partitionKeyPosition")
 _READ: Final = frozenset({
-    "name", "logicalType", "physicalType", "description", "required", "unique", "primaryKey", "properties",
-    "items", "partitioned", "id", "logicalTypeOptions", *_SAME, *_BESIDE,
+    "name", "physicalName", "logicalType", "physicalType", "description", "required", "unique", "primaryKey",
+    "properties", "items", "partitioned", "id", "logicalTypeOptions", *_SAME, *_BESIDE,
 })  # fmt: skip
+_TABLE_READ: Final = frozenset((
+    "name", "physicalName", "logicalType", "physicalType", "description", "properties", "customProperties",
+    *_SAME_OF_TABLES,
+))  # fmt: skip
 _ELEMENT: Final = {
     "properties": "fields", "items": "element", "customProperties": "custom", "logicalType": "type",
     "physicalType": "type",
@@ -48,15 +64,20 @@ _ELEMENT: Final = {
 _SHAPES: Final[Shapes] = {
     "contract": Shape(keys={"schema": "tables", "customProperties": "custom"}, required=("schema",)),
     "tables": Shape(items="table"),
-    "table": Shape(keys={"name": "text", "properties": "fields", "customProperties": "custom"}, required=("name",)),
+    "table": Shape(
+        keys={"name": "text", "physicalName": "type", "properties": "fields", "customProperties": "custom"},
+        required=("name",),
+    ),
     "fields": Shape(items="field"),
-    "field": Shape(keys={"name": "text", **_ELEMENT}, required=("name",)),
+    "field": Shape(keys={"name": "text", "physicalName": "type", **_ELEMENT}, required=("name",)),
     "element": Shape(keys=_ELEMENT),
     "type": Shape(is_text=True, is_optional=True),
     "custom": Shape(items="custom property", is_optional=True),
     "custom property": Shape(keys={}),
     "text": TEXT,
 }
+_QUALIFIED: Final = re.compile(r"""(?:["`]?\w+["`]?\.)+["`]?(?P<table>\w+)["`]?""")
+"""The name of a table with those of the database and the schema that it is in."""
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -96,17 +117,32 @@ def _table(table: Table) -> dict[str, Any]:
         if field.name in keys:
             native["primaryKeyPosition"] = keys.index(field.name) + 1
         properties.append({**native, **_custom(CODEC.hints(field))})
-    head = {"name": table.name, "logicalType": "object", "physicalType": "table"}
+    description = table.properties.get("description")
+    same = {
+        word: table.properties[hint]
+        for word, hint in _SAME_OF_TABLES.items()
+        if _is_valid(word, table.properties.get(hint))
+    }
+    native = {**table_properties(table.name, description), **beside_physical(logical_name(table), table.name)}
+    native |= {_SAME[word]: value for word, value in same.items()}
     return {
-        **head,
-        **note(table.properties.get("description")),
+        **_names(table),
+        "logicalType": "object",
+        "physicalType": "table",
+        **note(description),
+        **same,
         "properties": properties,
-        **_custom(table_hints(table)),
+        **_custom(table_hints(table, native)),
     }
 
 
+def _names(of: Table | Field) -> dict[str, str]:
+    name = logical_name(of)
+    return {"name": name, **({"physicalName": of.name} if name != of.name else {})}
+
+
 def _write(field: Field) -> dict[str, Any]:
-    return {"name": field.name, **_element(field)}
+    return {**_names(field), **_element(field)}
 
 
 def _element(field: Field) -> dict[str, Any]:
@@ -158,13 +194,30 @@ def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
 def _record(table: dict[str, Any], path: str) -> Record:
     columns = []
     for native in named(table.get("properties")):
-        own = {key: value for key, value in native.items() if key not in _BESIDE}
-        columns.append((native["name"], CODEC.restored(native["name"], own, _hints(native), path)))
-    return record(table["name"], columns, table.get("description"), _hints(table))
+        field_native = {key: value for key, value in native.items() if key not in _BESIDE}
+        name = _physical_name(native)
+        columns.append((name, CODEC.restored(name, field_native, _hints(native), path)))
+    name = _table_name(table)
+    properties = {hint: table[word] for word, hint in _SAME_OF_TABLES.items() if _is_valid(word, table.get(word))}
+    properties |= beside_physical(table["name"], name)
+    return record(name, columns, table.get("description"), _hints(table), **properties)
+
+
+def _physical_name(native: dict[str, Any]) -> str:
+    """Return the name that the database has for a table or a field."""
+    return str(native.get("physicalName") or native["name"])
+
+
+def _table_name(table: dict[str, Any]) -> str:
+    """Return the name of a table in the database, without those of what it is in."""
+    name = _physical_name(table)
+    qualified = _QUALIFIED.fullmatch(name) if table.get("physicalName") else None
+    return qualified["table"] if qualified else name
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
     stated: dict[str, Any] = {"nullable": native.get("required") is not True}
+    stated |= beside_physical(native.get("name", name), name)
     flags = {"primaryKey": "primary_key", "unique": "unique", "partitioned": "partition"}
     stated |= {hint: True for word, hint in flags.items() if native.get(word) is True}
     stated |= {hint: native[word] for word, hint in _SAME.items() if _is_valid(word, native.get(word))}
@@ -180,30 +233,39 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     custom = [each for each in native.get("customProperties") or () if isinstance(each, dict)]
     unread += [("customProperties", each.get("property"), None) for each in custom if each.get("property") != HINTS]
     field = Field(name, {"data_type": "json", **stated}, unread=tuple(unread))
-    if inner := tuple(_read(each["name"], each) for each in named(native.get("properties"))):
+    if inner := tuple(_read(_physical_name(each), each) for each in named(native.get("properties"))):
         return replace(field, fields=inner)
     if isinstance(native.get("items"), dict):
         return replace(field, element=_read("element", native["items"]))
-    return replace(field, properties={**scalar, **stated}, unread=(*unread, *_unknown_type(native)))
+    return replace(field, properties={**scalar, **stated}, unread=(*unread, *_lost_type(native)))
 
 
 def _scalar(native: dict[str, Any]) -> dict[str, Any]:
-    physical = native.get("physicalType")
-    found = read_sql_type(physical) if isinstance(physical, str) else None
-    properties = found or {"data_type": _BY_LOGICAL.get(str(native.get("logicalType")), "text")}
+    physical = _physical_type(native)
+    logical = {"data_type": _BY_LOGICAL.get(str(native.get("logicalType")), "text")}
+    properties = logical if physical is None else properties_of(physical)
     longest = mapping(native.get("logicalTypeOptions")).get("maxLength")
     is_size = isinstance(longest, int) and not isinstance(longest, bool) and is_storable(longest)
     sized = properties["data_type"] == "text" and is_size
     return {**({"precision": longest} if sized else {}), **properties}
 
 
-def _unknown_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the type of a field that neither the standard nor SQL has, or that is not stated."""
+def _physical_type(native: dict[str, Any]) -> Field | None:
+    """Return what a physical type describes; None where none is stated, or one that is not known."""
+    physical = native.get("physicalType")
+    field = field_of_sql_type("", physical) if isinstance(physical, str) else None
+    return None if field is None or is_unknown(field) else field
+
+
+def _lost_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the type of a field that neither the standard nor SQL has, or that is not stated, and what is not read."""
     logical, physical = native.get("logicalType"), native.get("physicalType")
-    is_known = isinstance(physical, str) and read_sql_type(physical) is not None
+    field = _physical_type(native)
+    if field is not None:
+        yield from ((loss.what, loss.before, loss.after) for loss in losses_of([field], ""))
     if logical is not None and logical not in _BY_LOGICAL:
-        yield ("logicalType", logical, None) if is_known else ("type", {"type": logical}, {"data_type": "text"})
-    elif logical is None and not is_known:
+        yield ("type", {"type": logical}, {"data_type": "text"}) if field is None else ("logicalType", logical, None)
+    elif logical is None and field is None:
         yield "type", {"type": "none stated" if physical is None else physical}, {"data_type": "text"}
 
 
@@ -211,5 +273,10 @@ CODEC: Final = Codec(_write, _read)
 
 
 def _losses(table: dict[str, Any]) -> Iterator[Loss]:
-    yield from (Loss(table["name"], key) for key in table if key not in _READ | {"physicalName"})
-    yield from losses_of((_read(each["name"], each) for each in named(table.get("properties"))), table["name"])
+    name = _table_name(table)
+    yield from (Loss(name, key) for key in table if key not in _TABLE_READ)
+    if name != _physical_name(table):
+        yield Loss(name, "physicalName", table["physicalName"], name)
+    custom = (mapping(stated).get("property") for stated in table.get("customProperties") or ())
+    yield from (Loss(name, "customProperties", word) for word in custom if word != HINTS)
+    yield from losses_of((_read(_physical_name(each), each) for each in named(table.get("properties"))), name)

@@ -16,7 +16,8 @@ from test_round_trips import schemas
 from schemactl.errors import InputError
 from schemactl.formats import odcs
 from schemactl.formats._folding import fold
-from schemactl.formats._losses import describe_loss
+from schemactl.formats._losses import describe_loss, losses_between
+from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Schema
 
 STANDARD = json.loads((files("open_data_contract_standard") / "schema.json").read_text())
@@ -82,7 +83,7 @@ def test_documents_are_described_with_all_that_is_nested(name: str):
 def test_a_contract_of_others_becomes_a_schema():
     document = odcs.read(CONTRACT, "c.yaml")
     assert document.schema.description == "What we sell"
-    columns = document.schema.tables["orders"].columns
+    columns = document.schema.tables["tbl_1"].columns
     assert {name: dict(column.properties) for name, column in columns.items()} == {
         "id": {"data_type": "bigint", "precision": 32, "nullable": False, "primary_key": True, "x-id": "order-id"},
         "state": {
@@ -95,7 +96,71 @@ def test_a_contract_of_others_becomes_a_schema():
         },
         "at": {"data_type": "date", "nullable": True},
     }  # fmt: skip
-    assert {(loss.place, loss.what) for loss in document.losses} >= {("orders", "quality"), ("orders.at", "examples")}
+    assert {(loss.place, loss.what) for loss in document.losses} >= {("tbl_1", "quality"), ("tbl_1.at", "examples")}
+
+
+PHYSICAL = """
+apiVersion: v3.1.0
+kind: DataContract
+schema:
+- name: Orders
+  physicalName: sales.tbl_orders_1
+  businessName: Orders of the shop
+  tags: [sales]
+  dataGranularityDescription: one row an order
+  customProperties: [{property: owner, value: me}]
+  properties:
+  - {name: orderId, physicalName: ORDER_ID, logicalType: integer, primaryKey: true}
+  - {name: state, logicalType: string}
+  - name: place
+    physicalName: addr
+    logicalType: object
+    properties: [{name: street, physicalName: str_1, logicalType: string}, {name: city, logicalType: string}]
+  - name: lines
+    logicalType: array
+    items: {logicalType: object, properties: [{name: code, physicalName: sku, logicalType: string}]}
+  - {name: tags, logicalType: array, physicalType: "ARRAY<INT64>"}
+  - {name: names, logicalType: array, physicalType: "varchar(20)[]"}
+"""
+
+
+def test_tables_and_fields_have_their_physical_names():
+    document = odcs.read(PHYSICAL, "c.yaml")
+    (table,) = data_tables(document.schema)
+    assert table.name == "tbl_orders_1"
+    assert {key: table.properties[key] for key in ("x-logical-name", "x-business-name", "x-tags")} == {
+        "x-logical-name": "Orders", "x-business-name": "Orders of the shop", "x-tags": ["sales"],
+    }  # fmt: skip
+    assert {name: column.properties.get("x-logical-name") for name, column in table.columns.items()} == {
+        "order_id": "orderId", "state": None, "addr": "place", "lines": None, "tags": None, "names": None,
+    }  # fmt: skip
+    assert table.columns["addr"].properties["x-spark-type"] == "struct<str_1:string,city:string>"
+    assert table.columns["lines"].properties["x-spark-type"] == "array<struct<sku:string>>"
+    assert table.columns["tags"].properties["x-spark-type"] == "array<bigint>"
+    assert [describe_loss(loss) for loss in document.losses] == [
+        "tbl_orders_1: dataGranularityDescription",
+        "tbl_orders_1: `physicalName: sales.tbl_orders_1` becomes `physicalName: tbl_orders_1`",
+        "tbl_orders_1: `customProperties: owner`",
+        "tbl_orders_1.names: type `type: VARCHAR(20)[]` becomes type `data_type: json`",
+    ]
+
+
+def test_physical_names_are_written_and_come_back():
+    schema = odcs.read(PHYSICAL, "c.yaml").schema
+    written = odcs.write(schema)
+    contract = yaml.safe_load(written)
+    assert [error.message for error in VALIDATOR.iter_errors(contract)] == []
+    (table,) = contract["schema"]
+    assert (table["name"], table["physicalName"], table["businessName"]) == (
+        "Orders", "tbl_orders_1", "Orders of the shop",
+    )  # fmt: skip
+    key, state, place, *_ = table["properties"]
+    assert (key["name"], key["physicalName"]) == ("orderId", "order_id")
+    assert (state["name"], "physicalName" in state) == ("state", False)
+    assert place["properties"][0]["physicalName"] == "str_1"
+    document = odcs.read(written, "c.yaml")
+    assert not losses_between(schema, document.schema)
+    assert not document.losses
 
 
 def test_options_of_types_are_hints_and_only_the_others_are_reported():
