@@ -162,6 +162,7 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
         severities=request.severities,
         silences=request.silences,
         counted=counted,
+        has_data=request.data is not None,
         locate_head=pair.head.locate if pair.head else lambda _: None,
         locate_base=pair.base.locate if pair.base else lambda _: None,
     )

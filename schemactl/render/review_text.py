@@ -268,11 +268,10 @@ def _details(finding: Finding, shows_values: bool) -> Iterator[Text]:
 
 
 def _fixes(report: Report) -> Iterator[Text]:
-    """Yield what to do about errors and warnings, once a rule: the same advice at each column would drown them."""
+    """Yield what to do about errors and warnings, each advice once: the same at each column would drown them."""
     serious = (finding for finding in report.findings if finding.severity.rank >= Severity.WARN.rank)
-    fixes = {finding.rule: finding.fix for finding in serious}
-    for rule in sorted(fixes):
-        yield warning(f"fix {escape(rule)}", escape(fixes[rule]), NAME)
+    for rule, fix in sorted({(finding.rule, finding.fix) for finding in serious}):
+        yield warning(f"fix {escape(rule)}", escape(fix), NAME)
 
 
 def _violation(finding: Finding, names_schema: bool) -> Iterator[RenderableType]:

@@ -39,7 +39,7 @@ def print_rule(rule: Rule, look: Look) -> str:
     sections: list[list[RenderableType]] = [
         [Text(rule.id, style="bold").append(f": {rule.title}"), impact],
         [Text(rule.why)],
-        [Text("What to do", style="bold"), Text(rule.fix)],
+        [Text("What to do", style="bold"), Text(rule.full_fix)],
     ]
     if rule.severity is not None:
         return print_sections([*sections, [Text(f"It is of the severity `{rule.severity}` in every mode.")]], look)

@@ -49,6 +49,7 @@ class ReviewSettings:
         severities: of single rules, by id, in place of all that is worked out; ``NONE`` drops a rule's findings.
             Violations of contracts stay errors.
         counted: what the data said, by table, column, question and field.
+        has_data: whether data was given to count in, which may leave questions open.
         locate_head, locate_base: give the place of keys in the file of the head and of the base.
     """
 
@@ -56,6 +57,7 @@ class ReviewSettings:
     severities: Mapping[str, Severity] = field(default_factory=dict)
     silences: tuple[Silence, ...] = ()
     counted: Mapping[CountKey, Counted] = field(default_factory=dict)
+    has_data: bool = False
     locate_head: Locate = lambda _: None
     locate_base: Locate = lambda _: None
 
@@ -125,7 +127,7 @@ class _Judge:
             impact=impact,
             message=match.sentence,
             why=rule.why,
-            fix=rule.fix,
+            fix=self._fix(rule, match, counted),
             schema=schema,
             fingerprint=fingerprint(rule.id, schema, match),
             table=match.table,
@@ -143,6 +145,12 @@ class _Judge:
         silences = [each for each in settings.silences if each.fingerprint is None or not rule.is_gate]
         silence = silence_for(silences, found, self.comparison.today)
         return found if silence is None else replace(found, silence=silence)
+
+    def _fix(self, rule: Rule, match: Match, counted: Counted | None) -> str:
+        if counted is None:
+            is_open = match.question is not None and not self.settings.has_data
+            return rule.full_fix if is_open else rule.fix
+        return rule.fix if counted.bad else rule.fix_if_all_survive or rule.fix
 
     def _severity(self, rule: Rule, match: Match, impact: Impact) -> Severity:
         configured = self.settings.severities.get(rule.id)

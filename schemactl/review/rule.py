@@ -182,6 +182,8 @@ class Rule:
         direction: what it does to the set of data that fits.
         why: whom it breaks and how, for ``schemactl rules ID``; full sentences.
         fix: what to do instead; full sentences.
+        count: how to count the values that decide, which comes before the fix until they are counted; full sentences.
+        fix_if_all_survive: what to do where the data was counted and loses nothing; full sentences.
         find: yields the places where the rule applies; none in schemas where the rule is about something else.
         is_contract: whether a match breaks the base schema's own contract: it counts in every mode.
         is_cosmetic: whether matches are shown only when asked for.
@@ -196,8 +198,15 @@ class Rule:
     direction: Direction = Direction.NONE
     why: str
     fix: str
+    count: str = ""
+    fix_if_all_survive: str = ""
     find: Finder = lambda _: iter(())
     is_contract: bool = False
     is_cosmetic: bool = False
     is_gate: bool = False
     is_about_file: bool = False
+
+    @property
+    def full_fix(self) -> str:
+        """What to do before any data was counted."""
+        return f"{self.count} {self.fix}" if self.count else self.fix

@@ -98,6 +98,48 @@ def test_data_decides_what_depends_on_it(counted, severity, data):
     assert (finding.severity, finding.impact.data, finding.counted) == (severity, data, counted)
 
 
+def fixes_of(before: dict, after: dict, rule: str, **stated) -> tuple[str, str, str, str]:
+    """Return the fixes without data, with data that leaves the question open, with lost values, and with none."""
+    base, head = schema(orders=table(v=before)), schema(orders=table(v=after))
+    place = ("orders", "v", "null" if rule == "N401" else "type", ())
+    settings = (
+        {},
+        {"has_data": True},
+        {"has_data": True, "counted": {place: Counted(values=9, bad=1)}},
+        {"has_data": True, "counted": {place: Counted(values=9, bad=0)}},
+    )
+    return tuple(only(base, head, rule, **each, **stated).fix for each in settings)
+
+
+@pytest.mark.parametrize(
+    ("rule", "before", "after"),
+    [
+        ("D302", TEXT, BIGINT),
+        ("D306", {**TEXT, "precision": 9}, {**TEXT, "precision": 8}),
+        (
+            "D308",
+            {"data_type": "decimal", "precision": 10, "scale": 2},
+            {"data_type": "decimal", "precision": 10, "scale": 4},
+        ),
+        ("N401", TEXT, {**TEXT, "nullable": False}),
+    ],
+)
+def test_nobody_is_asked_for_data_that_was_given(rule, before, after):
+    without, unanswered, lost, none_lost = fixes_of(before, after, rule)
+    assert "(`--data`)" in without
+    assert without.endswith(unanswered)
+    assert unanswered == lost != none_lost
+    for fix in (unanswered, lost, none_lost):
+        assert "--data" not in fix
+
+
+def test_a_match_without_a_question_to_the_data_asks_for_none():
+    base, head = ({"x-spark-type": f"struct<a:{of}>", "data_type": "json"} for of in ("bigint", "string"))
+    assert "--data" not in only(schema(orders=table(v=base)), schema(orders=table(v=head)), "D313").fix
+    base, head = ({"x-spark-type": f"struct<a:{of}>", "data_type": "json"} for of in ("string", "bigint"))
+    assert "--data" in only(schema(orders=table(v=base)), schema(orders=table(v=head)), "D313").fix
+
+
 def test_a_rule_set_by_the_configuration_counts_as_set_in_every_mode():
     for compatibility in Compatibility:
         finding = only(WITH_NOTE, WITHOUT_NOTE, "C204", severities={"C204": Severity.WARN}, compatibility=compatibility)

@@ -74,6 +74,8 @@ def test_a_rule_finds_what_its_fixture_says_and_nothing_where_nothing_changed(ru
     found = [(match.table, match.column, match.sentence) for match in matches]
     assert found == [(each.get("table"), each.get("column"), each["sentence"]) for each in case["finds"]]
     for match in matches:
+        # What asks the data also says how to count, and what to do if nothing is lost.
+        assert match.question is None or (rule.count and rule.fix_if_all_survive)
         impact = match.impact or rule.impact
         for axis, severity in case.get("impact", {}).items():
             assert getattr(impact, axis) == severity, axis
@@ -147,7 +149,7 @@ def test_a_rule_explains_itself(rule):
     first_word = rule.title.split()[0]
     assert first_word[0].islower() or first_word.isupper() or first_word[0] == "`"
     assert not rule.title.endswith(".")
-    for text in (rule.why, rule.fix):
+    for text in (rule.why, rule.fix, *filter(None, (rule.count, rule.fix_if_all_survive))):
         assert text[0].isupper() or text.startswith(("dlt", "`"))
         assert text.endswith((".", ".)"))
         assert len(text) > 20

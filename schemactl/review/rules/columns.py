@@ -267,8 +267,11 @@ C209 = Rule(
     why="Queries that read the variant, for example with `coalesce`, fail once it is dropped. Its values are lost "
     "unless they are copied into the column first, and they are copied only as far as they fit its type. A pipeline "
     "that meets such a value again makes the variant anew.",
-    fix="Count the values against the column's type (`--data`). Copy them into the column at the destination "
-    "before the variant is dropped, and give the column a type that holds them all.",
+    count="Count the values against the column's type (`--data`).",
+    fix="Copy the values into the column at the destination before the variant is dropped, and give the column a type "
+    "that holds them all.",
+    fix_if_all_survive="Every value in the data fits the column. Copy them into it at the destination before the "
+    "variant is dropped.",
     find=find_variant_folded,
 )
 
@@ -559,8 +562,9 @@ N401 = Rule(
     why="A pipeline that sends a null fails with `CannotCoerceNullException`. One that leaves the key out is not "
     "checked by dlt, which never alters the column of a destination: nulls go on arriving there until it is migrated. "
     "Rows with nulls that are stored already stand in the way of that.",
-    fix="Count the nulls by giving the data (`--data`), fill them, and have every pipeline send a value. Forbid nulls "
-    "only then.",
+    count="Count the nulls by giving the data (`--data`).",
+    fix="Fill the nulls, and have every pipeline send a value. Forbid nulls only then.",
+    fix_if_all_survive="No row in the data lacks a value. Have every pipeline send one before nulls are forbidden.",
     find=find_null_forbidden,
 )
 

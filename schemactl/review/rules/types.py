@@ -49,8 +49,11 @@ D302 = Rule(
     "larger than the new type fails in the destination. Rows that are stored already cannot be converted while one of "
     "them does not fit. Readers are broken where the new type is of another family (numbers, times, texts, bools, "
     "JSON, binaries): engines refuse most queries then, whatever the values.",
-    fix="Count the values that do not fit by giving the data (`--data`). If there are any, repair them at the source, "
-    "or add a new column of the new type, fill it where the value fits, and remove the old one later.",
+    count="Count the values that do not fit by giving the data (`--data`).",
+    fix="Repair values that do not fit at the source. Or add a new column of the new type, fill it where the value "
+    "fits, and remove the old one later.",
+    fix_if_all_survive="Every value in the data fits the new type. Let every pipeline send such values only, inform "
+    "the readers, and migrate the column in the destination in the same release.",
     find=conversion_rule(Effect.DEPENDS),
 )
 
@@ -117,8 +120,9 @@ D306 = Rule(
     why="Longer values do not fit any more. dlt checks no value against a size and makes no variant column: the load "
     "fails, in the destination or while dlt writes a Parquet file, or the destination ignores the size (DuckDB "
     "does so for texts). Stored rows cannot be taken over while one of them is too long.",
-    fix="Count the values that are too long by giving the data (`--data`). Shorten them at the source first, or keep "
-    "the old size.",
+    count="Count the values that are too long by giving the data (`--data`).",
+    fix="Shorten the values at the source first, or keep the old size.",
+    fix_if_all_survive="Every value in the data fits. Let no pipeline send longer ones, then migrate the column.",
     find=size_rule(Effect.SHRINKS, "shrinks from {before.size} to {after.size}"),
 )
 
@@ -141,8 +145,10 @@ D308 = Rule(
     why="Large numbers do not fit any more: a `decimal(10, 2)` holds 99999999.99, a `decimal(10, 4)` only 999999.9999."
     " dlt checks no value against precision and scale, so the load fails: in the destination, or while dlt writes "
     "a Parquet file.",
-    fix="Raise the precision by as many digits as the scale. Or count the numbers that are too large by giving the "
-    "data (`--data`).",
+    count="Count the numbers that are too large by giving the data (`--data`).",
+    fix="Raise the precision by as many digits as the scale.",
+    fix_if_all_survive="Every number in the data fits. Let no pipeline send larger ones, or raise the precision by as "
+    "many digits as the scale.",
     find=size_rule(
         Effect.DEPENDS, "changes from `{before}` to `{after}`: only {after.integer_digits} digits before the point"
     ),
@@ -268,7 +274,10 @@ D313 = Rule(
     "destination has the old one, loads are refused that do not fit it. How bad it is for the values is as with a "
     "column of its own that changes so (D301 to D311). Where the contract freezes `data_type`, pipelines fail that "
     "still send the old type.",
+    count="Where the values decide, count those that do not fit by giving the data (`--data`).",
     fix="Add a field of another name with the new type, and keep the old one until nobody reads it. Or load the "
-    "table anew. Where the values decide, count those that do not fit by giving the data (`--data`).",
+    "table anew.",
+    fix_if_all_survive="Every value in the data fits the new type. Load the table anew, as no step of a migration "
+    "changes a type inside a column.",
     find=find_field_retyped,
 )
