@@ -145,7 +145,7 @@ def _review(review: Review, look: Look) -> Iterator[RenderableType]:
         direction = "from" if review.base and review.head else "in"
         if origins:
             yield indented(Text(f"{direction} {origins}", style=FAINT))
-        more = " (--verbose lists all)" if review.changes and not look.is_verbose else ""
+        more = " (--verbose lists all)" if review.content_changes and not look.is_verbose else ""
         yield indented(Text(escape(words.what_hash_says(review))).append(more, style=FAINT))
     yield from (indented(warning("warning", escape(sentence))) for sentence in words.edits(review))
     if tables := list(_tables(review, look)):
@@ -175,7 +175,7 @@ def _tables(review: Review, look: Look) -> Iterator[Tree]:
 
 def _nodes(review: Review, look: Look) -> dict[str | None, _Node]:
     nodes: dict[str | None, _Node] = {}
-    for change in review.changes:
+    for change in review.content_changes:
         _node(nodes, *place_of(change)).changes.append(change)
     for finding in review.findings:
         is_listed = finding.silence is None if look.is_verbose else words.is_shown(finding)

@@ -13,7 +13,6 @@ from typing import Any, Final
 from schemactl.errors import Location
 from schemactl.render.changes import describe_type, show_value, what_changed
 from schemactl.render.harmless import escape
-from schemactl.review.cosmetic import is_content
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
@@ -33,11 +32,12 @@ def summary(report: Report) -> str:
     """Return the counts of what was found, and who is broken, in one line."""
     numbers = Counter(finding.severity for finding in report.findings)
     counts = ", ".join(counted(numbers[severity], word) for severity, word in WORDS.items() if numbers[severity])
-    changes = list(chain.from_iterable(review.changes for review in report.reviews))
+    content = sum(len(review.content_changes) for review in report.reviews)
+    has_changes = any(review.changes for review in report.reviews)
     if not counts:
         silenced = sum(finding.silence is not None for review in report.reviews for finding in review.findings)
         left = f"{counted(silenced, 'finding')} silenced" if silenced else "nothing to report"
-        return f"{counted(sum(map(is_content, changes)), 'change')}, {left}" if changes else "no changes"
+        return f"{counted(content, 'change')}, {left}" if has_changes else "no changes"
     victims = list(_victims(report.findings))
     return f"{counts} — breaks {_listed(victims)}" if victims else counts
 
@@ -107,7 +107,7 @@ def what_hash_says(review: Review) -> str:
     """Return what stands behind the two hashes."""
     if review.is_of_settings:
         return "the base decides this review, the head those after the merge"
-    changes, content = counted(len(review.changes), "change"), list(filter(is_content, review.changes))
+    changes, content = counted(len(review.changes), "change"), review.content_changes
     if review.is_cosmetic and content:
         names = Counter(map(what_changed, content))
         listed = ", ".join(name if number == 1 else f"{name} ({number} times)" for name, number in names.items())

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from schemactl.errors import Location
+from schemactl.review.cosmetic import is_content
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.changes import Change
 
@@ -140,6 +141,11 @@ class Review:
     findings: tuple[Finding, ...] = ()
     is_cosmetic: bool = False
     sources: Mapping[tuple[str, str | None], tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def content_changes(self) -> tuple[Change, ...]:
+        """The changes to show: versions and hashes are none, as dlt and schemactl write them themselves."""
+        return tuple(filter(is_content, self.changes))
 
     @property
     def is_of_settings(self) -> bool:

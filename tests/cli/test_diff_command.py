@@ -321,6 +321,23 @@ def test_keys_that_no_hash_counts_are_not_called_hints(work: Path, capsys: pytes
     assert "only hints and descriptions changed" not in out
 
 
+@pytest.mark.parametrize("form", ["markdown", "text", "json", "github", "gitlab", "sarif", "junit"])
+def test_versions_and_hashes_that_tools_write_are_no_change_to_show(
+    work: Path, form: str, capsys: pytest.CaptureFixture[str]
+):
+    linked = replace(HEAD, imported_version_hash="import")
+    write(work / "head.yaml", linked)
+    run(["diff", "base.yaml", "head.yaml", "--format", form, "--verbose"])
+    out = capsys.readouterr().out
+    for key in ("previous_hashes", "imported_version_hash", "version_hash"):
+        assert f"`{key}`" not in out
+        assert f'"name": "{key}"' not in out
+    if form == "json":
+        found = json.loads(out)
+        assert found["counts"]["changes"] == 1
+        assert [change["kind"] for change in found["reviews"][0]["changes"]] == ["ColumnRemoved"]
+
+
 def test_a_schema_that_is_new_or_gone_is_reported_with_its_tables(work: Path, capsys: pytest.CaptureFixture[str]):
     write(work / "a/shop.schema.yaml", BASE)
     write(work / "b/shop.schema.yaml", BASE)

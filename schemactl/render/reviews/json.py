@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.render.json import Shown, document, render_document
@@ -37,7 +38,7 @@ def render(report: Report) -> str:
                 "violations": sum(finding.is_violation for finding in report.findings),
                 "silenced": sum(finding.silence is not None for finding in findings),
                 "cosmetic": sum(finding.is_cosmetic for finding in findings),
-                "changes": sum(len(review.changes) for review in report.reviews),
+                "changes": sum(len(review.content_changes) for review in report.reviews),
             },
             "reviews": [_review(review) for review in report.reviews],
             "unmatched": document((*report.unmatched, *report.expired), _SHOWN),
@@ -46,7 +47,7 @@ def render(report: Report) -> str:
 
 
 def _review(review: Review) -> dict[str, Any]:
-    found: dict[str, Any] = document(review, _SHOWN)
+    found: dict[str, Any] = document(replace(review, changes=review.content_changes), _SHOWN)
     for finding in found["findings"]:
         finding["advice"] = finding["advice"] or None
     sources = [

@@ -187,7 +187,7 @@ def _details(review: Review) -> Iterator[Callable[[], str]]:
     silenced = [finding for finding in review.findings if finding.silence]
     yield from _listed("Findings", partial(_in_full, review), findings)
     yield from _listed("Silenced", _silenced, silenced)
-    yield from _listed("All changes", partial(_change, review), review.changes)
+    yield from _listed("All changes", partial(_change, review), review.content_changes)
 
 
 def _listed(title: str, show: Callable[[Item], str], items: Iterable[Item]) -> Iterator[Callable[[], str]]:
