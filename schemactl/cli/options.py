@@ -565,6 +565,10 @@ class DataOptions(SparkCommandOptions):
         Group.CONTRACT,
         Setting(),
     )
+    header: bool = flag("The first row of CSV and TSV has the names of columns, whatever it looks like.", Group.INPUT)
+    no_header: bool = flag(
+        "The first row of CSV and TSV is a record; columns are called `_c0`, `_c1` and so on.", Group.INPUT
+    )
     null_value: Sequence[str] = option(
         "A text of CSV, TSV or XML that stands for null, as `N/A`; may be given more than once.",
         Group.INPUT,
@@ -619,11 +623,23 @@ class DataOptions(SparkCommandOptions):
             normalizer=self.normalizer,
             detect=self.detect,
             null_values=tuple(dict.fromkeys(self.null_value)),
+            has_header=_has_header(self.header, self.no_header),
             typing=find_typing(self.typing, self.typing_errors, folder) if self.typing else None,
             dispatch=dispatch_by(self.table_by, parse_dispatch(self.dispatch), table, model.key if model else None),
             model=model,
             engine=self.engine_options(),
         )
+
+
+def _has_header(header: bool, no_header: bool) -> bool | None:
+    """Return what ``--header`` and ``--no-header`` say together.
+
+    Raises:
+        InputError: both are given.
+    """
+    if header and no_header:
+        raise InputError("`--header` and `--no-header` cannot be used together")
+    return True if header else False if no_header else None
 
 
 def parse_dispatch(stated: Sequence[str]) -> dict[str, str]:

@@ -310,7 +310,7 @@ class _TooLargeError(Exception):
 def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
     """Find rows that are too long."""
     wanted = {record.position.number: record for record in records}
-    first = read_header(read_head(file), SEPARATORS.get(file.format))
+    first = read_header(read_head(file), SEPARATORS.get(file.format), file.has_header)
     separator = first.separator
     found: dict[int, Problem] = {}
     with _open(file, newline=first.line_end or None) as opened:

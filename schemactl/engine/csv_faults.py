@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
 
+from schemactl.engine.csv_header import CsvHeader
 from schemactl.engine.input import UTF8, Input, open_input, wrong_encoding
 from schemactl.engine.input_warnings import warn
 from schemactl.errors import InputError, Location, Problem
@@ -342,26 +343,22 @@ class _Look:
         return self.lines + int(numpy.searchsorted(feeds, outside[0])) + 1 if len(outside) else None
 
 
-def find_csv_faults(file: Input, separator: str, line_end: str, skipped: int = 0) -> CsvFaults:
+def find_csv_faults(file: Input, header: CsvHeader) -> CsvFaults:
     """Return what is wrong with a file that is readable here.
-
-    Args:
-        file: the file.
-        separator: between cells.
-        line_end: that of the header, empty where nothing follows it.
-        skipped: lines before the header.
 
     Raises:
         InputError: the file is not in its encoding, or more is wrong than is reported one by one.
     """
     try:
-        look = _look_at(file, separator, line_end or "\n")
-        sound = CsvFaults(is_well_formed=look.is_well_formed, starts=look.starts)
+        line_end = header.line_end
+        look = _look_at(file, header.separator, line_end or "\n")
+        gaps = () if header.is_record else (0,)
+        sound = CsvFaults(gaps=gaps, is_well_formed=look.is_well_formed, starts=look.starts)
         if not look.is_odd and not look.has_blanks:
             return replace(sound, other_end=look.other_end)
         encoding = "utf-8-sig" if file.encoding == UTF8 else file.encoding
         with open_input(file) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as opened:
-            walked = walk_faults(opened, file.path, separator, skipped)
+            walked = walk_faults(opened, file.path, header)
             return walked if look.is_odd else replace(sound, other_end=look.other_end, gaps=walked.gaps)
     except EOFError as error:
         raise InputError("the compressed file ends too early", at=Location(file.path)) from error
@@ -416,27 +413,28 @@ def _look_at(file: Input, separator: str, line_end: str) -> _Look:
                 return look
 
 
-def walk_faults(text: Iterable[str], path: str, separator: str, skipped: int) -> CsvFaults:
-    """Return the faults of a text, read row by row; ``skipped`` lines stand before the header.
+def walk_faults(text: Iterable[str], path: str, header: CsvHeader) -> CsvFaults:
+    """Return the faults of a text, read row by row.
 
     Raises:
         InputError: more is wrong than is reported one by one.
     """
     lines = iter(text)
-    for _ in range(skipped):
+    for _ in range(header.skipped_lines):
         next(lines, None)
+    header_rows = int(not header.is_record)
     first = next(lines, "").removeprefix("\ufeff")
     broken: list[BrokenCell] = []
     harmless: BrokenCell | None = None
     count = 0
     gaps: list[int] = []
-    for number, row in enumerate(walk_rows(chain([first], lines), separator, skipped + 1)):
-        # Of the rows up to this one as many are records as its number says.
-        gaps += [max(number - 1, 0)] * (row.row - number - len(gaps))
+    for number, row in enumerate(walk_rows(chain([first], lines), header.separator, header.skipped_lines + 1)):
+        # As many rows before this one are records as its number says, the header left out.
+        gaps += [max(number - header_rows, 0)] * (row.row - number - (1 - header_rows) - len(gaps))
         for cell in row.broken:
             if cell.is_harmless:
                 harmless, count = harmless or cell, count + 1
-            elif number == 0:
+            elif number < header_rows:
                 return CsvFaults(header=cell)
             else:
                 broken.append(cell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +29,7 @@ class CsvHeader:
 
     Attributes:
         is_stated: whether a line before the header states the separator.
+        is_record: whether the first row is a record, and columns have no names.
         row: the header, whose quoted names may hold line breaks.
         line_end: what ends it, empty where nothing does.
     """
@@ -36,31 +38,43 @@ class CsvHeader:
     is_stated: bool
     row: str
     line_end: str
+    is_record: bool = False
 
     def cells(self) -> list[str]:
-        """Return the names, none where one of them is longer than Python takes."""
+        """Return the names, none where one of them is longer than Python takes; blank names of a record."""
         try:
-            return next(csv.reader(io.StringIO(self.row, newline=""), delimiter=self.separator), [])
+            cells = next(csv.reader(io.StringIO(self.row, newline=""), delimiter=self.separator), [])
         except csv.Error:
             return []
+        return [""] * len(cells) if self.is_record else cells
+
+    @property
+    def skipped_lines(self) -> int:
+        """How many lines stand before the first row."""
+        return int(self.is_stated)
 
 
-def read_header(text: str, separator: str | None = None) -> CsvHeader:
+def read_header(text: str, separator: str | None = None, has_header: bool | None = None) -> CsvHeader:
     r"""Return the header that a file begins with, a byte order mark left off; of an open quote, the first line.
 
     Lines that hold nothing may stand before it. ``separator`` is that of a file that states none; None to find it.
+    ``has_header`` is False if the first row is a record.
 
     >>> read_header('sep=;\nid;name\n').cells()
     ['id', 'name']
     >>> read_header('a,"b\nc"\r\n1,2\r\n')
-    CsvHeader(separator=',', is_stated=False, row='a,"b\nc"', line_end='\r\n')
+    CsvHeader(separator=',', is_stated=False, row='a,"b\nc"', line_end='\r\n', is_record=False)
     """
     stated = _STATED_SEPARATOR.match(text)
     text = (text[stated.end() :] if stated else text).lstrip("\r\n")
     end = _HEADER_END.match(text) or _LINE_END.match(text)
     row, line_end = (end["row"], end["end"]) if end else (text, "")
     return CsvHeader(
-        stated["separator"] if stated else separator or find_separator(row), stated is not None, row, line_end
+        stated["separator"] if stated else separator or find_separator(row),
+        stated is not None,
+        row,
+        line_end,
+        is_record=has_header is False,
     )
 
 
@@ -72,3 +86,33 @@ def find_separator(line: str) -> str:
     """
     bare = _QUOTED.sub("", line)
     return max(_SEPARATORS, key=bare.count)
+
+
+_VALUE_KINDS: Final = {
+    "number": re.compile(r"[+-]?\d[\d ,.'_]*(?:[eE][+-]?\d+)?"),
+    "time": re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d\d:\d\d(?::\d\d.*)?"),
+    "bool": re.compile(r"true|false|yes|no", re.IGNORECASE),
+}
+
+
+def looks_like_record(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row of a file looks like the rows below it, and not like names.
+
+    It does if there are columns of numbers, times or truth values, and the first row has such a value in each of them,
+    as DuckDB finds a file without a header.
+
+    >>> looks_like_record(["1", "Ann"], [["2", "Bob"], ["3", "Cy"]])
+    True
+    >>> looks_like_record(["id", "Ann"], [["2", "Bob"]])
+    False
+    """
+    kinds = [_kind_of(row[number] for row in rows if number < len(row)) for number in range(len(header))]
+    typed = [(name, kind) for name, kind in zip(header, kinds, strict=True) if kind is not None]
+    return bool(typed) and all(_VALUE_KINDS[kind].fullmatch(name.strip()) for name, kind in typed)
+
+
+def _kind_of(cells: Iterable[str]) -> str | None:
+    """Return the kind that all cells of a column are of, blank ones left out; None for texts and for no cell."""
+    values = [cell.strip() for cell in cells if cell.strip()]
+    kinds = (kind for kind, pattern in _VALUE_KINDS.items() if all(map(pattern.fullmatch, values)))
+    return next(kinds, None) if values else None

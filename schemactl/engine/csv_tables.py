@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
+from typing import Final
 
-from schemactl.engine.csv_faults import BrokenCell, CsvFaults, warn_of_csv
-from schemactl.engine.csv_header import CsvHeader, read_header
+from schemactl.engine.csv_faults import BrokenCell, CsvFaults, walk_rows, warn_of_csv
+from schemactl.engine.csv_header import CsvHeader, looks_like_record, read_header
 from schemactl.engine.input import Input
-from schemactl.engine.input_warnings import warn_of_renamed
+from schemactl.engine.input_warnings import warn, warn_of_renamed
+from schemactl.examples import mask_examples
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.partitions import Gaps
+
+_COMPARED_ROWS: Final = 100
+"""The rows that a header is compared with."""
+_CUT_BYTES: Final = 1 << 19
+_MOST_SHOWN: Final = 5
 
 FindFaults = Callable[[Input, CsvHeader], Mapping[str, CsvFaults]]
 """Returns what is wrong with a file by its path; by those of its files for a folder of an object store."""
@@ -40,8 +48,9 @@ class CsvTable:
     def layout(self) -> CsvLayout:
         """Return the layout of its files."""
         header = self.header
-        header_rows = 1 + header.is_stated
-        return CsvLayout(tuple(self.names()), header.separator, header.line_end.encode(), header_rows=header_rows)
+        line_end = header.line_end.encode()
+        header_rows = header.skipped_lines + (not header.is_record)
+        return CsvLayout(tuple(self.names()), header.separator, line_end, header_rows, header.skipped_lines)
 
     def names(self) -> list[str]:
         """Return the names of columns."""
@@ -55,8 +64,13 @@ class CsvTable:
             return []
         sound = [file for file in files if self.faults[file.path].is_well_formed]
         if sound:
-            warn_of_renamed(header.cells(), self.names(), [file.path for file in sound])
+            self.warn_of_renamed(self.names(), sound)
         return sound
+
+    def warn_of_renamed(self, names: Sequence[str], files: Sequence[Input]) -> None:
+        """Report columns whose names in the header are blank or equal, and what they are called."""
+        if not self.header.is_record:
+            warn_of_renamed(self.header.cells(), names, [file.path for file in files])
 
 
 def read_csv_tables(
@@ -75,7 +89,11 @@ def read_csv_tables(
     """
     groups: dict[tuple[str, CsvHeader], list[Input]] = {}
     for file in inputs:
-        groups.setdefault((file.encoding, read_header(read_head(file), separator)), []).append(file)
+        head = read_head(file)
+        header = read_header(head, separator, file.has_header)
+        if file.has_header is None:
+            _warn_of_record(file, header, head)
+        groups.setdefault((file.encoding, header), []).append(file)
     for (_, header), files in groups.items():
         faults: dict[str, CsvFaults] = {}
         broken_headers: dict[Input, BrokenCell] = {}
@@ -90,6 +108,23 @@ def read_csv_tables(
                 broken_headers[file] = broken
         warn_of_csv(faults)
         yield CsvTable(header, tuple(readable), faults, broken_headers)
+
+
+def _warn_of_record(file: Input, header: CsvHeader, head: str) -> None:
+    """Warn of a first row that looks like a record: as names it would be lost."""
+    line_end = header.line_end or "\n"
+    lines = io.StringIO(head, newline=line_end)
+    rows = walk_rows(islice(lines, header.skipped_lines, None), header.separator, keeps_values=True, line_end=line_end)
+    # The last row of the head may be cut.
+    first_rows = [row.values for row in islice(rows, 1, _COMPARED_ROWS)][: -1 if len(head) > _CUT_BYTES else None]
+    cells = header.cells()
+    if first_rows and looks_like_record(cells, first_rows):
+        shown = ", ".join(f"`{cell}`" for cell in mask_examples(cells[:_MOST_SHOWN], is_personal=False))
+        way = "`--no-header` reads it as a record, `--header` ends this warning"
+        warn(
+            f"{file.path}: the first row is read as names of columns, but looks like a record: {shown}; {way}",
+            [file.path],
+        )
 
 
 def column_names(cells: Sequence[str]) -> list[str]:

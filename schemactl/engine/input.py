@@ -48,6 +48,8 @@ class Input:
         encoding: of text formats.
         stated: the address as the call states it, where it holds a secret that ``path`` does not show.
         record_tag: of XML, the name of the elements that are records; empty for the only one below the root.
+        has_header: of CSV and TSV, whether the first row has the names of columns; None if nobody says so: it is taken
+            for names, with a warning if it looks like a record.
     """
 
     path: str
@@ -55,6 +57,7 @@ class Input:
     encoding: str = UTF8
     stated: str = field(default="", repr=False)
     record_tag: str = ""
+    has_header: bool | None = None
 
     @property
     def is_local(self) -> bool:

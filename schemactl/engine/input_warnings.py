@@ -109,7 +109,7 @@ def first_keys(each: Input) -> frozenset[str]:
 
                 return frozenset(pyarrow.parquet.read_schema(each.path).names)
             case "csv" | "tsv":
-                return frozenset(read_header(read_head(each), SEPARATORS.get(each.format)).cells())
+                return frozenset(read_header(read_head(each), SEPARATORS.get(each.format), each.has_header).cells())
             case "ndjson" | "json":
                 return frozenset(key for record in _records(read_head(each)) for key in record)
             case _:

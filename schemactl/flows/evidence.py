@@ -42,8 +42,10 @@ def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -
         )
 
 
-def find_sources(sources: Iterable[str], input_format: str | None = None) -> tuple[tuple[str, ...], tuple[Input, ...]]:
-    """Return the files of saved evidence, and the data.
+def find_sources(
+    sources: Iterable[str], input_format: str | None = None, has_header: bool | None = None
+) -> tuple[tuple[str, ...], tuple[Input, ...]]:
+    """Return the files of saved evidence, and the data; ``has_header`` as of ``engine.input.Input``.
 
     Raises:
         InputError: a source is not there, or its format is not known.
@@ -55,7 +57,7 @@ def find_sources(sources: Iterable[str], input_format: str | None = None) -> tup
         return tuple(dict.fromkeys(saved)), ()
     from schemactl.engine.inputs import find_inputs
 
-    inputs = find_inputs(others, input_format)
+    inputs = [replace(file, has_header=has_header) for file in find_inputs(others, input_format)]
     saved += [each.path for each in inputs if is_evidence_file(each.path)]
     return tuple(dict.fromkeys(saved)), tuple(each for each in inputs if not is_evidence_file(each.path))
 

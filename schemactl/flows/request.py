@@ -57,6 +57,8 @@ class InferRequest:
         typing: how the texts of the data are typed; None where they are not.
         dispatch: names the root table of each record (``--table-by``); None where sources say it.
         model: validates the data, and states its columns; None where nothing does.
+        has_header: of CSV and TSV, whether the first row has the names of columns; None for yes, with a warning if it
+            looks like a record.
         null_values: texts that stand for null in CSV, TSV and XML.
         detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for those that are there.
     """
@@ -86,6 +88,7 @@ class InferRequest:
     dispatch: Dispatch | None = None
     model: ModelOfCall | None = None
     null_values: tuple[str, ...] = ()
+    has_header: bool | None = None
     agrees: Callable[[str], bool] | None = None
 
     @property

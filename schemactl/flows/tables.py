@@ -84,11 +84,13 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
         return (_to_dispatch(request),)
     stated = _stated(request, before)
     parts = [
-        _part(request, table, *find_sources(sources, request.input_format), is_stated=True)
+        _part(request, table, *find_sources(sources, request.input_format, request.has_header), is_stated=True)
         for table, sources in stated.items()
     ]
     claimed = {each.path for part in parts for each in part.inputs}
-    saved, found = find_sources(request.sources, request.input_format) if request.sources else ((), ())
+    saved, found = (
+        find_sources(request.sources, request.input_format, request.has_header) if request.sources else ((), ())
+    )
     rest = tuple(each for each in found if each.path not in claimed)
     if not (saved or rest):
         return tuple(_checked(part, before) for part in parts)
@@ -130,7 +132,7 @@ def _to_dispatch(request: InferRequest) -> Part:
     asked["--typing"] = request.typing is not None
     if other := next((option for option, is_asked in asked.items() if is_asked), None):
         raise InputError(f"`{_by(request)}` and `{other}` do not go together", hint="leave one of them out")
-    saved, inputs = find_sources(request.sources, request.input_format)
+    saved, inputs = find_sources(request.sources, request.input_format, request.has_header)
     if saved:
         raise InputError(f"`{saved[0]}` is evidence of one table", hint=f"`{_by(request)}` takes data only")
     return Part(request, (), inputs, is_stated=False)

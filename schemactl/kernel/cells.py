@@ -31,6 +31,7 @@ class CsvLayout:
         separator: between cells; one character of ASCII.
         line_end: of rows.
         header_rows: at the beginning of the file, which are no records.
+        skipped_lines: those of them that stand before the names of columns.
         null_values: texts that stand for null.
         taken: the columns that are read, by their numbers; None for all of them.
     """
@@ -39,6 +40,7 @@ class CsvLayout:
     separator: str
     line_end: bytes
     header_rows: int = 1
+    skipped_lines: int = 0
     null_values: tuple[str, ...] = ()
     taken: tuple[int, ...] | None = None
 

@@ -14,6 +14,7 @@ from record_batches import record_batches
 
 from schemactl.engine import csv_faults
 from schemactl.engine.bad_records import explain_bad_records
+from schemactl.engine.csv_header import CsvHeader
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.protocol import Engine
 from schemactl.engine.scan import scan_inputs
@@ -208,5 +209,5 @@ def test_blank_lines_are_found_across_blocks(engine: Engine, monkeypatch: pytest
     monkeypatch.setattr(csv_faults, "_BLOCK", 3)
     for content in ("id\nab\n\nc\n", "id\nabc\n\nd\n", "id\na\r\n\r\nd\n", "\nid\nab\ncd\n"):
         Path("a.csv").write_text(content, newline="")
-        found = csv_faults.find_csv_faults(find_inputs(["a.csv"])[0], ",", "\n")
+        found = csv_faults.find_csv_faults(find_inputs(["a.csv"])[0], CsvHeader(",", False, "", "\n"))
         assert len(found.gaps) == 2, content

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.csv_faults import find_csv_faults, walk_rows
+from schemactl.engine.csv_header import CsvHeader
 from schemactl.engine.input import Input
 from schemactl.kernel.cells import CsvLayout, TextRows
 from schemactl.kernel.files import FilePart, Form, read_cells
@@ -106,7 +107,7 @@ def test_cells_of_well_formed_files_are_those_of_spark(spark: SparkSession, tmp_
     layout = CsvLayout(("a", "b", "c"), ",", end.encode())
     for name, text in texts.items():
         path = str(tmp_path / name)
-        faults = find_csv_faults(Input(path, "csv"), ",", end)
+        faults = find_csv_faults(Input(path, "csv"), CsvHeader(",", False, "", end))
         assert faults.is_well_formed, text
         share = pickle.dumps((FilePart(path, path, "", "UTF-8", Form.ROWS, layout=layout),))
         found = [row for _, _, rows in read_cells(share) for row in as_lists(rows)]
@@ -128,5 +129,5 @@ def as_lists(rows: TextRows) -> list[list[str | None]]:
 def test_files_that_readers_differ_on_are_not_well_formed(tmp_path: Path, content: bytes, end: str) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(content)
-    faults = find_csv_faults(Input(str(path), "csv"), ",", end)
+    faults = find_csv_faults(Input(str(path), "csv"), CsvHeader(",", False, "", end))
     assert not faults.is_well_formed

@@ -154,10 +154,12 @@ class MalformedCsvTask:
             self.file.open() as binary,
             io.TextIOWrapper(binary, encoding, errors="replace", newline=line_end) as lines,
         ):
-            for _ in range(layout.header_rows - 1):
+            for _ in range(layout.skipped_lines):
                 next(lines, None)
-            rows = walk_rows(lines, layout.separator, layout.header_rows, keeps_values=True, line_end=line_end)
-            next(rows, None)
+            first_line = 1 + layout.skipped_lines
+            rows = walk_rows(lines, layout.separator, first_line, keeps_values=True, line_end=line_end)
+            for _ in range(layout.header_rows - layout.skipped_lines):
+                next(rows, None)
             while some_rows := list(islice(rows, _ROWS_AT_ONCE)):
                 yield _text_rows(some_rows, layout)
 

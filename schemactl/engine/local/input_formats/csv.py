@@ -11,7 +11,6 @@ from schemactl.engine.csv_faults import CsvFaults, fault_text, find_csv_faults
 from schemactl.engine.csv_header import CsvHeader
 from schemactl.engine.csv_tables import CsvTable, read_csv_tables
 from schemactl.engine.input import Input, read_head
-from schemactl.engine.input_warnings import warn_of_renamed
 from schemactl.engine.local.batches import LocalDocuments
 from schemactl.engine.local.input_formats._files import MOST_OF_TASK
 from schemactl.engine.local.tasks import BatchTask, FileTask, MalformedCsvTask
@@ -39,12 +38,12 @@ def read(inputs: Sequence[Input], cores: int, separator: str | None = None) -> I
 
 
 def _find_faults(file: Input, header: CsvHeader) -> dict[str, CsvFaults]:
-    return {file.path: find_csv_faults(file, header.separator, header.line_end, int(header.is_stated))}
+    return {file.path: find_csv_faults(file, header)}
 
 
 def _read_by_row(table: CsvTable, files: Sequence[Input]) -> LocalDocuments:
     layout = table.layout()
-    warn_of_renamed(table.header.cells(), layout.names, [file.path for file in files])
+    table.warn_of_renamed(layout.names, files)
     parts = [replace(whole_file(file, Form.ROWS), layout=layout) for file in files]
     tasks = tuple(MalformedCsvTask(part, uncompressed_size(part.path, part.suffix)) for part in parts)
     return LocalDocuments(tasks, table.gaps, layout, is_malformed=True)

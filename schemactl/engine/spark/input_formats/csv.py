@@ -24,7 +24,6 @@ from schemactl.engine.csv_faults import (
 from schemactl.engine.csv_header import CsvHeader
 from schemactl.engine.csv_tables import CsvTable, numbered_cells, read_csv_tables
 from schemactl.engine.input import Input, read_head, shown_path
-from schemactl.engine.input_warnings import warn_of_renamed
 from schemactl.engine.spark.batches import Documents
 from schemactl.engine.spark.places import place_columns
 from schemactl.engine.spark.reading.files import read_csv, split_inputs
@@ -61,11 +60,12 @@ def _read_by_spark(spark: SparkSession, table: CsvTable, files: Sequence[Input])
     options = _options(table.header, files[0].encoding)
     cells, names = table.header.cells(), table.names()
     # Else Spark refuses the header.
-    if not table.header.is_stated and len(set(numbered_cells(cells))) >= len(cells):
+    if not (table.header.is_stated or table.header.is_record) and len(set(numbered_cells(cells))) >= len(cells):
         names = list(spark.read.options(**options).csv(files[0].address).columns)
     if names:
-        warn_of_renamed(cells, names, [file.path for file in files])
-        yield _read_rows(spark, files, options, names, cells if table.header.is_stated else None, table.faults)
+        table.warn_of_renamed(names, files)
+        is_header_read = table.header.is_stated and not table.header.is_record
+        yield _read_rows(spark, files, options, names, cells if is_header_read else None, table.faults)
 
 
 def _find_faults(spark: SparkSession, file: Input, header: CsvHeader) -> dict[str, CsvFaults]:
@@ -73,23 +73,23 @@ def _find_faults(spark: SparkSession, file: Input, header: CsvHeader) -> dict[st
 
     Of what is not on this machine, or compressed so that only Spark can read it, only whether quotes are even counts.
     """
-    skipped = int(header.is_stated)
     if file.is_readable_here:
-        return {file.path: find_csv_faults(file, header.separator, header.line_end, skipped)}
+        return {file.path: find_csv_faults(file, header)}
     (lines,) = read_lines(spark, [file])
     quotes = F.length("text") - F.length(F.translate("text", '"', ""))
     odd = lines.groupBy("file").agg(F.sum(quotes).alias("quotes")).where("quotes % 2 = 1").collect()
     faults = {}
     for uri, path in ((row["file"], shown_path(row["file"])) for row in odd):
         rows = lines.where(F.col("file") == uri).orderBy("block", "id").select("text").toLocalIterator()
-        faults[path] = walk_faults((row["text"] for row in rows), path, header.separator, skipped)
+        faults[path] = walk_faults((row["text"] for row in rows), path, header)
     return faults
 
 
 def _options(header: CsvHeader, encoding: str) -> dict[str, str | bool]:
     # A quoted cell may hold line breaks, which only a reader of whole files sees.
     options: dict[str, str | bool] = {
-        "header": True, "sep": header.separator, "multiLine": True, "encoding": encoding,
+        "header": header.is_stated or not header.is_record, "sep": header.separator,
+        "multiLine": True, "encoding": encoding,
         "quote": '"', "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False,
     }  # fmt: skip
     if header.line_end and not {"\r", "\n"}.isdisjoint(header.row):
