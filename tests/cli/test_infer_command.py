@@ -54,6 +54,7 @@ class Request:
     input_format: str | None = None
     resolve_collisions: bool = False
     engine: Any = None
+    has_header: Any = None
     naming: str | None = None
     normalizer: str | None = None
     detect: str | None = None
