@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from schemactl.review.added_removed import (
@@ -48,6 +49,7 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
 )
 from schemactl.schema.contract import Mode, contract_for
+from schemactl.schema.conversions import crosses_families
 from schemactl.schema.nested_types import path_text
 from schemactl.schema.renames import ID
 
@@ -228,7 +230,13 @@ def find_variant_added(comparison: Comparison) -> Matches:
         of = variant_of(comparison, change)
         column = comparison.head_column(change.table, of) if of else None
         beside = f" beside `{of}` (which is {quote_value(column.properties.get('data_type'))})" if column else ""
-        yield Match.of(change, f"variant {typed(change.column)} is new in `{change.table}`{beside}")
+        own, base = change.column.data_type, column.data_type if column else None
+        is_missed = own is not None and base is not None and not crosses_families(base, own)
+        yield Match.of(
+            change,
+            f"variant {typed(change.column)} is new in `{change.table}`{beside}",
+            impact=replace(C208.impact, readers=Severity.ERROR) if is_missed else None,
+        )
 
 
 C208 = Rule(
@@ -236,7 +244,9 @@ C208 = Rule(
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.LOOSENS,
     why="Values came that do not fit the column's type. dlt puts them into a variant column and leaves the column "
-    "null in those rows: queries on the column miss them without any error.",
+    "null in those rows: queries on the column miss them without any error. Readers are broken if both are of one "
+    "family (numbers, times): of 1, 2 and 1.5 only the integers are in the column, so its sums and averages are wrong "
+    "from then on.",
     fix="Look at the values. Repair the source, or give the column a type that holds all of them and fold the "
     "variant in. With `schema_contract: {data_type: freeze}` such a load fails instead.",
     find=find_variant_added,
