@@ -17,7 +17,7 @@ from schemactl.review.added_removed import (
 )
 from schemactl.review.announcements import column_last_day, is_expired, own_last_day
 from schemactl.review.comparison import is_stored
-from schemactl.review.field_changes import FieldEvent
+from schemactl.review.field_changes import FieldChange, FieldEvent
 from schemactl.review.hints import hint_match, is_unset, property_rule
 from schemactl.review.nested_fields import (
     field_changes,
@@ -425,15 +425,23 @@ C213 = Rule(
 
 
 def find_field_added(comparison: Comparison) -> Matches:
-    """Yield each field that is new; those inside of it are not reported as well."""
+    """Yield each new field that may be null, or whose name is retired; those inside of it are not reported as well."""
     for change in field_changes(comparison, FieldEvent.ADDED):
-        assert change.after is not None
         since = column_last_day(comparison.base_table(change.table), change.name)
-        is_required = change.after_properties.get("nullable") is False
-        retired = f", but the name is retired since {since}" if since else ""
-        required = ", and may not be null" if is_required else ""
-        sentence = f"field {place(change.table, change.name)} (`{type_label(change.after)}`) is new{required}{retired}"
-        yield field_match(change, sentence, BREAKS_ALL if since else C202.impact if is_required else None)
+        if since:
+            retired = f"{_new_field(change)}, but the name is retired since {since}"
+            yield field_match(change, retired, BREAKS_ALL)
+        elif not _is_required(change):
+            yield field_match(change, _new_field(change))
+
+
+def _new_field(change: FieldChange) -> str:
+    assert change.after is not None
+    return f"field {place(change.table, change.name)} (`{type_label(change.after)}`) is new"
+
+
+def _is_required(change: FieldChange) -> bool:
+    return change.after_properties.get("nullable") is False
 
 
 C214 = Rule(
@@ -443,8 +451,7 @@ C214 = Rule(
     why="Stored rows have null there, and pipelines that do not know the field leave it null. The next load adds it "
     "to the column, where the destination's columns of structs can take new fields. For contracts it is a change of "
     "the column's `data_type`: where that is not to evolve, rule X703 reports it as well. A name that the base schema "
-    "has announced as removed, such as `buyer.name` in `x-removed-columns`, is as bad as with a column (C207), and so "
-    "is one that may not be null (C202).",
+    "has announced as removed, such as `buyer.name` in `x-removed-columns`, is as bad as with a column (C207).",
     fix="Nothing has to be done. Programs that take the column with exactly the fields it had get one more.",
     find=find_field_added,
 )
@@ -548,6 +555,25 @@ C218 = Rule(
     "takes an object by the places of its fields meets other ones: `INSERT ... SELECT` of structs in Spark, a tuple.",
     fix="No action needed. Keep the order, and add new fields at the end, if rows are inserted by place.",
     find=find_fields_reordered,
+)
+
+
+def find_required_field_added(comparison: Comparison) -> Matches:
+    """Yield each new field that may not be null; those inside of it are not reported as well."""
+    for change in field_changes(comparison, FieldEvent.ADDED):
+        if _is_required(change) and not column_last_day(comparison.base_table(change.table), change.name):
+            yield field_match(change, f"{_new_field(change)}, and may not be null")
+
+
+C219 = Rule(
+    title="required field added inside a column",
+    impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.ERROR),
+    direction=Direction.TIGHTENS,
+    why="The objects that are stored have no value for the field, and pipelines that do not know it send none: "
+    "programs that check records by the schema (Avro, JSON Schema) refuse them. Loads and databases know no such "
+    "constraint inside a column.",
+    fix="Let the field be null. Have all pipelines send it and fill the stored objects, then forbid nulls (rule N404).",
+    find=find_required_field_added,
 )
 
 
