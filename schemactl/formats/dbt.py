@@ -3,6 +3,9 @@
 https://docs.getdbt.com/reference/source-properties. What dlt loads are sources to dbt; read are sources,
 models, seeds and snapshots. What dbt has no words for stands in ``meta``. Freshness, docs, groups and the like say
 nothing of a schema and are passed over, as are other resources (exposures, metrics).
+
+dbt evaluates Jinja in all texts, and calls such as ``env_var('NAME')`` in the arguments of tests: texts of a schema are
+written so that they stay texts.
 """
 
 from __future__ import annotations
@@ -17,6 +20,14 @@ from schemactl.errors import InputError, Location
 from schemactl.formats._dbt_versions import KINDS, Choice, Relation, relations_of
 from schemactl.formats._ddl_types import word_of
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, mapping, named, note
+from schemactl.formats._jinja import (
+    escape_jinja,
+    jinja_expression,
+    jinja_string,
+    map_texts,
+    read_jinja_string,
+    unescape_jinja,
+)
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._sql_types import field_of_sql_type, write_sql_type
@@ -98,16 +109,24 @@ _SHAPES: Final[Shapes] = {
     "text": TEXT,
 }  # fmt: skip
 _TARGET: Final = re.compile(
-    r"""(?:ref|source)\(\s*(?:['"][^'"]*['"]\s*,\s*)?['"](?P<name>[^'"]+)['"]\s*"""
+    r"""(?:ref|source)\(\s*(?:['"][^'"]*['"]\s*,\s*)?['"](?P<name>(?:[^'"\\]|\\.)+)['"]\s*"""
     r"""(?:,\s*(?:v|version)\s*=\s*['"]?(?P<version>[^'")]+?)['"]?\s*)?\)"""
 )
 _EXPRESSION: Final = re.compile(r"""(?:.*\.)?["`]?(?P<table>[^."`\s(]+)["`]?\s*\((?P<columns>[^()]+)\)""")
 """The table and columns that a foreign key names in SQL: ``shop.customers (id)``."""
 
+_CALL: Final = re.compile(r"\s*(?:env_var|ref|var|source|doc)\s*\(.*\)\s*", re.DOTALL)
+"""Arguments of tests that dbt evaluates without braces."""
+
 
 def recognises(text: str) -> bool:
     """Return whether a text looks as a properties file of dbt."""
     return re.search(r"^(?:models|sources|seeds|snapshots)\s*:", text, re.MULTILINE) is not None
+
+
+def _argument(text: str) -> str:
+    """Return an argument of a test that dbt renders to a text."""
+    return jinja_expression(text) if _CALL.fullmatch(text) else escape_jinja(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +150,9 @@ class DbtFile:
         """Return the properties of the tables of a schema as those of a source of its name."""
         from schemactl.formats._emit import yaml_text
 
+        head = {"name": schema.name, **note(schema.description), **hinted(schema_hints(schema), "meta")}
         source = {
-            "name": schema.name,
-            **note(schema.description),
-            **hinted(schema_hints(schema), "meta"),
+            **map_texts(head, escape_jinja),
             "tables": [self._table(table, schema) for table in data_tables(schema)],
         }
         return yaml_text({"version": 2, "sources": [source]})
@@ -146,19 +164,21 @@ class DbtFile:
         codec = self._codec([field.name for field in fields if field.properties.get("primary_key") is True])
         for field in fields:
             native = codec.write(field)
-            tests = list(native.pop("data_tests", ()))
+            tests = map_texts(list(native.pop("data_tests", ())), _argument)
             if field.name in targets:
                 reference = targets[field.name]
                 target = schema.tables.get(reference["referenced_table"])
                 name = logical_name(target) if target else reference["referenced_table"]
-                to = f"source('{schema.name}', '{name}')"
-                tests.append({"relationships": {"to": to, "field": reference["referenced_columns"][0]}})
+                to = f"source({jinja_string(schema.name)}, {jinja_string(name)})"
+                tests.append({"relationships": {"to": to, "field": _argument(reference["referenced_columns"][0])}})
             own_tests = {"data_tests": tests} if tests else {}
-            columns.append({"name": field.name, **native, **own_tests, **hinted(codec.hints(field), "meta")})
+            hints = map_texts(hinted(codec.hints(field), "meta"), escape_jinja)
+            columns.append({**map_texts({"name": field.name, **native}, escape_jinja), **own_tests, **hints})
         name, described = logical_name(table), note(table.properties.get("description"))
         native = {**table_properties(table.name, described.get("description")), **beside_physical(name, table.name)}
         head = {"name": name, **({"identifier": table.name} if name != table.name else {}), **described}
-        return {**head, **hinted(table_hints(table, native), "meta"), "columns": columns}
+        head |= hinted(table_hints(table, native), "meta")
+        return {**map_texts(head, escape_jinja), "columns": columns}
 
     def _codec(self, keys: Sequence[str]) -> Codec[dict[str, Any]]:
         """Return the codec of the columns of a table with these columns in its primary key."""
@@ -171,7 +191,12 @@ class DbtFile:
         if field.properties.get("unique") is True or field.name == only_key:
             tests.append("unique")
         values = field.properties.get("x-enum")
-        if isinstance(values, list) and values:
+        # dbt puts values between single quotes into SQL as they are.
+        if (
+            isinstance(values, list)
+            and values
+            and not any(isinstance(value, str) and set("'\\") & set(value) for value in values)
+        ):
             tests.append({"accepted_values": {"values": values}})
         own_tests = {"data_tests": tests} if tests else {}
         word = write_sql_type(field) if self.dialect is None else word_of(field, self.dialect)
@@ -200,7 +225,7 @@ class DbtFile:
         """
         source = Source(path, text)
         tree = parse_yaml(source)
-        root = value_of(tree)
+        root = map_texts(value_of(tree), unescape_jinja)
         if not isinstance(root, dict) or not any(key in root for key in ("sources", *KINDS)):
             raise source.refuse("this is not a dbt properties file", 0, "it has `sources` or `models`")
         check_shape(source, tree, _SHAPES, "file")
@@ -300,11 +325,12 @@ def _reference(names: list[str], target: Mapping[str, Any], relations: Iterable[
     to = _TARGET.fullmatch(str(target.get("to")).strip())
     if to is None or len(others) != len(names):
         return None
-    versions = [relation for relation in relations if relation.name == to["name"]]
-    table = next((relation.table for relation in versions if relation.answers_to(to["name"], to["version"])), None)
+    name = read_jinja_string(to["name"])
+    versions = [relation for relation in relations if relation.name == name]
+    table = next((relation.table for relation in versions if relation.answers_to(name, to["version"])), None)
     if table is None and versions:  # a version that is left out
         return None
-    return {"columns": names, "referenced_table": table or to["name"], "referenced_columns": others}
+    return {"columns": names, "referenced_table": table or name, "referenced_columns": others}
 
 
 def _meta(native: Mapping[str, Any]) -> dict[str, Any]:

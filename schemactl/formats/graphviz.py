@@ -5,6 +5,7 @@ https://graphviz.org/doc/info/lang.html; ``dot -Tsvg`` draws it.
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Final
 
@@ -14,6 +15,12 @@ from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema, Table
 
 ENDINGS: Final = (".dot", ".gv")
+
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters because of which Graphviz draws nothing of a label."""
+
+_SEQUENCE: Final = re.compile(r"\\(?=[A-Za-z])")
+"""Sequences such as backslash-N, which stands for the name of the node in labels of HTML too."""
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
@@ -31,24 +38,24 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     ]
     lines += [f"    {_quoted(table.name)} [label=<{_label(table)}>]" for table in data_tables(schema)]
     for each in relations_of(schema):
-        label = f" [label={_quoted(each.label)}]" if each.label else ""
+        # Graphviz reads references to characters in the label of an edge, but not in names.
+        label = f" [label={_quoted(escape(each.label, quote=False))}]" if each.label else ""
         ours = _end(schema.tables[each.table], each.columns)
         lines.append(f"    {ours} -> {_end(schema.tables[each.other], each.other_columns)}{label}")
     return "\n".join((*lines, "}")) + "\n"
 
 
 def _label(table: Table) -> str:
-    head = f'<tr><td bgcolor="#dde6f0" colspan="2"><b>{escape(table.name)}</b></td></tr>'
+    head = f'<tr><td bgcolor="#dde6f0" colspan="2"><b>{_html(table.name)}</b></td></tr>'
     rows = (_row(number, column) for number, column in enumerate(table.columns.values()))
     return f'<table border="0" cellborder="1" cellspacing="0" cellpadding="4">{head}{"".join(rows)}</table>'
 
 
 def _row(number: int, column: Column) -> str:
-    name = escape(column.name) + ("" if column.nullable else "*")
+    name = _html(column.name) + ("" if column.nullable else "*")
     shown = f"<u>{name}</u>" if column.properties.get("primary_key") else name
-    return (
-        f'<tr><td align="left" port="c{number}">{shown}</td><td align="left">{escape(type_in_words(column))}</td></tr>'
-    )
+    of = _html(type_in_words(column))
+    return f'<tr><td align="left" port="c{number}">{shown}</td><td align="left">{of}</td></tr>'
 
 
 def _end(table: Table, columns: tuple[str, ...]) -> str:
@@ -56,5 +63,14 @@ def _end(table: Table, columns: tuple[str, ...]) -> str:
     return _quoted(table.name) + (f":c{names.index(columns[0])}" if columns and columns[0] in names else "")
 
 
+def _html(text: str) -> str:
+    """Return text for a label in HTML; a zero-width space keeps ``_SEQUENCE`` from being replaced by a node's name."""
+    return escape(_SEQUENCE.sub("\\\\\u200b", _printable(text)))
+
+
+def _printable(text: str) -> str:
+    return _NOT_XML.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + _printable(text).replace("\\", "\\\\").replace('"', '\\"') + '"'

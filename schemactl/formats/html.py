@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
+from schemactl.formats._jinja import OPENING
 from schemactl.formats._relations import Relation, hints_in_words, relations_of, type_in_words
 from schemactl.formats._tables import data_tables
 from schemactl.formats.markdown import losses as losses
@@ -74,7 +75,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     ids = {table.name: f"t{number}" for number, table in enumerate(tables)}
     relations = list(relations_of(schema))
     links = "".join(
-        f'<li id="to-{ids[each.name]}"><a href="#{ids[each.name]}">{escape(each.name)}</a></li>' for each in tables
+        f'<li id="to-{ids[each.name]}"><a href="#{ids[each.name]}">{_text(each.name)}</a></li>' for each in tables
     )
     sections = "\n".join(_section(table, ids, relations) for table in tables)
     return f"""<!DOCTYPE html>
@@ -82,13 +83,13 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(schema.name)}</title>
+<title>{_text(schema.name)}</title>
 <style>{_STYLE}{_PICTURE_STYLE}</style>
 </head>
 <body>
-<h1>{escape(schema.name)}</h1>
+<h1>{_text(schema.name)}</h1>
 {_paragraph(schema.description)}
-<p class="soft">version {schema.version}, <code>{escape(schema.version_hash)}</code></p>
+<p class="soft">version {schema.version}, <code>{_text(schema.version_hash)}</code></p>
 <input id="search" type="search" placeholder="Search tables and columns ( / )" aria-label="Search tables and columns">
 <span id="count" class="soft" role="status"></span>
 <nav aria-label="Tables"><ul>{links}</ul></nav>
@@ -107,11 +108,11 @@ def _section(table: Table, ids: dict[str, str], relations: list[Relation]) -> st
     related = ""
     for is_nested, what in ((True, "holds"), (False, "named by")):
         found = [each.table for each in relations if each.other == table.name and each.is_nested == is_nested]
-        links = [f'<a href="#{ids[name]}">{escape(name)}</a>' for name in dict.fromkeys(found)]
+        links = [f'<a href="#{ids[name]}">{_text(name)}</a>' for name in dict.fromkeys(found)]
         related += f"<p>{what} {', '.join(links)}</p>" if links else ""
     head = "<thead><tr><th>column</th><th>type</th><th>null</th><th>hints</th><th>description</th></tr></thead>"
     return f"""<section id="{ids[table.name]}">
-<header><h2>{escape(table.name)}</h2>
+<header><h2>{_text(table.name)}</h2>
 {_paragraph(table.properties.get("description"))}
 <p>{_hints(hints_in_words(table))}</p>{related}</header>
 <div class="wide"><table>{head}
@@ -123,20 +124,25 @@ def _section(table: Table, ids: dict[str, str], relations: list[Relation]) -> st
 
 def _row(column: Column, table: Table, ids: dict[str, str], relations: list[Relation]) -> str:
     targets = (each for each in relations if each.table == table.name and column.name in each.columns)
-    links = "".join(f' → <a href="#{ids[each.other]}">{escape(each.other)}</a>' for each in targets)
+    links = "".join(f' → <a href="#{ids[each.other]}">{_text(each.other)}</a>' for each in targets)
     return (
-        f"<tr><td><code>{escape(column.name)}</code>{links}</td><td><code>{escape(type_in_words(column))}</code></td>"
+        f"<tr><td><code>{_text(column.name)}</code>{links}</td><td><code>{_text(type_in_words(column))}</code></td>"
         f"<td>{'yes' if column.nullable else 'no'}</td><td>{_hints(hints_in_words(column))}</td>"
         f"<td>{_paragraph(column.properties.get('description'))}</td></tr>"
     )
 
 
+def _text(text: str) -> str:
+    """Return text for HTML, in which template engines find no syntax either."""
+    return OPENING.sub("&#123;", escape(text))
+
+
 def _hints(hints: list[str]) -> str:
-    return "".join(f'<span class="hint">{escape(each)}</span>' for each in hints)
+    return "".join(f'<span class="hint">{_text(each)}</span>' for each in hints)
 
 
 def _paragraph(text: str | None) -> str:
-    return f"<p>{escape(text)}</p>" if text else ""
+    return f"<p>{_text(text)}</p>" if text else ""
 
 
 _PICTURE_STYLE: Final = """
@@ -200,7 +206,7 @@ def _line(relation: Relation, places: Mapping[str, tuple[int, int]]) -> str:
     kind = "" if relation.is_nested else ' class="stated"'
     title = f"{relation.table}: {', '.join(relation.columns)} → {relation.other}"
     curve = f"M{start} {y1 + middle}C{start + bend} {y1 + middle} {end - bend} {y2 + middle} {end} {y2 + middle}"
-    return f'<path{kind} d="{curve}"><title>{escape(title)}</title></path>'
+    return f'<path{kind} d="{curve}"><title>{_text(title)}</title></path>'
 
 
 def _box(table: Table, place: tuple[int, int], section: str) -> str:
@@ -208,8 +214,8 @@ def _box(table: Table, place: tuple[int, int], section: str) -> str:
     # Names of nested tables begin alike.
     name = table.name if len(table.name) <= _LONGEST else f"…{table.name[1 - _LONGEST :]}"
     return (
-        f'<a href="#{section}"><title>{escape(table.name)}</title>'
+        f'<a href="#{section}"><title>{_text(table.name)}</title>'
         f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="6"/>'
-        f'<text x="{x + 10}" y="{y + 18}">{escape(name)}</text>'
+        f'<text x="{x + 10}" y="{y + 18}">{_text(name)}</text>'
         f'<text class="soft" x="{x + 10}" y="{y + 35}">{len(table.columns)} columns</text></a>'
     )

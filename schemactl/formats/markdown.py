@@ -56,6 +56,6 @@ def _row(column: Column) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text as itself: on one line, without markup of Markdown or HTML."""
+    """Return a text as itself: on one line, without markup of Markdown, HTML, or Jinja (mkdocs-macros, Jekyll)."""
     plain = escape(" ".join(text.split()), quote=False)
-    return re.sub(r"([\\`*_{}\[\]#|~])", r"\\\1", plain)
+    return re.sub(r"([\\`*_{}\[\]#|~]|(?<=\{)%)", r"\\\1", plain)

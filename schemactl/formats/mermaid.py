@@ -1,11 +1,13 @@
 """Mermaid's entity relationship diagrams, which GitHub, GitLab and many wikis draw. Only written.
 
-https://mermaid.js.org/syntax/entityRelationshipDiagram.html
+https://mermaid.js.org/syntax/entityRelationshipDiagram.html. Mermaid finds directives (``%%{``), entities (``#lt;``)
+and HTML in quoted texts too, and has no escapes there: a zero-width space breaks each of them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from schemactl.formats._losses import Loss, unstated
@@ -14,6 +16,13 @@ from schemactl.formats._tables import data_tables
 from schemactl.schema.types import Column, Schema
 
 ENDINGS: Final = (".mmd", ".mermaid")
+
+_BREAK: Final = "\u200b"
+_SYNTAX: Final = re.compile(r"(?<=%)(?=%)|(?<=#)(?=\w)|(?<=<)(?=[^\s\d=])|(?<=&)(?=#?\w+;)")
+"""Places in directives and comments, entities, tags of HTML, and references to characters."""
+
+_KEY: Final = re.compile(r"[pfu]k\b", re.IGNORECASE)
+"""Names that a reader takes for the mark of a key."""
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
@@ -29,13 +38,27 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the diagram of the tables of a schema."""
     relations = list(relations_of(schema))
+    entities = _entities(table.name for table in data_tables(schema))
     lines = ["erDiagram"]
     for table in data_tables(schema):
         foreign = {name for each in relations if each.table == table.name for name in each.columns}
-        lines += [f"    {_quoted(table.name)} {{"]
+        lines += [f"    {entities[table.name]} {{"]
         lines += [f"        {_attribute(column, column.name in foreign)}" for column in table.columns.values()]
         lines += ["    }"]
-    return "\n".join((*lines, *(f"    {_relation(each)}" for each in relations))) + "\n"
+    return "\n".join((*lines, *(f"    {_relation(each, entities)}" for each in relations))) + "\n"
+
+
+def _entities(names: Iterable[str]) -> dict[str, str]:
+    """Return tables' names as entities can have them, quoted; no two are the same."""
+    entities: dict[str, str] = {}
+    taken = set[str]()
+    for name in names:
+        entity = re.sub(r"[%\\\b]", "_", name)
+        while _quoted(entity) in taken:
+            entity += "_"
+        entities[name] = _quoted(entity)
+        taken.add(entities[name])
+    return entities
 
 
 def _attribute(column: Column, is_foreign: bool) -> str:
@@ -44,22 +67,22 @@ def _attribute(column: Column, is_foreign: bool) -> str:
     notes = [*(["not null"] if not column.nullable else []), column.properties.get("description") or ""]
     note = _quoted("; ".join(filter(None, notes))) if any(notes) else ""
     # Blanks and commas end a type, other characters are errors.
-    of = re.sub(r"[^\w()\[\]-]+", "_", type_in_words(column)).strip("_")
-    name = column.name if re.fullmatch(r"[A-Za-z_][\w-]*", column.name) else _word(column.name)
+    of = re.sub(r"[^A-Za-z0-9_()\[\]-]+", "_", type_in_words(column)).strip("_") or "unknown"
+    name = _word(column.name)
     return " ".join(filter(None, (of, name, keys, note)))
 
 
 def _word(name: str) -> str:
     """Return a name as an attribute can have it; letters of other scripts stay."""
-    made = re.sub(r"[^\w-]", "_", name)
-    return made if re.match(r"[^\W\d]", made) else f"_{made}"
+    word = re.sub(r"[^\w-]|[\xaa\xb2\xb3\xb5\xb9\xba\xbc-\xbe]", "_", name)
+    return f"_{word}" if _KEY.match(word) or not re.match(r"[^\W\d]", word) else word
 
 
-def _relation(relation: Relation) -> str:
+def _relation(relation: Relation, entities: Mapping[str, str]) -> str:
     label = relation.label or ", ".join(relation.columns) or "nested in"
-    return f"{_quoted(relation.other)} ||--o{{ {_quoted(relation.table)} : {_quoted(label)}"
+    return f"{entities[relation.other]} ||--o{{ {entities[relation.table]} : {_quoted(label)}"
 
 
 def _quoted(text: str) -> str:
-    plain = " ".join(text.split())
-    return '"' + plain.replace('"', "'") + '"'
+    plain = _SYNTAX.sub(_BREAK, " ".join(text.split()).replace('"', "'"))
+    return f'"{plain}"'

@@ -45,7 +45,8 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 def _column(native: dict[str, Any], mark: str) -> str:
     comment = native["metadata"].get("comment")
-    escaped = (comment or "").replace("\\", "\\\\").replace("'", "\\'")
+    # In a statement Spark puts settings and variables of the environment in the place of `${...}`.
+    escaped = (comment or "").replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
     note = f" COMMENT '{escaped}'" if comment else ""
     return (
         f"{quoted_name(native['name'])}{mark}{_type(native['type'])}{'' if native['nullable'] else ' NOT NULL'}{note}"

@@ -171,8 +171,8 @@ class Dialect:
         if self.has_plain_texts:
             return "'" + text.replace("'", "''") + "'"
         written = exp.Literal.string(text).sql(_DEFINED_AS_IN.get(self.name, self.name))
-        # Spark puts its settings in the place of `${...}`, wherever in SQL that stands.
-        return written.replace("${", "\\u0024{") if self.name in ("spark", "databricks") else written
+        # Spark and Hive put settings and variables of the environment in the place of `${...}`, wherever in SQL it is.
+        return written.replace("${", "\\u0024{") if self.name in ("spark", "databricks", "hive") else written
 
     def binary(self, value: bytes) -> str:
         """Return bytes as the dialect writes them."""

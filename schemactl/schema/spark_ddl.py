@@ -13,6 +13,7 @@ _MOST_LEVELS: Final = 100
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<mark>[<>,:()])|`(?P<quoted>(?:[^`]|``)+)`|'(?P<text>(?:[^'\\]|\\.)*)'|(?P<word>\w+))\s*", re.DOTALL
 )
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 _PLAIN_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
@@ -72,6 +73,11 @@ def read_ddl_columns(text: str) -> tuple[DdlField, ...]:
     return _Reader(text).fields(0, "")
 
 
+def _unescaped(escape: re.Match[str]) -> str:
+    code, character = escape.groups()
+    return chr(int(code, 16)) if code else _ESCAPES.get(character, character)
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -105,7 +111,7 @@ class _Reader:
             elif token["text"] is None:
                 raise self._refused(token, "a text in quotes")
             else:
-                comment = re.sub(r"\\(.)", lambda e: _ESCAPES.get(e[1], e[1]), token["text"], flags=re.DOTALL)
+                comment = _ESCAPE.sub(_unescaped, token["text"])
         return DdlField(name, of, nullable, comment)
 
     def type(self, depth: int) -> DdlType:

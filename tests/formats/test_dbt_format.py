@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,13 +12,13 @@ import yaml
 from features import FEATURES
 
 from schemactl.errors import InputError
-from schemactl.formats import dbt
+from schemactl.formats import dbt, find_losses
 from schemactl.formats._fields import Field
 from schemactl.formats._losses import losses_between
 from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Table
+from schemactl.schema.types import Column, Schema, Table
 
 REFERENCE = {"columns": ["customer_id"], "referenced_table": "customers", "referenced_columns": ["id"]}
 
@@ -432,3 +435,104 @@ def test_a_container_of_a_wrong_type_is_refused_with_its_place(text: str, messag
     with pytest.raises(InputError) as caught:
         dbt.read(text, "s.yml")
     assert str(caught.value) == message
+
+
+TEMPLATES = (
+    "{{ env_var('SECRET') }}",
+    "{% raw %}{{ x }}{% endraw %}",
+    "{# gone #}",
+    "{{{ 1 }}}",
+    "{%- set x = 1 -%}",
+    "50% {x} }}",
+    "{{ '{' }}{ 1 }}",
+    '{{ "x" }}',
+    "a\\n{{ 1 }}",
+    "env_var('SECRET')",
+    ' source("a", "b") ',
+    'doc(\n"x")',
+    'é {{ "é" }} 😀',
+)
+
+
+def with_texts(text: str) -> Schema:
+    """Return a schema that states a text wherever one can be stated."""
+    hints = {"x-note": {"list": [text]}, "x-owner": text}
+    column = Column("a", {"data_type": "text", "description": text, "x-enum": [text, "b"], "x-e": [text], **hints})
+    reference = {"columns": ["a"], "referenced_table": "other", "referenced_columns": ["id"]}
+    table = Table("t", {"a": column}, {"description": text, "references": [reference], **hints})
+    other = Table("other", {"id": Column("id", {"data_type": "text"})})
+    schema = replace(new_schema("s"), description=text, extensions=hints)
+    return schema.with_table(table).with_table(other)
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for inner in value.values():
+                yield from texts_of(inner)
+        case list():
+            for inner in value:
+                yield from texts_of(inner)
+
+
+@pytest.mark.parametrize("text", TEMPLATES)
+def test_texts_stay_texts_where_dbt_renders_jinja(text: str):
+    jinja = pytest.importorskip("jinja2")
+    environment = jinja.Environment(undefined=jinja.StrictUndefined)
+    (source,) = yaml.safe_load(dbt.write(with_texts(text)))["sources"]
+
+    rendered = {
+        environment.from_string(each).render() for each in texts_of(source) if not each.startswith("source('s'")
+    }
+
+    assert text in rendered
+    assert rendered - {text, "b", "s", "t", "a", "other", "id", "not_null"} <= {
+        "text",
+        "dlt.common.normalizers.json.relational",
+    }
+    # dbt evaluates arguments of tests that look like calls without braces.
+    tests = (each for each in _tests_of(source) if "accepted_values" in each)
+    arguments = [value for each in tests for value in each["accepted_values"]["values"]]
+    assert bool(arguments) == (not set("'\\") & set(text))
+    assert not any(re.fullmatch(r"\s*(env_var|ref|var|source|doc)\s*\(.+\)\s*", each, re.DOTALL) for each in arguments)
+
+
+def _tests_of(source: dict[str, Any]) -> list[Any]:
+    return [each for table in source["tables"] for column in table["columns"] for each in column.get("data_tests", ())]
+
+
+@pytest.mark.parametrize("text", TEMPLATES)
+def test_texts_with_jinja_come_back(text: str):
+    schema = with_texts(text)
+    written = dbt.write(schema)
+
+    assert dbt.read(written, "s.yml").schema.tables == schema.tables
+    assert find_losses(dbt, schema, written, "s.yml") == ()
+
+
+def test_names_of_tables_end_no_call_of_dbt():
+    name = "o'), env_var('SECRET') {{ 1 }}"
+    reference = {"columns": ["a"], "referenced_table": name, "referenced_columns": ["env_var('SECRET')"]}
+    table = Table("t", {"a": Column("a", {"data_type": "text"})}, {"references": [reference]})
+    schema = new_schema("s", "direct").with_table(table).with_table(Table(name, {}))
+
+    ((relationship,),) = ([*each.values()] for each in _tests_of(yaml.safe_load(dbt.write(schema))["sources"][0]))
+
+    jinja = pytest.importorskip("jinja2")
+    assert (
+        jinja.Environment().from_string(f"{{{{ {relationship['to']} }}}}").render(source=lambda *names: names[-1])
+        == name
+    )
+    assert jinja.Environment().from_string(relationship["field"]).render() == "env_var('SECRET')"
+
+
+@pytest.mark.parametrize("value", ["it's", "a\\", "'); drop table x; --"])
+def test_values_that_would_end_a_text_of_sql_are_hints_for_dbt(value: str):
+    column = Column("a", {"data_type": "text", "x-enum": [value, "b"]})
+    schema = new_schema("s").with_table(Table("t", {"a": column}))
+    written = dbt.write(schema)
+
+    assert _tests_of(yaml.safe_load(written)["sources"][0]) == []
+    assert dbt.read(written, "s.yml").schema.tables["t"].columns["a"].properties["x-enum"] == [value, "b"]

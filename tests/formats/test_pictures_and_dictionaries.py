@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -41,7 +44,7 @@ def shop() -> Schema:
 
 # --- Mermaid: the grammar of https://mermaid.js.org/syntax/entityRelationshipDiagram.html ---
 
-_WORD = r"[A-Za-z_\u00C0-\uFFFF][\w\-\[\]()\u00C0-\uFFFF]*"
+_WORD = r"(?!(?i:[pfu]k)\b)[A-Za-z_\u00C0-\uFFFF][\w\-\[\]()\u00C0-\uFFFF]*"
 _TEXT = r'"[^"\n]*"'
 _ATTRIBUTE = re.compile(rf"        {_WORD} {_WORD}( (PK|FK|UK)(, (PK|FK|UK))*)?( {_TEXT})?")
 _LINE = re.compile(rf"erDiagram|    {_TEXT} \{{|    \}}|    {_TEXT} \|\|--o\{{ {_TEXT} : {_TEXT}")
@@ -62,6 +65,38 @@ def test_every_line_is_one_of_mermaid_s(schema: Schema):
         assert [line for line in lines if not (_LINE.fullmatch(line) or _ATTRIBUTE.fullmatch(line))] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("%%{init: {'theme': 'forest'}}%%", "%|%{init: {'theme': 'forest'}}%|%"),
+        ("100%%% sure %%", "100%|%|% sure %|%"),
+        ("#lt;b#gt; #60; # 1", "#|lt;b#|gt; #|60; # 1"),
+        ("<img src=x> </b> <!-- a --> 1 < 2 <= 3", "<|img src=x> <|/b> <|!-- a --> 1 < 2 <= 3"),
+        ("&lt;b&#62; AT&T", "&|lt;b&|#|62; AT&T"),
+    ],
+)
+def test_texts_never_act_in_mermaid(text: str, shown: str):
+    customers = Table("customers", {"id": Column("id", {"data_type": "bigint", "description": text})})
+    orders = Table(f"o{text}", {"id": Column("id", {"data_type": "bigint"})}, {"references": [
+        {"columns": ["id"], "referenced_table": "customers", "referenced_columns": ["id"], "label": text}
+    ]})  # fmt: skip
+    diagram = mermaid.write(new_schema("s", "direct").with_table(customers).with_table(orders))
+
+    broken = shown.replace("|", "\u200b")
+    assert f'bigint id "{broken}"' in diagram
+    assert diagram.splitlines()[-1].endswith(f': "{broken}"')
+    assert not re.search(r"%%|#\w|<[a-z/!]|&#?\w+;", diagram)
+
+
+def test_tables_keep_apart_in_mermaid_whose_names_have_no_percent_signs():
+    column = {"id": Column("id", {"data_type": "bigint"})}
+    schema = new_schema("s", "direct")
+    for name in ("a%", "a_", "a\\", 'b"', "b'"):
+        schema = schema.with_table(Table(name, column))
+
+    assert re.findall(r'"(.*)" \{', mermaid.write(schema)) == ["a_", "a__", "a___", "b'", "b'_"]
+
+
 # --- Graphviz ---
 
 
@@ -78,6 +113,46 @@ def test_graphs_have_a_node_for_each_table_and_an_edge_for_each_relation(schema:
     assert len(graph.get_edges()) == sum(
         table.is_nested + len(table.properties.get("references") or ()) for table in data_tables(schema)
     )
+
+
+ODD_TEXTS = ("\x1b[31m", "\x00", "\ufffe", "&lt;b&gt;", "\\N \\G \\l", "\\", "<img src=x>", '"', "é😀")
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_labels_of_graphs_show_texts_as_they_are(text: str):
+    table = Table(f"a{text}", {f"c{text}": Column(f"c{text}", {"data_type": "text"})}, {"references": [
+        {"columns": [f"c{text}"], "referenced_table": "b", "referenced_columns": ["x"], "label": text}
+    ]})  # fmt: skip
+    schema = new_schema("s", "direct").with_table(table)
+    schema = schema.with_table(Table("b", {"x": Column("x", {"data_type": "text"})}))
+
+    written = graphviz.write(schema)
+    shown = text if text.isprintable() and text != "\ufffe" else repr(text)[1:-1].replace("\\ufffe", "\\xfffe")
+    [label] = re.findall(r"label=<(<table.*c0.*</table>)>\]\n", written)[:1]
+    cells = ["".join(cell.itertext()).replace("\u200b", "") for cell in ElementTree.fromstring(label).iter("td")]
+
+    assert cells == [f"a{shown}", f"c{shown}", "text"]
+    assert not re.search(r"\\[A-Za-z]", label)
+    [edge] = re.findall(r'->.*\[label="(.*)"\]', written)
+    assert unescape(edge.replace('\\"', '"').replace("\\\\", "\\")) == shown
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_graphviz_draws_odd_texts(text: str):
+    column = {f"c{text}": Column(f"c{text}", {"data_type": "text"})}
+    schema = new_schema("s", "direct").with_table(Table(f"a{text}", column)).with_table(Table("b", column))
+
+    done = subprocess.run(["dot", "-Tsvg"], input=graphviz.write(schema), capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    drawn = [
+        "".join(each.itertext()) for each in ElementTree.fromstring(done.stdout).iter() if each.tag.endswith("text")
+    ]
+    shown = [each.replace("\u200b", "") for each in drawn]
+    assert len(shown) == 6
+    assert shown[0][1:] == shown[1][1:] == shown[4][1:]
+    assert text not in ("\\N \\G \\l", "&lt;b&gt;", '"') or shown[0] == f"a{text}"
 
 
 def test_edges_lead_from_column_to_column():
@@ -117,6 +192,23 @@ def test_every_column_has_its_row_in_markdown(schema: Schema):
     columns = [column for table in data_tables(schema) for column in table.columns.values()]
     assert [row[0] for row in rows] == [column.name for column in columns]
     assert [row[4] for row in rows] == [" ".join((c.properties.get("description") or "").split()) for c in columns]
+
+
+TEMPLATES = ("{{ 7 * 7 }}", "{% include 'x' %}", "{%- raw -%}", "{# gone #}", "{{{ 7 }}}", "{{< x >}}", "{{% x %}}")
+
+
+@pytest.mark.parametrize("text", TEMPLATES)
+def test_dictionaries_hold_no_templates(text: str):
+    """As mkdocs-macros and Jekyll evaluate pages of Markdown, and others HTML."""
+    table = Table(
+        "t", {text: Column(text, {"data_type": "text", "description": text, "x-note": text})}, {"description": text}
+    )
+    schema = replace(new_schema("s", "direct").with_table(table), description=text)
+
+    for written in (markdown.write(schema), html.write(schema)):
+        assert not re.search(r"\{[{%#]", written.partition("<main>")[2] or written)
+    assert cells_of(markdown.write(schema)) == [[text, "text", "yes", f"x-note: {text}", text]]
+    assert Page(html.write(schema)).cells[0] == text
 
 
 # --- HTML ---

@@ -126,3 +126,13 @@ def test_a_container_of_a_wrong_type_is_refused_with_its_place(fields: str, mess
     with pytest.raises(InputError) as caught:
         spark_json.read(f'{{"type": "struct", "fields": {fields}}}', "t.spark.json")
     assert message in str(caught.value)
+
+
+def test_spark_puts_no_variable_of_the_environment_into_a_comment(spark: SparkSession):
+    note = "${env:HOME} ${system:user.home} \\u0024{ $x"
+    text = sparkddl.write(orders(id={"data_type": "bigint", "description": note}))
+
+    (column,) = spark.sql(f"SELECT CAST(NULL AS STRUCT<{text}>)").schema
+
+    assert column.dataType["id"].metadata["comment"] == note
+    assert sparkddl.read(text, "orders.ddl").schema.tables["orders"].columns["id"].properties["description"] == note

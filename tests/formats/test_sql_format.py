@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from test_round_trips import schemas
 
 from schemactl.errors import InputError
-from schemactl.formats import Loss, find_losses, sql
+from schemactl.formats import Loss, find_losses, in_dialect, sql
 from schemactl.formats._losses import describe_loss, losses_between
 from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
@@ -558,3 +558,16 @@ def test_hints_that_are_no_json_have_a_place(hints: str) -> None:
     with pytest.raises(InputError, match="`x-dlt` is followed by JSON") as caught:
         sql.read(f"CREATE TABLE t (\n  -- x-dlt: {hints}\n  a int\n)", "shop.sql")
     assert str(caught.value.at) == "shop.sql:3"
+
+
+@pytest.mark.parametrize("dialect", ["spark", "databricks", "hive"])
+def test_texts_name_no_variables_where_engines_replace_them(dialect: str) -> None:
+    note = "${env:HOME} \\u0024{ $x"
+    column = Column("a", {"data_type": "text", "description": note})
+    schema = new_schema("s").with_table(Table("t", {"a": column}, {"description": note}))
+    form = in_dialect(sql, "sql", dialect)
+
+    written = str(form.write(schema))
+
+    assert "${" not in written
+    assert find_losses(form, schema, written, "t.sql") == ()
