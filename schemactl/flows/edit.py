@@ -103,17 +103,17 @@ def _warn_of_slips(changes: Iterable[Change], schema: Schema) -> None:
     for change in changes:
         match change:
             case TableAdded():
-                what, name = "table", change.table.name
+                kind, name = "table", change.table.name
                 fragment = name.removeprefix(change.table.parent or "")
                 near = misspelled_name(name, schema.tables) or misspelled_name(fragment, schema.tables)
             case ColumnAdded():
                 table = schema.tables.get(change.table)
-                what, name = f"column of `{change.table}`", change.column.name
+                kind, name = f"column of `{change.table}`", change.column.name
                 near = misspelled_name(name, table.columns if table else ())
             case _:
                 continue
         if near is not None:
-            warnings.warn(CommandWarning(f"`{name}` is a new {what}; did you mean `{near}`?"), stacklevel=2)
+            warnings.warn(CommandWarning(f"`{name}` is a new {kind}; did you mean `{near}`?"), stacklevel=2)
 
 
 def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edited:

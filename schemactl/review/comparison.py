@@ -123,12 +123,12 @@ class Comparison:
             (change.table, change.column) for change in self.of(ColumnPropertyChanged, *STRUCTURE_HINTS)
         )
         is_kept = any(keeps_structure(side.schema.normalizers) for side in (self.base, self.head))
-        found = {}
+        changes = {}
         for table, name in places:
             base, head = self.base_column(table, name), self.head_column(table, name)
             if base is not None and head is not None:
-                found[table, name] = column_fields(table, base, head, self.structure_in, keeps_structure=is_kept)
-        return found
+                changes[table, name] = column_fields(table, base, head, self.structure_in, keeps_structure=is_kept)
+        return changes
 
     def base_table(self, table: str) -> Table | None:
         """Return a table of the base schema by its name in the head schema, None for a new one."""

@@ -142,20 +142,20 @@ class _Field:
 
     def fields(self) -> dict[str, _Field]:
         """Return the fields of an object by name; none of other types."""
-        known = self.notes if isinstance(self.notes, Mapping) else {}
-        return {name: _noted(of, known.get(name)) for name, of in getattr(self.type, "fields", ())}
+        notes = self.notes if isinstance(self.notes, Mapping) else {}
+        return {name: _with_note(of, notes.get(name)) for name, of in getattr(self.type, "fields", ())}
 
     def inside(self, of: NestedType) -> _Field:
         """Return the elements of a list, or the values of a map; hints are about the fields in them."""
         return _Field(of, {}, self.notes)
 
 
-def _noted(of: NestedType, note: Any) -> _Field:
-    stated = note if isinstance(note, Mapping) else {}
-    own = (leaf_properties(of.name) or {}) if isinstance(of, Leaf) else {"data_type": str(DataType.JSON)}
-    joined = {**own, **{key: value for key, value in stated.items() if key != "fields"}}
-    properties = {key: value for key, value in joined.items() if value is not None}
-    return _Field(of, properties, stated.get("fields"))
+def _with_note(of: NestedType, note: Any) -> _Field:
+    """Return a field of a type with what ``x-fields`` states of it; null takes a property away."""
+    hints = note if isinstance(note, Mapping) else {}
+    of_type = (leaf_properties(of.name) or {}) if isinstance(of, Leaf) else {"data_type": str(DataType.JSON)}
+    joined = {**of_type, **{key: value for key, value in hints.items() if key != "fields"}}
+    return _Field(of, {key: value for key, value in joined.items() if value is not None}, hints.get("fields"))
 
 
 def _full_type(of: NestedType | None, properties: Properties) -> FullType | None:
@@ -195,18 +195,18 @@ class _Walk:
         old_names |= {name: origin for name, (origin, _) in renames.items()}
         gone = {*old_names.values()}
         for name in dict.fromkeys((*new, *old)):
-            place, origin = (*path, name), old_names.get(name) if name in new else None
+            field_path, origin = (*path, name), old_names.get(name) if name in new else None
             if origin is None:
                 if name in new:
-                    yield self._change(FieldEvent.ADDED, None, new[name], place, (*old_path, name))
+                    yield self._change(FieldEvent.ADDED, None, new[name], field_path, (*old_path, name))
                 elif name not in gone:
-                    yield self._change(FieldEvent.REMOVED, old[name], None, place, (*old_path, name))
+                    yield self._change(FieldEvent.REMOVED, old[name], None, field_path, (*old_path, name))
                 continue
-            sides, old_place = (old[origin], new[name]), (*old_path, origin)
+            sides, old_field_path = (old[origin], new[name]), (*old_path, origin)
             if name in renames:
-                yield self._change(FieldEvent.RENAMED, *sides, place, old_place, is_stated=renames[name][1])
-            yield from self._properties(*sides, place)
-            yield from self.changes(*sides, place, old_place)
+                yield self._change(FieldEvent.RENAMED, *sides, field_path, old_field_path, is_stated=renames[name][1])
+            yield from self._properties(*sides, field_path)
+            yield from self.changes(*sides, field_path, old_field_path)
         in_order = [name for name in old if name in gone]
         if in_order != [old_names[name] for name in new if name in old_names]:
             yield self._change(FieldEvent.REORDERED, before, after, path, old_path)
@@ -254,11 +254,11 @@ def _renames(old: Mapping[str, _Field], new: Mapping[str, _Field]) -> dict[str, 
 def _as_table(fields: Iterable[tuple[str, _Field]]) -> Table:
     """Return fields as columns of a table; types are texts there, as only a field of the same type has another name."""
     columns = {}
-    for name, each in fields:
-        of = "json text" if isinstance(each.type, Json) else write_type(each.type)
-        sizes = _full_type(each.type, each.properties)
-        stated = {key: each.properties[key] for key in (ID, RENAMED_FROM) if key in each.properties}
-        columns[name] = Column(name, {"data_type": f"{of} {sizes or ''}", **stated})
+    for name, inner in fields:
+        of = "json text" if isinstance(inner.type, Json) else write_type(inner.type)
+        sizes = _full_type(inner.type, inner.properties)
+        identity = {key: inner.properties[key] for key in (ID, RENAMED_FROM) if key in inner.properties}
+        columns[name] = Column(name, {"data_type": f"{of} {sizes or ''}", **identity})
     return Table("", columns)
 
 
@@ -297,8 +297,8 @@ def _stated_structure(column: Column) -> tuple[str, NestedType | None]:
     spark_type, nested_type = (column.properties.get(hint) for hint in (SPARK_TYPE, NESTED_TYPE))
     try:
         if spark_type is not None:
-            found = read_type(str(spark_type), keeps_sizes=True)
-            return SPARK_TYPE, Json() if found == Leaf(STRING) else found
+            structure = read_type(str(spark_type), keeps_sizes=True)
+            return SPARK_TYPE, Json() if structure == Leaf(STRING) else structure
         if nested_type:
             return NESTED_TYPE, from_arrow(decode(str(nested_type)))
     except ValueError:

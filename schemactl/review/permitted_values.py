@@ -125,8 +125,8 @@ class PermittedValues:
     @classmethod
     def of(cls, properties: Properties) -> PermittedValues:
         """Return the values that the properties of a column permit."""
-        stated = {canonical(name): value for name, value in properties.items()}
-        hints = {name: value for name, value in stated.items() if value is not None and value is not False}
+        by_name = {canonical(name): value for name, value in properties.items()}
+        hints = {name: value for name, value in by_name.items() if value is not None and value is not False}
         data_type = full_type(properties)
         bounds = {limit: bound for limit in BOUND_HINTS if (bound := _bound(hints, limit, data_type)) is not None}
         sizes = {limit: size for limit, hint in _SIZE_HINTS.items() if (size := _size(hints.get(hint))) is not None}
@@ -225,11 +225,11 @@ class PermittedValues:
     @cached_property
     def step(self) -> Fraction | None:
         """The number that all values are a multiple of, by the hint and the type; None where there is none."""
-        own, unit = self.stated_step, _unit(self.type)
-        if own is None or unit is None:
-            return own or unit
-        denominator = own.denominator * unit.denominator
-        return Fraction(lcm(own.numerator * unit.denominator, unit.numerator * own.denominator), denominator)
+        hint, unit = self.stated_step, _unit(self.type)
+        if hint is None or unit is None:
+            return hint or unit
+        denominator = hint.denominator * unit.denominator
+        return Fraction(lcm(hint.numerator * unit.denominator, unit.numerator * hint.denominator), denominator)
 
     def _bound_of_values(self, limit: Limit) -> Bound | None:
         """Return the bound that the values have by hints, by their step and by the size of their type."""
@@ -247,8 +247,7 @@ class PermittedValues:
         """Return the least or greatest length or number of items; None where there is none."""
         size = self.sizes.get(limit)
         if limit is Limit.LONGEST and self.type is not None and self.type.data_type is DataType.TEXT:
-            sizes = [each for each in (size, self.type.precision) if each is not None]
-            return min(sizes, default=None)
+            return min((length for length in (size, self.type.precision) if length is not None), default=None)
         return size if limit in _MAXIMA else size or 0
 
 

@@ -175,13 +175,13 @@ _SHORTEST_TYPED: Final = {_Slip.SWAPPED: 4, _Slip.ONE_MORE: 4, _Slip.ANOTHER: 6}
 
 def _slip(shorter: str, longer: str) -> _Slip | None:
     """Return the one slip by which two words differ: two letters swapped, one more, or another one; None for others."""
-    place = next((place for place, letter in enumerate(shorter) if letter != longer[place]), len(shorter))
-    rest, longer_rest = shorter[place:], longer[place:]
+    start = next((index for index, letter in enumerate(shorter) if letter != longer[index]), len(shorter))
+    short_end, long_end = shorter[start:], longer[start:]
     if len(shorter) < len(longer):
-        return _Slip.ONE_MORE if rest == longer_rest[1:] else None
-    if rest[1:] == longer_rest[1:]:
-        return _Slip.ANOTHER if rest else None
-    return _Slip.SWAPPED if rest[1::-1] + rest[2:] == longer_rest else None
+        return _Slip.ONE_MORE if short_end == long_end[1:] else None
+    if short_end[1:] == long_end[1:]:
+        return _Slip.ANOTHER if short_end else None
+    return _Slip.SWAPPED if short_end[1::-1] + short_end[2:] == long_end else None
 
 
 def _is_one_misspelling(old: _Name, new: _Name, old_words: Collection[str], new_words: Collection[str]) -> bool:

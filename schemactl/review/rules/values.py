@@ -152,13 +152,13 @@ def _other_bound(comparison: Comparison, change: ColumnPropertyChanged) -> tuple
 
     To that of an inclusive bound it is the exclusive one: both together are one bound.
     """
-    own = canonical(change.name)
-    names = BOUND_HINTS.get(LIMITS_BY_HINT[own], ())
+    hint = canonical(change.name)
+    names = BOUND_HINTS.get(LIMITS_BY_HINT[hint], ())
     before, after = (
         {
             name: value
             for name, value in properties.items()
-            if canonical(name) in names and canonical(name) != own and not is_unset(value)
+            if canonical(name) in names and canonical(name) != hint and not is_unset(value)
         }
         for properties in properties_of(comparison, change)
     )
