@@ -163,22 +163,29 @@ def read_as(values: pa.Array, of: pa.DataType) -> pa.Array:
         ]
         return pa.StructArray.from_arrays(arrays, fields=list(of), mask=values.is_null())
     if is_a.is_list(of):
-        if not is_a.is_list(values.type):
-            values = values.cast(pa.list_(values.type.value_type))
-        elements = read_as(values.values, of.value_type)
-        mask = values.is_null() if values.null_count else None
-        return pa.ListArray.from_arrays(_offsets(values), elements, type=of, mask=mask)
+        lists = _plain_lists(values)
+        return _with_children(lists, of, read_as(lists.values, of.value_type))
     if is_a.is_map(of):
-        keys, items = read_as(values.keys, of.key_type), read_as(values.items, of.item_type)
-        mask = values.is_null() if values.null_count else None
-        return pa.MapArray.from_arrays(_offsets(values), keys, items, type=of, mask=mask)
+        members = [read_as(values.keys, of.key_type), read_as(values.items, of.item_type)]
+        return _with_children(values, of, pa.StructArray.from_arrays(members, fields=[of.key_field, of.item_field]))
     # Digits of a second that microseconds do not have are cut; others are told of it (`count_nanoseconds`).
     return values.cast(of, safe=False) if is_a.is_temporal(of) or is_a.is_integer(of) else values.cast(of)
 
 
-def _offsets(values: pa.Array) -> pa.Array:
-    """Return where each list begins and ends in all values, which may be more than those of a slice."""
-    return values.offsets
+def _plain_lists(values: pa.Array) -> pa.ListArray:
+    """Return lists of any layout in the usual one."""
+    if is_a.is_list(values.type):
+        return values
+    of = pa.list_(values.type.value_type)
+    is_view = is_a.is_list_view(values.type) or is_a.is_large_list_view(values.type)
+    # pyarrow 26 casts no slice of a view.
+    return pa.array(values.to_pylist(), of) if is_view else values.cast(of)
+
+
+def _with_children(values: pa.Array, of: pa.DataType, children: pa.Array) -> pa.Array:
+    """Return lists or maps with other elements in the same places; a slice has the elements of the whole array."""
+    validity, offsets = values.buffers()[:2]
+    return pa.Array.from_buffers(of, len(values), [validity, offsets], offset=values.offset, children=[children])
 
 
 def count_nanoseconds(values: pa.Array) -> int:

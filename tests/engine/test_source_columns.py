@@ -1,0 +1,51 @@
+"""Values of any Arrow type in the types that the kernel takes: slices, nulls and nesting do not matter."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from schemactl.engine.local.columns import kernel_type, read_as
+
+BYTES = pa.uint8()
+TYPES = [
+    pa.list_(BYTES), pa.large_list(BYTES), pa.list_(BYTES, 2), pa.list_view(BYTES), pa.list_(pa.list_(pa.uint16())),
+    pa.map_(pa.string(), BYTES), pa.list_(pa.struct({"x": BYTES})), pa.dictionary(pa.int32(), pa.string()),
+    pa.list_(pa.dictionary(pa.int32(), pa.string())), pa.large_string(), pa.list_(pa.large_string()),
+    pa.struct({"a": pa.list_(BYTES), "b": pa.map_(pa.string(), pa.struct({"c": BYTES})), "d": pa.large_string()}),
+]  # fmt: skip
+
+
+def made_up(of: pa.DataType, chance: random.Random) -> Any:
+    if chance.random() < 0.3:
+        return None
+    if pa.types.is_struct(of):
+        return {field.name: made_up(field.type, chance) for field in of}
+    if pa.types.is_map(of):
+        return [(key, made_up(of.item_type, chance)) for key in "abc"[: chance.randint(0, 3)]]
+    if pa.types.is_fixed_size_list(of):
+        return [made_up(of.value_type, chance) for _ in range(of.list_size)]
+    if pa.types.is_nested(of):
+        return [made_up(of.value_type, chance) for _ in range(chance.randint(0, 3))]
+    return chance.randint(0, 200) if pa.types.is_integer(of) else chance.choice("xyz")
+
+
+@pytest.mark.parametrize("of", TYPES, ids=str)
+def test_slices_are_read_in_the_types_of_the_kernel(of: pa.DataType) -> None:
+    chance = random.Random(3)
+    for _ in range(100):
+        values = pa.array([made_up(of, chance) for _ in range(10)], of)
+        start = chance.randint(0, 9)
+        part = values.slice(start, chance.randint(0, 10 - start))
+        read = read_as(part, kernel_type(of))
+        read.validate(full=True)
+        assert (read.type, read.to_pylist()) == (kernel_type(of), part.to_pylist())
+
+
+def test_fields_that_a_file_lacks_are_null() -> None:
+    values = pa.array([{"a": 1}, None], pa.struct({"a": BYTES}))
+    of = pa.struct({"a": pa.int16(), "b": pa.string()})
+    assert read_as(values, of).to_pylist() == [{"a": 1, "b": None}, None]
