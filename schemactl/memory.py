@@ -17,12 +17,14 @@ _TIMES: Final = 20
 """A document of many small objects takes nine to eleven times its size, Java beside it half a GB."""
 
 _LEAST_LIMIT: Final = 32 << 20
+_MOST_LIMIT: Final = (2 << 30) - (64 << 20)
+"""An array of Arrow has room for 2 GiB of text: the largest document, and others that are read together with it."""
 
 
 @cache
 def largest_document() -> int:
     """Return how many bytes a document may have on this machine."""
-    return max(_LEAST_LIMIT, (machine_memory_mb() << 20) // _TIMES)
+    return min(max(_LEAST_LIMIT, (machine_memory_mb() << 20) // _TIMES), _MOST_LIMIT)
 
 
 def why_too_large(size: int) -> str | None:

@@ -6,12 +6,12 @@ import io
 import os
 import pickle
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 import orjson
 import pyarrow as pa
@@ -35,6 +35,9 @@ ROWS_BYTES: Final = 1 << 22
 """Rows of many columns cost little more in large blocks, as each column of a block has a price."""
 HEAD_BYTES: Final = 1 << 12
 """The beginning of a document, by which it is known for a list."""
+
+Records = TypeVar("Records", bytes, list[bytes])
+"""Rows that follow one another, or a list of documents."""
 
 PIECES: Final = "file string, block bigint, texts binary"
 """The number of a piece in its file, and its records: a pickled list, as Spark takes long over arrays of texts."""
@@ -157,9 +160,10 @@ def _records(part: FilePart) -> Iterator[list[bytes]]:
             with part.open() as opened:
                 blocks = _blocks(opened, part.encoding, READ_BYTES)
                 if part.before is not None and part.size is not None:
-                    yield from split_part(blocks, part.before, part.size)
+                    split = partial(split_part, before=part.before, size=part.size)
                 else:
-                    yield from split_elements(blocks)
+                    split = partial(split_elements)
+                yield from _bounded(part, "document", split, blocks)
 
 
 @contextmanager
@@ -190,7 +194,8 @@ def _rows(part: FilePart) -> Iterator[TextRows]:
             blocks, skipped = _blocks(opened, part.encoding, ROWS_BYTES), part.layout.header_rows
         if size is not None and size <= 0:
             return
-        for text in split_rows(blocks, part.layout.line_end, size):
+        split = partial(split_rows, line_end=part.layout.line_end, size=size)
+        for text in _bounded(part, "row", split, blocks):
             if reason := why_too_large(len(text) - ROWS_BYTES):
                 raise UnreadableFileError(f"{part.file}: a row has {reason}")
             rows = cut_cells(text.removeprefix(BYTE_ORDER_MARK) if is_first else text, part.layout)
@@ -203,7 +208,8 @@ def _rows(part: FilePart) -> Iterator[TextRows]:
 def _lines(part: FilePart) -> Iterator[list[bytes]]:
     with part.open() as opened:
         if not part.start:
-            for lines in split_lines(_blocks(opened, part.encoding, READ_BYTES), part.size):
+            blocks = _blocks(opened, part.encoding, READ_BYTES)
+            for lines in _bounded(part, "document", partial(split_lines, size=part.size), blocks):
                 yield _without_marks(lines)
             return
         # A line is of the part that it begins in; the byte before may be the end of another.
@@ -211,8 +217,31 @@ def _lines(part: FilePart) -> Iterator[list[bytes]]:
         skipped, blocks = skip_line(_blocks(opened, part.encoding, READ_BYTES))
         size = None if part.size is None else part.size - (skipped - 1)
         if size is None or size > 0:
-            for lines in split_lines(blocks, size):
+            for lines in _bounded(part, "document", partial(split_lines, size=size), blocks):
                 yield _without_marks(lines)
+
+
+def _bounded(
+    part: FilePart, kind: str, split: Callable[[Iterable[bytes]], Iterator[Records]], blocks: Iterable[bytes]
+) -> Iterator[Records]:
+    """Yield the records that ``split`` cuts blocks into; a small compressed file may have one of many gigabytes.
+
+    Raises:
+        UnreadableFileError: a record is not complete after as many bytes as this machine can parse.
+    """
+    pending = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal pending
+        for block in blocks:
+            pending += len(block)
+            if reason := why_too_large(pending - ROWS_BYTES):
+                raise UnreadableFileError(f"{part.file}: a {kind} has more than {reason}")
+            yield block
+
+    for records in split(counted()):
+        pending = 0 if records else pending
+        yield records
 
 
 def _without_marks(lines: list[bytes]) -> list[bytes]:
@@ -236,7 +265,7 @@ def _pieces(file: str, records: Iterable[list[bytes]]) -> Iterator[pa.RecordBatc
     size = number = 0
     for found in records:
         held += found
-        size += sum(map(len, found))
+        size += sum(map(len, found)) + len(found)  # a file may have billions of empty lines
         if size >= READ_BYTES:
             yield _piece(file, number, held)
             held, size, number = [], 0, number + 1

@@ -14,6 +14,7 @@ import pytest
 
 from schemactl import memory
 from schemactl.kernel.arrays import binary_array
+from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.files import FilePart, Form, UnreadableFileError, read_pieces, read_share, split_contents
 from schemactl.kernel.partitions import RecordReader
 
@@ -95,6 +96,39 @@ def test_a_document_too_large_for_the_memory_is_named_with_its_place(
     batch = pa.RecordBatch.from_arrays([binary_array([share(part)])], ["share"])
     with pytest.raises(UnreadableFileError, match=rf"file:{path}: {which} has 3 MB, .* than 2 MB can be parsed"):
         list(RecordReader("/here").read([batch]))
+
+
+LAYOUT = CsvLayout(("a", "b"), ",", b"\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "form", "kind"),
+    [
+        (b'{"a": 1}\n{"a": "%s"}', Form.LINES, "document"),
+        (b'{"a": "%s"}', Form.ELEMENTS, "document"),
+        (b'[1, {"a": "%s"}]', Form.ELEMENTS, "document"),
+        (b"%s", Form.TEXTS, "document"),
+        (b'a,b\n1,2\n3,"%s"\n', Form.ROWS, "row"),
+    ],
+)
+def test_of_a_record_that_unpacks_to_more_than_the_memory_no_more_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, form: Form, kind: str
+) -> None:
+    monkeypatch.setattr(memory, "largest_document", lambda: 2 << 20)
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(content % (b"x" * (120 << 20)), 1))
+    part = FilePart(f"file:{path}", str(path), ".gz", "UTF-8", form, layout=LAYOUT if form is Form.ROWS else None)
+    reason = rf"file:{path}: a {kind} has more than \d MB, .* than 2 MB can be parsed"
+    with memory.memory_limit(50 << 20, MemoryError), pytest.raises(UnreadableFileError, match=reason):
+        list(read_share(share(part)))
+
+
+def test_very_many_empty_lines_come_in_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b"\n" * (10 << 20)))
+    part = FilePart(f"file:{path}", str(path), ".gz", "UTF-8", Form.LINES)
+    pieces = list(read_pieces([pa.RecordBatch.from_pydict({"share": [share(part)]})]))
+    assert len(pieces) >= 5
 
 
 def test_a_list_of_more_than_the_memory_has_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
