@@ -6,12 +6,12 @@ https://pandera.readthedocs.io/en/stable/pyspark_sql.html. Hints stand in the ``
 from __future__ import annotations
 
 import keyword
-import re
 from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.formats._fields import Field, fields_of, hinted, note, stated
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._python_names import free_name, python_name
 from schemactl.formats._tables import data_tables, table_hints
 from schemactl.formats.spark import write_field
 from schemactl.schema.arrow_types import NESTED_TYPE
@@ -47,10 +47,8 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return a module with a ``DataFrameSchema`` for each table, named after it."""
     taken, parts = {"Check", "Column", "DataFrameSchema", "T"}, [_HEAD]
     for table in data_tables(schema):
-        name = re.sub(r"\W", "_", table.name)
-        name = f"_{name}" if name[:1].isdecimal() or keyword.iskeyword(name) else name
-        while name in taken:
-            name += "_"
+        name = python_name(table.name)
+        name = free_name(f"_{name}" if keyword.iskeyword(name) or not name.isidentifier() else name, taken)
         taken.add(name)
         parts.append(_table(table, name))
     return "\n".join(parts)

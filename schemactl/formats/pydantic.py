@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -16,6 +16,7 @@ from typing import Any, Final
 from schemactl.formats._fields import HINTS, Field, fields_of, note, stated
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import Loss, unstated
+from schemactl.formats._python_names import free_name, python_name
 from schemactl.formats._tables import data_tables, table_hints
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
@@ -84,53 +85,69 @@ class _Classes:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self._names = {name.lower() for name in _TAKEN}
+        constants = (word for word in keyword.kwlist if word[0].isupper())
+        self._names = {name.lower() for name in (*_TAKEN, *constants)}
 
-    def add(self, path: str, fields: tuple[Field, ...], text: Any, config: dict[str, Any] | None = None) -> str:
-        """Write a class and return its name."""
-        stem = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[^\W_]+", path)) or "Item"
-        name = stem if stem[:1].isalpha() else f"Item{stem}"
-        while name.lower() in self._names:
+    def add(
+        self,
+        path: str,
+        fields: tuple[Field, ...],
+        text: Any,
+        config: dict[str, Any] | None = None,
+        siblings: Iterable[str] = (),
+    ) -> str:
+        """Write a class and return its name, which is none of ``siblings``: they would hide it."""
+        stem = "".join(word[:1].upper() + word[1:] for word in python_name(path).split("_")) or "Item"
+        name = stem if stem.isidentifier() else f"Item{stem}"
+        while name.lower() in self._names or name in siblings:
             name += "_"
         self._names.add(name.lower())
         lines = [f"    {_docstring(text)}\n"] if text else []
         if config is not None:
             lines += ["\n"] * bool(lines) + [f"    model_config = ConfigDict({_arguments(config)})\n"]
-        taken: set[str] = set()
-        body = [f"    {self._field(path, field, taken)}\n" for field in fields]
+        names = _field_names(fields)
+        body = [f"    {self._field(path, field, names)}\n" for field in fields]
         lines += ["\n"] * bool(lines and body) + body
         self.texts.append(f"\n\nclass {name}(Document):\n{''.join(lines) or '    pass' + chr(10)}")
         return name
 
-    def _field(self, path: str, field: Field, taken: set[str]) -> str:
-        made = re.sub(r"\W", "_", field.name).lstrip("_") or "field"
-        made = f"field_{made}" if made[:1].isdecimal() or made.startswith("model_") else made
-        is_free = made.isidentifier() and not keyword.iskeyword(made) and made not in _TAKEN
-        name = made if is_free else f"{made}_"
-        while name in taken:
-            name += "_"
-        taken.add(name)
+    def _field(self, path: str, field: Field, names: Mapping[str, str]) -> str:
+        name = names[field.name]
         found = _native(field)
         alias = {} if name == field.name else {"alias": field.name}
         arguments = {**alias, **note(field.description), **found[1], **_extra(_hints(field, found))}
-        of = _nullable(self._type(path, field, found[0]), field)
+        of = _nullable(self._type(path, field, found[0], names), field)
         if not arguments:
             return f"{name}: {of}{' = None' if field.nullable else ''}"
         shown = _arguments({**({"default": None} if field.nullable else {}), **arguments})
         line = f"{name}: {of} = Field({shown})"
         return line if len(line) <= _WIDTH else line.replace(f"({shown})", f"(\n        {shown}\n    )")
 
-    def _type(self, path: str, field: Field, plain: str) -> str:
+    def _type(self, path: str, field: Field, plain: str, names: Mapping[str, str]) -> str:
         if field.fields:
-            return self.add(f"{path}_{field.name}", field.fields, None)
+            return self.add(f"{path}_{field.name}", field.fields, None, siblings=names.values())
         if field.element:
             # Elements of a list are named as the list.
             inner = replace(field.element, name=field.name) if field.element.fields else field.element
-            of = self._type(path, inner, _native(field.element)[0])
+            of = self._type(path, inner, _native(field.element)[0], names)
             return f"list[{_nullable(of, field.element)}]"
         if field.values:
-            return f"dict[str, {_nullable(self._type(path, field.values, _native(field.values)[0]), field.values)}]"
+            of = self._type(path, field.values, _native(field.values)[0], names)
+            return f"dict[str, {_nullable(of, field.values)}]"
         return plain
+
+
+def _field_names(fields: tuple[Field, ...]) -> dict[str, str]:
+    """Return the fields' names in Python, none of which is another one's own: models take both."""
+    keys = {field.name for field in fields}
+    names: dict[str, str] = {}
+    taken = set(_TAKEN)
+    for field in fields:
+        name = python_name(field.name).lstrip("_") or "field"
+        name = f"field_{name}" if not name.isidentifier() or name.startswith("model_") else name
+        names[field.name] = free_name(name, taken, keys - {field.name})
+        taken.add(names[field.name])
+    return names
 
 
 def _nullable(of: str, field: Field) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import builtins
 import datetime
+import keyword
 import sys
 from decimal import Decimal
 from types import ModuleType
@@ -162,3 +164,48 @@ def test_what_models_do_not_say_is_reported():
         ("", "settings.schema_contract"),
         ("orders__lines", "x-owner"),
     ]
+
+
+ODD_NAMES = sorted({
+    *keyword.kwlist, *keyword.softkwlist, *dir(builtins), *dir(BaseModel), "none", "true", "false", "Document", "Item",
+    "1st", "a b", "a-b", "a_b", "a_b_", "ª", "a", "a²", "a2", "ﬁ", "fi", "½", "𐄇", "?", "model_x", "self", "class_",
+    "datetime", "Decimal", "Any", "Literal", "ConfigDict", "Field", "ｃｌａｓｓ",
+})  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+def test_tables_of_any_name_are_models():
+    schema = new_schema("shop", "direct")
+    for name in ODD_NAMES:
+        schema = schema.with_table(Table(name, {name: Column(name, {"data_type": "text", "description": name})}))
+
+    made = models(schema)
+
+    assert sorted(made) == ODD_NAMES
+    for name, model in made.items():
+        assert model.model_validate({name: "x"}).model_dump(by_alias=True) == {name: "x"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_columns_of_any_name_are_fields():
+    nested = {"data_type": "json", "x-spark-type": "struct<a:bigint>"}
+    shops = shop("direct", **{name: nested if name in ("a", "fi") else {"data_type": "text"} for name in ODD_NAMES})
+    document = {name: {"a": 1} if name in ("a", "fi") else f"text {name}" for name in ODD_NAMES}
+
+    model = models(shops)["orders"]
+
+    assert model.model_validate(document).model_dump(by_alias=True) == document
+    for name in ODD_NAMES:
+        assert model.model_validate({name: document[name]}).model_dump(by_alias=True, exclude_unset=True) == {
+            name: document[name]
+        }
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_field_hides_no_model_that_is_named_after_it():
+    item = {"data_type": "json", "x-spark-type": "struct<a:bigint>"}
+    schema = shop("direct", OrdersItem={"data_type": "text"}, item=item, item2=item)
+
+    order = models(schema)["orders"].model_validate({"OrdersItem": "x", "item": {"a": 1}, "item2": {"a": 2}})
+
+    assert (order.OrdersItem, order.item.a, order.item2.a) == ("x", 1, 2)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import json
+import keyword
 from typing import Any
 
 import pytest
@@ -94,6 +97,22 @@ def test_the_source_names_types_checks_and_hints():
         ("orders.point", "type"),
         ("orders.clock", "type"),
     ]
+
+
+def test_tables_of_any_name_are_variables_of_their_own():
+    names = sorted({
+        *keyword.kwlist, *dir(builtins), "none", "true", "Check", "Column", "DataFrameSchema", "T",
+        "1st", "a b", "a-b", "a_b", "ª", "a", "a²", "a2", "ﬁ", "fi", "½", "𐄇", "?",
+    })  # fmt: skip
+    schema = new_schema("shop", "direct")
+    for name in names:
+        schema = schema.with_table(Table(name, {name: Column(name, {"data_type": "text", "description": name})}))
+
+    module = ast.parse(pandera.write(schema))
+    compile(module, "written.py", "exec")
+
+    assigned = [statement.targets[0].id for statement in module.body if isinstance(statement, ast.Assign)]
+    assert len({*assigned, "Check", "Column", "DataFrameSchema", "T"}) == len(names) + 4
 
 
 def test_pandera_has_the_same_columns_and_types():
