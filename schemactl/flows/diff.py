@@ -245,7 +245,9 @@ def _is_descendant(pair: Pair) -> bool:
         is_same_repository = find_repository(head.history) == top
     except InputError:
         return False  # a file that is in no repository has no revisions
-    return is_same_repository and is_ancestor(top, base.commit, head.commit or "HEAD")
+    # A working tree in the middle of a merge comes from both branches.
+    tips = (head.commit,) if head.commit else ("HEAD", "MERGE_HEAD")
+    return is_same_repository and any(is_ancestor(top, base.commit, tip) for tip in tips)
 
 
 def _structure(referred: Referred, schema: Schema) -> Side:

@@ -95,7 +95,10 @@ def commit_of(top: Path, revision: str) -> str:
 
 
 def is_ancestor(top: Path, commit: str, descendant: str) -> bool:
-    """Return whether a commit is in the history of another one, or is that one; false where a clone cuts it off."""
+    """Return whether a commit is in the history of another one, or is that one.
+
+    False as well if a clone cuts it off, or if there is no such descendant.
+    """
     return not run_git(top, "merge-base", "--is-ancestor", "--end-of-options", commit, descendant).returncode
 
 
