@@ -12,13 +12,18 @@ return follow Semantic Versioning; other modules of schemactl are internal.
 
 from schemactl.api.builder import SchemaBuilder, build, edit
 from schemactl.api.data import SparkSettings, infer, normalize
+from schemactl.api.reports import (
+    ApplyReport,
+    Imported,
+    InferenceReport,
+    NormalizeReport,
+    PlanReport,
+    Report,
+    ScriptReport,
+)
 from schemactl.api.schemas import apply, diff, plan, read, review, save, write
 from schemactl.errors import DestinationError, EngineError, InputError, SchemactlError
-from schemactl.flows.import_ import Imported
-from schemactl.inference.report import InferenceReport
-from schemactl.migration.reports import ApplyReport, PlanReport
-from schemactl.normalization.report import NormalizeReport
-from schemactl.review.report import Report, Silence
+from schemactl.review.report import Silence
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import Change
 from schemactl.schema.types import Column, Schema, Table
@@ -40,6 +45,7 @@ __all__ = [
     "SchemaBuilder",
     "SchemactlError",
     "SchemasFolder",
+    "ScriptReport",
     "Severity",
     "Silence",
     "SparkSettings",

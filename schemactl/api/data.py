@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, r
 
 from schemactl.api.builder import WriteDisposition
 from schemactl.api.choices import check_choice
+from schemactl.api.reports import InferenceReport, NormalizeReport
 from schemactl.errors import InputError, Problem, SchemactlError, hinting_at_extras
 from schemactl.flows.infer import infer as infer_sources
 from schemactl.flows.infer import infer_documents
@@ -29,16 +31,16 @@ from schemactl.flows.request import InferRequest, dispatch_by
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.typing import find_typing
 from schemactl.inference.evidence import Position, too_deep
-from schemactl.inference.report import InferenceReport
-from schemactl.normalization.report import NormalizeReport
 from schemactl.schema.hints import Hints, only_root, parse_column
 from schemactl.store.folder import SchemasFolder, SchemasPlace
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from schemactl.engine.choice import OpenEngine
+    from schemactl.engine.choice import EngineOptions, OpenEngine
+    from schemactl.engine.input import Input
     from schemactl.engine.protocol import Engine
+    from schemactl.progress import Progress
 
 Document: TypeAlias = Mapping[str, Any]
 """A record as a parser of JSON returns it."""
@@ -74,7 +76,8 @@ class SparkSettings:
     """The choice of the Spark that reads data, as the commands' options; a DataFrame is read where it is.
 
     Attributes:
-        session: a SparkSession that is open; it is left open, with its own settings.
+        session: a SparkSession that is open; it is left open, with its own settings. None for the active one of this
+            process if no other attribute is set, else for a new one.
         master: ``local[*]``, ``spark://HOST:PORT``, ``yarn`` ...; None for this machine.
         remote: a Spark Connect server, ``sc://HOST:PORT``.
         conf: settings of Spark.
@@ -153,9 +156,10 @@ def infer(
     kind = _kind_of(data)
     if isinstance(kind, _Documents) and not (request.dispatch or request.model or request.typing):
         request = replace(request, sources=(_MEMORY,), table=_table_of(request))
-        return infer_documents(request, ((Position(_MEMORY, at), each) for at, each in kind.checked()))
+        documents = ((Position(_MEMORY, number), document) for number, document in kind.checked())
+        return InferenceReport.of(infer_documents(request, documents))
     with _readable(kind, request, engine, spark) as (readable, open_engine):
-        return infer_sources(readable, open_engine=open_engine)
+        return InferenceReport.of(infer_sources(readable, open_engine=open_engine))
 
 
 @hinting_at_extras()
@@ -218,7 +222,7 @@ def normalize(
         call = NormalizeRequest(
             readable, to, load_id=load_id, new_only=new_only, staging=None if staging is None else Path(staging)
         )
-        return load_sources(call, open_engine=open_engine)
+        return NormalizeReport.of(load_sources(call, open_engine=open_engine))
 
 
 def _with_row_options(
@@ -313,7 +317,7 @@ def _readable(
     engine: EngineName | None,
     spark: SparkSettings | None,
 ) -> Iterator[tuple[InferRequest, OpenEngine | None]]:
-    """Hand out the request with sources that an engine reads, and what opens the engine; None for the usual way."""
+    """Yield the request with sources that an engine reads, and the engine's opener; None for the default one."""
     from schemactl.engine import choice
     from schemactl.engine.spark.session import SparkOptions
     from schemactl.engine.spark.session.opening import view_of
@@ -342,7 +346,24 @@ def _readable(
                 left.enter_context(_renaming_in_errors(file, _MEMORY if isinstance(kind, _Documents) else _FRAME))
                 source = str(file)
             request = replace(request, sources=(source,))
-        yield request, None if session is None else partial(_open_sibling_engine, session)
+        if session is not None:
+            yield request, partial(_open_sibling_engine, session)
+        else:
+            yield request, None if options.spark_demand else _open_engine
+
+
+@contextmanager
+def _open_engine(options: EngineOptions, inputs: Sequence[Input], progress: Progress) -> Iterator[Engine]:
+    """Open the engine that reads the inputs; if that is Spark, use the session that is active in this process."""
+    from schemactl.engine import choice
+    from schemactl.engine.spark.session.opening import active_session
+
+    # Without PySpark's modules no session is open, and importing them ahead of Java would delay its start.
+    is_spark = choice.choose_engine(options, inputs).name is choice.EngineName.SPARK and "pyspark.sql" in sys.modules
+    session = active_session() if is_spark else None
+    opened = choice.open_engine(options, inputs, progress) if session is None else _open_sibling_engine(session)
+    with opened as engine:
+        yield engine
 
 
 @contextmanager

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from schemactl.api.choices import check_choice
+from schemactl.api.reports import ApplyReport, Imported, PlanReport, Report, ScriptReport
 from schemactl.errors import InputError, hinting_at_extras, nearest_or_all
 from schemactl.flows.diff import DiffRequest, review_pairs
-from schemactl.flows.import_ import Imported, import_schema, read_source
+from schemactl.flows.import_ import import_schema, read_source
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.script import write_script
@@ -25,8 +26,7 @@ from schemactl.flows.schemas import with_lineage
 from schemactl.formats import FORMATS
 from schemactl.formats._folding import fold
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.reports import ApplyReport, PlanReport
-from schemactl.review.report import Compatibility, Report, Silence
+from schemactl.review.report import Compatibility, Silence
 from schemactl.review.severities import parse_severity
 from schemactl.review.severity import Severity
 from schemactl.schema.changes import Change
@@ -87,7 +87,7 @@ def save(schema: Schema, schemas: SchemasPlace = "schemas", *, merge: bool = Fal
     Raises:
         InputError: the folder cannot be read or written.
     """
-    return import_schema(schema, schemas, is_check=dry_run, is_merged=merge)
+    return Imported.of(import_schema(schema, schemas, is_check=dry_run, is_merged=merge))
 
 
 def diff(base: Schema, head: Schema) -> tuple[Change, ...]:
@@ -130,7 +130,7 @@ def review(
         severities={rule: parse_severity(rule, level) for rule, level in (severities or {}).items()},
         silences=tuple(silences),
     )
-    return review_pairs((pair,), request)
+    return Report.of(review_pairs((pair,), request))
 
 
 def _chosen(argument: str, of: type[_Choice], value: str) -> _Choice:
@@ -180,10 +180,10 @@ def plan(
         if start is not None:
             raise InputError("`start` says what an engine has that is not connected", hint="name it: `dialect=`")
         kept = None if out is None else Path(out)
-        return plan_migration(PlanRequest(reference, to, schemas, options, allow_destructive, kept))
+        return PlanReport.of(plan_migration(PlanRequest(reference, to, schemas, options, allow_destructive, kept)))
     if to is not None or out is not None:
         raise InputError("`dialect` is for engines that are not connected", hint="leave `to` and `out` out")
-    return write_script(reference, start, dialect, schemas, options)
+    return ScriptReport.of(write_script(reference, start, dialect, schemas, options))
 
 
 @hinting_at_extras()
@@ -217,4 +217,4 @@ def apply(
         raise InputError(message, hint='`plan(schema, to, out="x.plan.json")` keeps a plan; apply that')
     options = PlanOptions(on_unfit=_chosen("on_unfit", OnUnfit, on_unfit))
     request = ApplyRequest(str(reference), to, schemas, options, allow_destructive)
-    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+    return ApplyReport.of(apply_migration(request, lambda _: True, lambda: nullcontext(None)))

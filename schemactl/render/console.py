@@ -50,6 +50,7 @@ def print_sections(sections: Iterable[Sequence[RenderableType]], look: Look) -> 
         file=buffer,
         width=look.width or UNLIMITED_WIDTH,
         force_terminal=look.color,
+        force_jupyter=False,  # rich would display the text in the notebook, and leave the buffer empty
         color_system="standard" if look.color else None,
         no_color=not look.color,
         markup=False,

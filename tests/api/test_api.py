@@ -152,7 +152,8 @@ CLIENT = """
 from pathlib import Path
 from typing import Any
 
-from schemactl.api import InferenceReport, Schema, SparkSettings, apply, build, diff, infer, normalize, plan, review
+from schemactl.api import InferenceReport, NormalizeReport, PlanReport, Schema, SparkSettings
+from schemactl.api import apply, build, diff, infer, normalize, plan, review
 
 schema: Schema = build("shop").table("orders", write_disposition="merge").column("id", "bigint").schema()
 documents: list[dict[str, Any]] = [{"id": 1}]
@@ -162,7 +163,10 @@ infer([Path("a.jsonl"), Path("b.jsonl")], "shop")
 assert report.schema is not None
 rules: list[str] = [each.rule for each in review(schema, report.schema).findings]
 steps: list[str] = [text for each in plan(schema, dialect="duckdb").plan.steps for text in each.statements]
-rows: int = normalize(iter(documents), "shop", "warehouse").rows_loaded
+loaded: NormalizeReport = normalize(iter(documents), "shop", "warehouse")
+rows: int = loaded.rows_loaded
+inferred: InferenceReport | None = loaded.inference
+planned: PlanReport = apply("shop", "sqlite:///a.db").planned
 done: bool = not apply("shop", "sqlite:///a.db").is_refused
 """
 
@@ -246,11 +250,26 @@ def test_a_frame_of_spark_is_inferred_where_it_is(spark) -> None:
     assert not spark.catalog.tableExists("global_temp.schemactl_shop")
 
 
-def test_a_session_that_is_open_is_named_where_none_is_passed(spark) -> None:
+@pytest.mark.parametrize("engine", [None, "spark"])
+def test_the_active_session_is_reused_and_stays_open(engine: api.data.EngineName | None, spark) -> None:
+    Path("orders.csv").write_text("id\n1\n")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    for _ in range(2):
+        report = api.normalize("orders.csv", "shop", "duckdb:///loaded.duckdb", engine=engine)
+        assert (report.stops, report.rows_loaded) == ((), 1)
+        assert report.inference is not None
+        assert report.inference.reading is not None
+        assert report.inference.reading.engine == "spark"
+    assert spark.conf.get("spark.sql.session.timeZone") == zone
+    assert spark.sql("SELECT 1").first()[0] == 1
+
+
+def test_an_active_session_is_not_replaced_by_a_spark_with_other_settings(spark) -> None:
     Path("orders.csv").write_text("id\n1\n")
     with pytest.raises(api.EngineError, match="has a Spark session already") as caught:
-        infer("orders.csv", "shop")
+        infer("orders.csv", "shop", spark=api.SparkSettings(master="local[1]"))
     assert "SparkSettings(session=...)" in (caught.value.hint or "")
+    assert infer("orders.csv", "shop", engine="local").schema is not None
 
 
 EVENTS = ({"type": "click", "x": 1, "at": "a"}, {"type": "buy", "total": "12"}, {"type": "buy", "total": "n/a"})
