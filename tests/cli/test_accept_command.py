@@ -189,3 +189,12 @@ def test_no_severity_switches_off_what_a_contract_forbids(capsys: pytest.Capture
     for level in ("info", "none"):
         assert run(["diff", "base.yaml", "head.yaml", "--severity", f"X703={level}", "--compat", "none"]) == 1
         assert "contract violation X703" in capsys.readouterr().out
+
+
+def test_line_ends_of_windows_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("schemactl.toml").write_bytes(b'[diff]\r\nsilence = []\r\ncompat = "full"\r\n')
+    assert run(["accept", "--all", *BOTH, *WHY]) == 0
+    content = Path("schemactl.toml").read_bytes()
+    assert content.startswith(b'[diff]\r\ncompat = "full"\r\n\r\n[[diff.silence]]\r\n')
+    assert content.count(b"\n") == content.count(b"\r\n")
+    assert found(capsys)["C204"]["silence"]

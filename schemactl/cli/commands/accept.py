@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,6 +128,8 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     from schemactl.store.text import replace_file
 
     file = find_file(Path.cwd())
+    line_end = "\r\n" if file and "\r\n" in file.text else "\n"
+    file = file and replace(file, text=file.text.replace("\r\n", "\n"))
     path = file.path if file else (repository_top(Path.cwd()) or Path.cwd()) / FILE_NAME
     name = "tool.schemactl.diff.silence" if path.name == PROJECT_FILE_NAME else "diff.silence"
     silences = "\n".join(write_silence(each, until, reason, name) for each in findings)
@@ -138,7 +140,7 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
         tables = f"`[{name.removesuffix('.silence')}]` and `[[{name}]]`"
         hint = f"state its settings of `diff` and their silences as tables, {tables}, and accept again"
         raise InputError(f"`{path}` takes no further silence: {error}", hint=hint) from error
-    replace_file(path, text)
+    replace_file(path, text.replace("\n", line_end))
     return path
 
 
