@@ -41,7 +41,10 @@ class Disposition(StrEnum):
     MERGE = "merge"
 
 
-LACKS_VALUE: Final = "leave out the records that lack it, let the schema allow nulls, or give the column a default"
+LACKS_VALUE: Final = (
+    "leave out the records that lack it, give the column a default, or let the schema allow nulls and run "
+    "`schemactl migrate apply`"
+)
 """What to do where a column that takes no nulls would get one."""
 
 _ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)

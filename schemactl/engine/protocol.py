@@ -71,9 +71,14 @@ class DocumentBatch(ABC):
 
 
 class RowBatch(ABC):
-    """Rows whose source states the types of their columns."""
+    """Rows whose source states the types of their columns.
+
+    Attributes:
+        nulls: whether columns may be null, where the source states it, by path.
+    """
 
     __slots__ = ()
+    nulls: Mapping[Path, bool]
 
     @abstractmethod
     def column_types(self) -> dict[Path, dict[str, Any]]:

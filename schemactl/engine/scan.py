@@ -222,7 +222,8 @@ def _tables(
 
     if dispatch is None:
         of_batches = [
-            Evidence(files=findings.files(), typed=types_of(findings, ONE_TABLE, types)) for findings, types in batches
+            Evidence(files=findings.files(), typed=types_of(findings, ONE_TABLE, types), nullable=findings.nulls)
+            for findings, types in batches
         ]
         observed = (_evidence(findings, ONE_TABLE) for findings, _ in batches)
         return {ONE_TABLE: merge(unread, *of_batches, *observed)}, None
@@ -238,7 +239,9 @@ def _tables(
         name: merge(
             *(
                 Evidence(
-                    files=findings.files_of(name), typed=types_of(findings, name, types) if findings.has(name) else {}
+                    files=findings.files_of(name),
+                    typed=types_of(findings, name, types) if findings.has(name) else {},
+                    nullable=findings.nulls if findings.has(name) else {},
                 )
                 for findings, types in batches
             ),
@@ -334,7 +337,7 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
     is_needed = options.dispatch is not None or options.model is not None
     if not counts and not is_needed and sample.is_full:
         blocks = {key: BlockCounts(rows, rows, rows) for key, rows in batch.count_by_block().items()}
-        return _BatchFindings((Part({}, blocks),))
+        return _BatchFindings((Part({}, blocks),), nulls=batch.nulls)
     share = sample.share_of(sum(batch.count_by_block().values()) if sample.records else 0)
     rows = batch.rows(share=share)
     types = {path: properties["data_type"] for path, properties in batch.column_types().items()}
@@ -347,17 +350,20 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
 
         function = "observe_partition"
         arguments |= {"options": options, "source": TypedSource(rows.names, whole=rows.json_paths, types=types)}
-    return _BatchFindings(tuple(engine.run(rows.records, "schemactl.kernel.partitions", function, **arguments)))
+    partitions = tuple(engine.run(rows.records, "schemactl.kernel.partitions", function, **arguments))
+    return _BatchFindings(partitions, nulls=batch.nulls)
 
 
 class _BatchFindings:
     """The shares of a batch's partitions; records are counted from the beginning of their file, from 1.
 
-    With ``gaps`` a record has the number of its row (``row_number``).
+    With ``gaps`` a record has the number of its row (``row_number``). ``nulls`` is what a batch of rows states.
     """
 
-    def __init__(self, partitions: tuple[Part, ...], gaps: Gaps | None = None) -> None:
-        self.partitions, self._gaps = partitions, gaps
+    def __init__(
+        self, partitions: tuple[Part, ...], gaps: Gaps | None = None, nulls: Mapping[Path, bool] | None = None
+    ) -> None:
+        self.partitions, self._gaps, self.nulls = partitions, gaps, nulls or {}
         self._blocks = sorted((key, counts) for partition in partitions for key, counts in partition.blocks.items())
         self.before: dict[tuple[str, int], int] = {}
         self._positions: dict[Position, Position] = {}

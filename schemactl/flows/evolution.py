@@ -24,6 +24,7 @@ from schemactl.inference.fitting import Fitted
 from schemactl.inference.lineage import Lineage, lineage_of
 from schemactl.inference.report import FileFinding, InferenceReport, TypingFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
+from schemactl.inference.source_nulls import with_source_nulls
 from schemactl.normalization.normalizers import make_plan, module_of
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
@@ -126,6 +127,7 @@ def evolve_schema(
     texts_of_new = is_new and holds_texts(evidence.files, request.input_format)
     start = with_detection(before, root, table, request.detect, texts_of_new)
     resolution = resolve_data(evidence, start, table, request.resolve_collisions, limit, is_loaded=is_loaded)
+    resolution = with_source_nulls(resolution, before, evidence, request.contract, _stated_nulls(request, before, root))
     _check_named(resolution, evidence, convention_name(NormalizerConfig.of(before.normalizers).naming))
     if after is not None:
         _check_apart(resolution)
@@ -173,6 +175,20 @@ def evolve_schema(
     )
     lineage = lineage_of(evidence, resolution, evolved)
     return Evolution(report, before, evolved, saved, hints, resolution, judgment, lineage)
+
+
+def _stated_nulls(request: InferRequest, before: Schema, root: str) -> frozenset[tuple[str, str]]:
+    """Return the columns, by table, of which the call states whether they may be null."""
+    if request.hints is None:
+        return frozenset()
+    empty = replace(before, tables={name: replace(table, columns={}) for name, table in before.tables.items()})
+    tables = with_hints(empty, request.hints, root, before).tables.values()
+    return frozenset(
+        (table.name, column.name)
+        for table in tables
+        for column in table.columns.values()
+        if "nullable" in column.properties
+    )
 
 
 def _check_named(resolution: Resolution, evidence: Evidence, naming: str) -> None:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, TypeVar
@@ -115,6 +115,7 @@ class Evidence:
         typed: columns whose type the source itself states (Parquet, tables ...), in order: path -> dlt column
             properties. No value has to be looked at for these.
         stated: for columns of ``typed`` that sources do not agree about, all data types that they state.
+        nullable: whether columns of ``typed`` may be null, where their sources state that too.
         counted: what stands in sources that state types, where it was counted: nothing that a schema depends on.
             Classes are named by the stated data type, beside ``null``, ``object`` and ``list``.
         room: what columns, by table and name, need to take all values, as properties: known only where rows were made.
@@ -125,6 +126,7 @@ class Evidence:
     files: Mapping[str, FileEvidence] = field(default_factory=dict)
     typed: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
     stated: Mapping[Path, frozenset[DataType]] = field(default_factory=dict)
+    nullable: Mapping[Path, bool] = field(default_factory=dict)
     counted: Mapping[Path, PathEvidence] = field(default_factory=dict)
     room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
@@ -178,9 +180,24 @@ def merge(*parts: Evidence) -> Evidence:
         files=_merge_keyed((part.files for part in parts), FileEvidence.with_part),
         typed=typed,
         stated={path: types for path, types in stated.items() if len(types) > 1},
+        nullable=_merge_nullable(parts),
         counted=_merge_paths(part.counted for part in parts),
         room=_merge_keyed((part.room for part in parts), widen),
     )
+
+
+def _merge_nullable(parts: Sequence[Evidence]) -> dict[Path, bool]:
+    """Merge what sources state of nulls.
+
+    A column may be null if one source states so. It may not if all state that, and no part has documents without it.
+    """
+    merged: dict[Path, bool] = {}
+    for path in dict.fromkeys(path for part in parts for path in part.nullable):
+        concerned = [part for part in parts if part.documents or path in part.typed or path in part.nullable]
+        stated = [part.nullable.get(path) for part in concerned]
+        if True in stated or None not in stated:
+            merged[path] = True in stated
+    return merged
 
 
 def _merge_paths(parts: Iterable[Mapping[Path, PathEvidence]]) -> dict[Path, PathEvidence]:

@@ -271,7 +271,7 @@ def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tu
     found = [
         NullFinding(null.table, null.column, format_path(null.path), evidence.nulls(null.path), null.first)
         for null in resolution.nulls
-        if null.path is not NO_PATH
+        if null.path is not NO_PATH and not _may_be_null(judged, null.table, null.column)
     ]
     seen = Taking(resolution, evidence)
     for (table, variant), base in seen.bases.items():
@@ -282,6 +282,11 @@ def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tu
             first = min(of_class.first for of_class in taken)
             found.append(NullFinding(table, base, source, sum(each.count for each in taken), first, variant))
     return tuple(found)
+
+
+def _may_be_null(schema: Schema, table: str, name: str) -> bool:
+    column = schema.tables[table].columns.get(name) if table in schema.tables else None
+    return column is not None and column.nullable
 
 
 def find_violations(

@@ -31,6 +31,11 @@ def write_evidence(evidence: Evidence) -> str:
             | ({"stated": sorted(evidence.stated[path])} if path in evidence.stated else {})
             for path, column in evidence.typed.items()
         ],
+        **(
+            {"nullable": [{"path": list(path), "nullable": each} for path, each in evidence.nullable.items()]}
+            if evidence.nullable
+            else {}
+        ),
         **({"counted": _paths_to_list(evidence.counted)} if evidence.counted else {}),
         "witnesses": [
             {"file": position.file, "number": position.number, "document": document}
@@ -57,7 +62,8 @@ def _evidence(stored: Mapping[str, Any]) -> Evidence:
         files={path: FileEvidence(**file) for path, file in stored["files"].items()},
         typed={tuple(each["path"]): each["column"] for each in stored["typed"]},
         stated={tuple(each["path"]): frozenset(map(DataType, each["stated"])) for each in disagreed},
-        # Not in files of earlier versions, which did not count these.
+        # Not in files of earlier versions.
+        nullable={tuple(each["path"]): bool(each["nullable"]) for each in stored.get("nullable", ())},
         counted=_paths_from_list(stored.get("counted", ())),
     )
 

@@ -342,8 +342,8 @@ def test_dlt_loads_what_is_longer_than_stated_or_has_a_time_zone(mode, tmp_path)
     assert found == [("longer than that", b"abcd", datetime(2020, 1, 2, 1, 4, 5), 2**30, Decimal("2.13"))]
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_null_where_none_may_be_stops_the_load_in_each_mode(mode, local_engine, tmp_path):
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "evolve"])
+def test_a_null_where_none_may_be_stops_the_load_unless_types_evolve(mode, local_engine, tmp_path):
     stored = stored_schema()
     stored["tables"]["data"]["columns"]["bits_down"]["nullable"] = False
     stored = DltSchema.from_dict(stored).to_dict()

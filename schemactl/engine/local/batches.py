@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from schemactl.engine.input_warnings import warn_of_cuts
@@ -78,8 +78,8 @@ class LocalDocuments(DocumentBatch):
             raise no_columns()
         names = self.layout.names
         columns = match_columns(task.typing.fields, dict(zip(names, map(str, range(len(names))), strict=True)))
-        for field in task.typing.fields:
-            check_column_type(field, None)
+        for typing_field in task.typing.fields:
+            check_column_type(typing_field, None)
         batch = self._with_layout(replace(self.layout, taken=tuple(map(int, columns))))
         sources = tuple(
             replace(source, is_typed=True) if isinstance(source, MalformedCsvTask) else source
@@ -108,10 +108,12 @@ class LocalRows(RowBatch):
     Attributes:
         files: of the rows.
         columns: of all files together, in order.
+        nulls: whether columns may be null, where the files state it, by path.
     """
 
     files: tuple[RowFile, ...]
     columns: tuple[SourceColumn, ...]
+    nulls: Mapping[Path, bool] = field(default_factory=dict)
 
     def column_types(self) -> dict[Path, dict[str, Any]]:
         """Return the dlt properties of every column by path."""
@@ -138,8 +140,8 @@ class LocalRows(RowBatch):
         by_name: Mapping[str, SourceColumn] = {column.name: column for column in self.columns}
         names = match_columns(task.typing.fields, {name: name for name in by_name})
         columns = tuple(by_name[name] for name in names)
-        for field, column in zip(task.typing.fields, columns, strict=True):
-            check_column_type(field, spark_name(column.type))
+        for typing_field, column in zip(task.typing.fields, columns, strict=True):
+            check_column_type(typing_field, spark_name(column.type))
         return LocalTexts(self._tasks(columns, has_faults=True), task)
 
     def warn_of_nanoseconds(self) -> None:

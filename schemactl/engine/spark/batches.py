@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from pyspark.sql import Column, DataFrame
@@ -126,10 +126,12 @@ class Typed(RowBatch):
     Attributes:
         frame: the columns, and ``file`` beside them under the name in ``FILE``.
         numbering: what rows can be numbered by.
+        nulls: whether columns may be null, where the source states it, by path.
     """
 
     frame: DataFrame
     numbering: Numbering
+    nulls: Mapping[Path, bool] = field(default_factory=dict)
 
     def column_types(self) -> dict[Path, dict[str, Any]]:
         """Return dlt's column properties of every column by path."""
@@ -222,9 +224,9 @@ def _texts(
     fields = batch.task.typing.fields
     columns = match_columns(fields, cells)
     types = {field.name: field.dataType for field in frame.schema.fields}
-    for field, column in zip(fields, columns, strict=True):
+    for typing_field, column in zip(fields, columns, strict=True):
         is_text = isinstance(types[column], T.StringType | T.NullType)
-        check_column_type(field, None if is_text else types[column].simpleString())
+        check_column_type(typing_field, None if is_text else types[column].simpleString())
     selected = [
         F.expr(f"cast({texts[column]} as string)" if isinstance(types[column], T.NullType) else texts[column]).alias(
             f"c{number}"

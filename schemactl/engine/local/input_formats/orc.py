@@ -11,8 +11,8 @@ import pyarrow.types as is_a
 
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRows
-from schemactl.engine.local.columns import SourceColumn, source_columns
-from schemactl.engine.local.input_formats._rows import read_rows
+from schemactl.engine.local.columns import source_columns
+from schemactl.engine.local.input_formats._rows import OpenedFile, read_rows
 from schemactl.engine.local.row_files import Container, RowFile
 from schemactl.engine.parts import whole_file
 from schemactl.errors import InputError, Location
@@ -24,7 +24,7 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
     yield from read_rows([_open(file) for file in inputs])
 
 
-def _open(file: Input) -> tuple[RowFile, tuple[SourceColumn, ...]]:
+def _open(file: Input) -> OpenedFile:
     whole = whole_file(file, Form.ROWS)
     try:
         opened = pyarrow.orc.ORCFile(whole.path)
@@ -36,7 +36,7 @@ def _open(file: Input) -> tuple[RowFile, tuple[SourceColumn, ...]]:
         ) from error
     size = Path(whole.path).stat().st_size
     row_file = RowFile(whole.file, whole.path, file.path, Container.ORC, {0: count}, {0: size})
-    return row_file, source_columns(_in_utc(schema))
+    return OpenedFile(row_file, source_columns(_in_utc(schema)))
 
 
 def _in_utc(schema: pa.Schema) -> pa.Schema:

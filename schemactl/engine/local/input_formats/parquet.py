@@ -10,11 +10,12 @@ import pyarrow.parquet as pq
 from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn_of_durations
 from schemactl.engine.local.batches import LocalRows
-from schemactl.engine.local.columns import SourceColumn, source_columns
-from schemactl.engine.local.input_formats._rows import read_rows
+from schemactl.engine.local.columns import source_columns
+from schemactl.engine.local.input_formats._rows import OpenedFile, read_rows
 from schemactl.engine.local.row_files import Container, RowFile
 from schemactl.engine.parquet_faults import durations_in, reason_of
 from schemactl.engine.parts import whole_file
+from schemactl.engine.stated_nulls import stated_nulls
 from schemactl.errors import InputError, Location
 from schemactl.kernel.files import Form
 
@@ -27,7 +28,7 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
     yield from read_rows(files)
 
 
-def _open(file: Input, durations: dict[str, list[str]]) -> tuple[RowFile, tuple[SourceColumn, ...]]:
+def _open(file: Input, durations: dict[str, list[str]]) -> OpenedFile:
     whole = whole_file(file, Form.ROWS)
     try:
         with pq.ParquetFile(whole.path) as opened:
@@ -42,4 +43,5 @@ def _open(file: Input, durations: dict[str, list[str]]) -> tuple[RowFile, tuple[
         durations.setdefault(column, []).append(file.path)
     counts = {number: group.num_rows for number, group in enumerate(groups)}
     sizes = {number: group.total_byte_size for number, group in enumerate(groups)}
-    return RowFile(whole.file, whole.path, file.path, Container.PARQUET, counts, sizes), source_columns(schema)
+    row_file = RowFile(whole.file, whole.path, file.path, Container.PARQUET, counts, sizes)
+    return OpenedFile(row_file, source_columns(schema), stated_nulls(schema))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,9 @@ from schemactl.engine.spark.places import Numbering
 from schemactl.engine.spark.reading.typed import allow_all_types, described_columns, typed_batch
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import SECOND_DIGITS
+from schemactl.engine.stated_nulls import merge_nulls, stated_nulls
 from schemactl.errors import InputError, Location
+from schemactl.schema.paths import Path
 
 if TYPE_CHECKING:
     import pyarrow
@@ -46,24 +48,24 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     Where files do not agree about a type, those with the same columns come together.
     """
     allow_all_types(spark)
-    groups: dict[_Footer, list[str]] = {}
+    groups: dict[_Footer, dict[str, Mapping[Path, bool]]] = {}
     durations: dict[str, list[str]] = {}
     for each in inputs:
         schema = _schema_of(each)
-        groups.setdefault(_footer_of(schema), []).append(each.address)
+        groups.setdefault(_footer_of(schema), {})[each.address] = stated_nulls(schema)
         for column in durations_in(schema):
             durations.setdefault(column, []).append(each.path)
     warn_of_durations(durations)
-    for footer, addresses in groups.items():
+    for footer, files in groups.items():
         try:
-            together = _read(spark, addresses, footer)
+            together = _read(spark, files, footer)
         except Exception as error:  # PySpark has no class for this one
-            if _DISAGREE not in str(error) or len(addresses) == 1:
+            if _DISAGREE not in str(error) or len(files) == 1:
                 raise
-            by_columns: dict[tuple[tuple[str, str], ...], list[str]] = {}
-            for address in addresses:
+            by_columns: dict[tuple[tuple[str, str], ...], dict[str, Mapping[Path, bool]]] = {}
+            for address, nulls in files.items():
                 columns = tuple(described_columns(spark.read.option("mergeSchema", True).parquet(address)))
-                by_columns.setdefault(columns, []).append(address)
+                by_columns.setdefault(columns, {})[address] = nulls
             yield from (_read(spark, group, footer) for group in by_columns.values())
         else:
             yield together
@@ -97,11 +99,12 @@ def _footer_of(schema: pyarrow.Schema) -> _Footer:
     return _Footer(frozenset(nulls), frozenset(digits))
 
 
-def _read(spark: SparkSession, addresses: Sequence[str], footer: _Footer) -> Typed:
-    frame = spark.read.option("mergeSchema", True).parquet(*addresses)
+def _read(spark: SparkSession, files: Mapping[str, Mapping[Path, bool]], footer: _Footer) -> Typed:
+    """Return the rows of files by address, with what each states of nulls."""
+    frame = spark.read.option("mergeSchema", True).parquet(*files)
     if footer != _Footer():
         digits = {name: {SECOND_DIGITS: count} for name, count in footer.second_digits}
         # Not `frame.columns`: PySpark cannot name the types of all of them.
         names = [name for name, _ in described_columns(frame) if name not in footer.nulls]
         frame = frame.select(*(F.col(quoted(name)).alias(name, metadata=digits.get(name, {})) for name in names))
-    return typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
+    return typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK, merge_nulls(list(files.values())))

@@ -11,6 +11,7 @@ from schemactl.engine.input import Input
 from schemactl.engine.spark.batches import Typed
 from schemactl.engine.spark.places import Numbering
 from schemactl.engine.spark.reading.typed import allow_all_types, typed_batch
+from schemactl.schema.paths import Path
 from schemactl.store.sources import TABLE_PREFIX
 
 
@@ -19,4 +20,6 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     allow_all_types(spark)
     for each in inputs:
         frame = spark.table(each.path.removeprefix(TABLE_PREFIX))
-        yield typed_batch(frame, F.lit(each.path), Numbering.PARTITION)
+        # Of most tables Spark says that all may be null, whatever they hold: that states nothing.
+        required: dict[Path, bool] = {(field.name,): False for field in frame.schema.fields if not field.nullable}
+        yield typed_batch(frame, F.lit(each.path), Numbering.PARTITION, required)

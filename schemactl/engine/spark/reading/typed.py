@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -12,6 +13,7 @@ from schemactl.engine.spark.batches import Typed, count_values
 from schemactl.engine.spark.places import FILE, Numbering
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import NANOSECONDS
+from schemactl.schema.paths import Path
 
 _NANOSECONDS = re.compile(r"\b(timestamp_[ln]tz)\(\d+\)")
 
@@ -22,9 +24,11 @@ def allow_all_types(spark: SparkSession) -> None:
         spark.conf.set(name, "true")
 
 
-def typed_batch(frame: DataFrame, file: Column, numbering: Numbering) -> Typed:
-    """Return the columns of a frame, and ``file`` beside them."""
-    return Typed(frame.select(*_known_columns(frame), file.alias(FILE)), numbering)
+def typed_batch(
+    frame: DataFrame, file: Column, numbering: Numbering, nulls: Mapping[Path, bool] | None = None
+) -> Typed:
+    """Return the columns of a frame, and ``file`` beside them; ``nulls`` as of ``Typed``."""
+    return Typed(frame.select(*_known_columns(frame), file.alias(FILE)), numbering, nulls or {})
 
 
 def _known_columns(frame: DataFrame) -> list[Column]:
