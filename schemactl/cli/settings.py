@@ -411,7 +411,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError as error:
         raise InputError("this TOML is nested too deeply", at=Location(shown_path(path))) from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # a TOMLDecodeError, or a number of more digits than Python reads
         message, _, place = str(error).partition(" (at ")
         line, column, *_ = (*re.findall(r"\d+", place), None, None)
         at = Location(shown_path(path), int(line) if line else None, int(column) if column else None)

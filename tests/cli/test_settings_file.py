@@ -222,6 +222,7 @@ SLOW = {
     "blanks of a key": (f"x{' ' * LONG}= 1\n", "there is no setting `x`"),
     "quotes": ("'\"" * LONG, "this is not TOML"),
     "escaped quotes": ('"' + '\\"' * LONG, "this is not TOML"),
+    "digits": (f"x = {'1' * LONG}\n", "this is not TOML: exceeds the limit"),
     "brackets": ("x = " + "[" * LONG, "this TOML is nested too deeply"),
     "a long name": (f"{'x-' * LONG} = 1\n", "there is no setting"),
     "many headers": ("".join(f"[x{number}]\n" for number in range(100_000)), "there is no setting"),
