@@ -77,7 +77,7 @@ class SparkSettings:
 
     Attributes:
         session: a SparkSession that is open; it is left open, with its own settings. None for the active one of this
-            process if no other attribute is set, else for a new one.
+            thread if no other attribute is set, else for a new one.
         master: ``local[*]``, ``spark://HOST:PORT``, ``yarn`` ...; None for this machine.
         remote: a Spark Connect server, ``sc://HOST:PORT``.
         conf: settings of Spark.
@@ -354,7 +354,7 @@ def _readable(
 
 @contextmanager
 def _open_engine(options: EngineOptions, inputs: Sequence[Input], progress: Progress) -> Iterator[Engine]:
-    """Open the engine that reads the inputs; if that is Spark, use the session that is active in this process."""
+    """Open the engine that reads the inputs; if that is Spark, use the session that is active in this thread."""
     from schemactl.engine import choice
     from schemactl.engine.spark.session.opening import active_session
 
