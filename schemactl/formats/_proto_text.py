@@ -1,6 +1,7 @@
 """Reads ``.proto`` files (proto2, proto3 and editions): messages, enums, fields and their comments.
 
-https://protobuf.dev/reference/protobuf/proto3-spec. Services, extensions and options of files are passed over.
+https://protobuf.dev/reference/protobuf/proto3-spec. Statements that say nothing of messages (services, extensions,
+options) are kept as texts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _TOKEN: Final = re.compile(
     r"""|(?P<word>\.?[A-Za-z_][\w.]*)|(?P<number>[-+]?\.?\d[\w.+-]*)|(?P<mark>[{}\[\]()<>;=,:.])""",
     re.DOTALL | re.ASCII,
 )
+_INTEGER: Final = re.compile(r"(?P<sign>[-+]?)(?P<digits>0[xX][0-9a-fA-F]{1,8}|0[0-7]{0,11}|[1-9][0-9]{0,9})")
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -34,7 +36,11 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProtoField:
-    """A field as declared; its label is ``optional``, ``required``, ``repeated``, ``map``, ``oneof``, or empty."""
+    """A field as declared; its label is ``optional``, ``required``, ``repeated``, ``map``, ``oneof``, or empty.
+
+    Attributes:
+        key: the type of the keys of a map.
+    """
 
     name: str
     type: str
@@ -42,6 +48,23 @@ class ProtoField:
     number: int
     options: dict[str, str]
     comment: str
+    key: str = "string"
+
+
+class Statement(NamedTuple):
+    """A statement that is not read further: its first word, and its text without that."""
+
+    word: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProtoEnum:
+    """An enum: the numbers of its values in order, and its other statements and the options of values."""
+
+    name: str
+    values: tuple[tuple[str, int], ...]
+    unread: tuple[Statement, ...] = ()
 
 
 @dataclass(slots=True)
@@ -54,9 +77,10 @@ class Message:
     numbers: dict[int, str] = field(default_factory=dict)
     """The names of the fields by their numbers."""
     messages: dict[str, Message] = field(default_factory=dict)
-    enums: dict[str, list[str]] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
-    """Statements that say something of the message and are not kept."""
+    enums: dict[str, ProtoEnum] = field(default_factory=dict)
+    reserved: list[str] = field(default_factory=list)
+    """Numbers and names that no field may have, as in the file."""
+    unread: list[Statement] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +167,16 @@ class _Parser:
                 self._mark("{")
                 while self._peek().text != "}":
                     if self._peek().text == "option":
-                        self._skip()
+                        into.unread.append(self._rest())
                     else:
                         self._declare(into, "oneof", self._peek().comment, self._word())
                 self._next()
-            case "option" | "reserved" | "extensions" | "extend" | "service" | "import":
-                if not is_file:
-                    into.unread.append(token.text)
+            case "reserved" if not is_file:
+                into.reserved.append(self._rest().text)
+            case "import" if is_file:
                 self._skip()
+            case "option" | "extensions" | "extend" | "service":
+                into.unread.append(self._rest())
             case _ if is_file:
                 raise self._refused(token, "`message`, `enum` or another declaration")
             case "optional" | "required" | "repeated" if follows.kind == "word":
@@ -159,11 +185,11 @@ class _Parser:
             case "map" if follows.text == "<":
                 self._next()
                 self._mark("<")
-                self._word()
+                key = self._word()
                 self._mark(",")
                 of = self._word()
                 self._mark(">")
-                self._declare(into, "map", token.comment, of)
+                self._declare(into, "map", token.comment, of, key)
             case _:
                 self._declare(into, "", token.comment, self._word())
 
@@ -182,21 +208,32 @@ class _Parser:
         self._next()
         name = self._word()
         self._mark("{")
-        symbols: list[str] = []
+        values, unread = dict[str, int](), list[Statement]()
         while self._peek().text != "}":
             token = self._next()
             if token.text in ("option", "reserved") and self._peek().text != "=":
                 self._at -= 1
-                self._skip()
+                unread.append(self._rest())
             elif token.text != ";":
                 if token.kind != "word":
                     raise self._refused(token, "a value of the enum")
-                symbols.append(token.text)
-                self._skip()
+                self._mark("=")
+                values[token.text] = self._integer()
+                options = self._options() if self._peek().text == "[" else {}
+                unread += (Statement(f"{token.text}.{option}", value) for option, value in options.items())
+                self._mark(";")
         self._next()
-        into.enums[name] = symbols
+        into.enums[name] = ProtoEnum(name, tuple(values.items()), tuple(unread))
 
-    def _declare(self, into: Message, label: str, comment: str, of: str) -> None:
+    def _integer(self) -> int:
+        token = self._next()
+        if token.kind != "number" or (match := _INTEGER.fullmatch(token.text)) is None:
+            raise self._refused(token, "the number of a value")
+        digits = match["digits"].lower()
+        base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
+        return int(digits, base) * (-1 if match["sign"] == "-" else 1)
+
+    def _declare(self, into: Message, label: str, comment: str, of: str, key: str = "string") -> None:
         """Add the field whose name comes next to a message."""
         name = self._word()
         self._mark("=")
@@ -209,7 +246,7 @@ class _Parser:
             raise self._source.refuse(message, number.start, "give it a number of its own")
         options = self._options() if self._peek().text == "[" else {}
         self._mark(";")
-        made = ProtoField(name, of, label, int(number.text), options, comment or self._peek().trailing)
+        made = ProtoField(name, of, label, int(number.text), options, comment or self._peek().trailing, key)
         into.fields.append(made)
 
     def _options(self) -> dict[str, str]:
@@ -234,6 +271,14 @@ class _Parser:
         if not token.kind:
             raise self._refused(token, "`]`")
         return token
+
+    def _rest(self) -> Statement:
+        """Step over a statement and return it."""
+        word = self._peek()
+        start = word.start + len(word.text)
+        self._skip()
+        end = self._tokens[self._at - 1].start
+        return Statement(word.text, " ".join(self._source.text[start:end].split()))
 
     def _skip(self) -> None:
         """Step over a statement: up to its semicolon, or past its braces."""

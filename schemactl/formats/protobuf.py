@@ -1,7 +1,9 @@
 """Protocol Buffers: a message of proto3 for each table; hints stand in comments ``// x-dlt: {...}`` above.
 
 https://protobuf.dev/programming-guides/proto3. The numbers of fields are those of ``x-id``, where columns state one,
-else they follow the order of the columns, which dlt only adds to.
+else they follow the order of the columns, which dlt only adds to. Messages that are written long since must be read by
+the file that is exported: where a type of Protocol Buffers is not the one that a column's type is written as, the hint
+``x-proto-type`` has it.
 """
 
 from __future__ import annotations
@@ -9,18 +11,27 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
+from schemactl.formats._fields import HINTS, Codec, Field, field_of, fields_of, losses_of, note, properties_of
 from schemactl.formats._losses import Document, Loss
-from schemactl.formats._proto_text import Message, ProtoField, ProtoFile, parse_proto
-from schemactl.formats._tables import Record, data_tables, record, schema_hints, schema_of, table_hints
+from schemactl.formats._proto_text import Message, ProtoEnum, ProtoField, ProtoFile, Statement, parse_proto
+from schemactl.formats._tables import (
+    Record,
+    data_tables,
+    record,
+    schema_hints,
+    schema_of,
+    table_hints,
+    table_properties,
+)
 from schemactl.formats._tree import Source
 from schemactl.schema.expansion import Expansion, TooManyFieldsError
-from schemactl.schema.types import DataType, Schema
+from schemactl.schema.types import Column, DataType, Schema, Table
 
 ENDINGS: Final = (".proto",)
 
@@ -29,6 +40,21 @@ SCHEMA: Final = f"{HINTS}-schema"
 
 NAME: Final = f"{HINTS}-name"
 """The comment of a message whose table has a name that no message can have."""
+
+TYPE: Final = "x-proto-type"
+"""The hint with the declared type of a field, of its items or values: a scalar, a message of Google's, or an enum."""
+
+ENUM: Final = "x-proto-enum"
+"""The hint with the numbers of the values of the enum that ``x-proto-type`` names."""
+
+KEY: Final = "x-proto-key"
+"""The hint with the type of a map's keys."""
+
+RESERVED_HINT: Final = "x-proto-reserved"
+"""The hint of a table or an object with the numbers and names that no field may have."""
+
+PACKAGE: Final = "x-proto-package"
+"""The hint of a schema with the package of its messages."""
 
 _VALUE: Final = "google.protobuf.Value"
 _TYPES: Final = {
@@ -54,6 +80,19 @@ _KNOWN: Final[dict[str, dict[str, Any]]] = {
     "google.type.TimeOfDay": {"data_type": "time"}, "google.type.Decimal": {"data_type": "decimal"},
 }  # fmt: skip
 _ANY: Final = (_VALUE, "google.protobuf.Struct", "google.protobuf.ListValue", "google.protobuf.Any")
+_PROPERTIES: Final = {**_SCALARS, **_KNOWN, **{name: {"data_type": "json"} for name in _ANY}}
+_FILES: Final = {
+    **{name: "google/protobuf/wrappers.proto" for name in _KNOWN if name.endswith("Value")},
+    **dict.fromkeys(_ANY, "google/protobuf/struct.proto"), "google.protobuf.Any": "google/protobuf/any.proto",
+    "google.protobuf.Timestamp": "google/protobuf/timestamp.proto",
+    "google.protobuf.Duration": "google/protobuf/duration.proto", "google.type.Date": "google/type/date.proto",
+    "google.type.TimeOfDay": "google/type/timeofday.proto", "google.type.Decimal": "google/type/decimal.proto",
+}  # fmt: skip
+"""The files that define messages of Google's."""
+_KEYS: Final = frozenset((
+    "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64", "bool",
+    "string",
+))  # fmt: skip
 
 _NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _USUAL: Final = re.compile("[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*", re.ASCII)
@@ -61,6 +100,9 @@ _USUAL: Final = re.compile("[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*", re.ASCII)
 
 _LAST: Final = 2**29 - 1
 _RESERVED: Final = range(19000, 20000)
+_RANGE: Final = re.compile(r"\s*(\d{1,10})\s*(?:to\s+(\d{1,10}|max)\s*)?", re.ASCII)
+_RESERVED_NAMES: Final = re.compile(r"""["']\w+["'](?:\s*,\s*["']\w+["'])*""", re.ASCII)
+_PACKAGE_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
 def recognises(text: str) -> bool:
@@ -69,18 +111,30 @@ def recognises(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Enum:
+    """An enum by its name, with the numbers of its values."""
+
+    name: str
+    values: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Native:
-    """A field of a message; the type is a name, values of an enum, or fields of a message.
+    """A field of a message; the type is a name, an enum, or fields of a message.
 
     Attributes:
-        unknown: the name of a type that the file does not define, in whose place any JSON stands.
+        key: the type of the keys of a map.
+        reserved: numbers and names that no field of a message may have.
+        lost_type: the name of a type in whose place any JSON stands: the file does not define it, or it holds itself.
         number: of a field in a file of others, which the schema keeps; no part of what the field is.
     """
 
     label: str
-    type: str | tuple[str, ...] | tuple[tuple[str, Native], ...]
+    type: str | Enum | tuple[tuple[str, Native], ...]
     comment: str = ""
-    unknown: str = ""
+    key: str = "string"
+    reserved: tuple[str, ...] = ()
+    lost_type: str = ""
     number: int | None = dataclasses.field(default=None, compare=False)
 
 
@@ -89,8 +143,10 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     messages = []
     for table in data_tables(schema):
         fields = fields_of(table)
-        body = list(_lines(fields, {field.name: CODEC.hints(field) for field in fields}))
-        hints = table_hints(table)
+        reserved = _reserved(table)
+        body = list(_lines(fields, {field.name: CODEC.hints(field) for field in fields}, reserved))
+        native = table_properties(table.name, table.properties.get("description"))
+        hints = table_hints(table, native | ({RESERVED_HINT: list(reserved)} if reserved else {}))
         name = _safe(table.name)
         above = [
             *_comment(table.properties.get("description") or ""),
@@ -99,13 +155,13 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         ]
         messages.append("\n".join([*above, f"message {name} {{", *(f"  {line}" for line in body), "}"]))
     body_text = "\n\n".join(messages)
-    imports = [
-        f'import "google/protobuf/{file}.proto";'
-        for file, name in (("struct", _VALUE), ("timestamp", _TYPES[DataType.TIMESTAMP]))
-        if f"{name} " in body_text or f"{name}>" in body_text
-    ]
+    files = {file: None for name, file in _FILES.items() if f".{name} " in body_text or f".{name}>" in body_text}
+    imports = [f'import "{file}";' for file in files]
     head = [f"// {SCHEMA}: {json.dumps(schema_hints(schema), ensure_ascii=False)}", 'syntax = "proto3";', ""]
-    parts = ["\n".join([*head, f"package {_safe(schema.name)};"]), "\n".join(imports), body_text]
+    package = schema.extensions.get(PACKAGE)
+    is_package = isinstance(package, str) and _PACKAGE_NAME.fullmatch(package)
+    parts = ["\n".join([*head, f"package {package if is_package else _safe(schema.name)};"])]
+    parts += ["\n".join(imports), body_text]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -122,7 +178,26 @@ def _safe(name: str) -> str:
     return safe if _NAME.fullmatch(safe) else f"_{safe}"
 
 
-def _numbers(fields: Sequence[Field]) -> dict[str, int]:
+def _reserved(of: Table | Field) -> tuple[str, ...]:
+    """Return the statements that reserve numbers or names; what is none of those is left out."""
+    stated = of.properties.get(RESERVED_HINT)
+    texts = [text for text in stated if isinstance(text, str)] if isinstance(stated, list) else []
+    return tuple(text for text in texts if _reserved_ranges(text) is not None or _RESERVED_NAMES.fullmatch(text))
+
+
+def _reserved_ranges(text: str) -> list[range] | None:
+    """Return the numbers that a statement reserves; None where it reserves names."""
+    ranges = []
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            return None
+        last = _LAST if match[2] == "max" else int(match[2] or match[1])
+        ranges.append(range(int(match[1]), last + 1))
+    return ranges
+
+
+def _numbers(fields: Sequence[Field], reserved: Sequence[range]) -> dict[str, int]:
     stated: dict[str, int] = {}
     for field in fields:
         number = field.properties.get("x-id")
@@ -130,40 +205,95 @@ def _numbers(fields: Sequence[Field]) -> dict[str, int]:
             continue
         if number not in _RESERVED and number not in stated.values():
             stated[field.name] = number
-    taken = {*stated.values(), *_RESERVED}
-    free = (number for number in range(1, _LAST) if number not in taken)
-    return {field.name: stated[field.name] if field.name in stated else next(free) for field in fields}
+    free = _free_numbers({*stated.values()}, (_RESERVED, *reserved))
+    try:
+        return {field.name: stated[field.name] if field.name in stated else next(free) for field in fields}
+    except StopIteration:
+        message = "the numbers that are not reserved are too few for the fields"
+        raise InputError(message, hint=f"shorten `{RESERVED_HINT}`") from None
 
 
-def _lines(fields: Sequence[Field], hints: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the body of a message, nested messages before the fields that they describe."""
-    numbers = _numbers(fields)
+def _free_numbers(taken: Set[int], reserved: Sequence[range]) -> Iterator[int]:
+    number = 1
+    while number <= _LAST:
+        numbers = next((numbers for numbers in reserved if number in numbers), None)
+        if numbers is not None:
+            number = numbers.stop
+            continue
+        if number not in taken:
+            yield number
+        number += 1
+
+
+def _lines(fields: Sequence[Field], hints: dict[str, dict[str, Any]], reserved: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the body of a message, messages and enums in it before the fields that they describe."""
+    reserved_numbers = [numbers for text in reserved for numbers in _reserved_ranges(text) or ()]
+    numbers = _numbers(fields, reserved_numbers)
     identifiers = _identifiers(field.name for field in fields)
     taken = {*identifiers.values()}
+    yield from (f"reserved {text};" for text in reserved if _is_free(text, numbers.values(), taken))
     # One name of its own in JSON may be what another field is called there by default.
     is_usual = all(name == made and _USUAL.fullmatch(name) for name, made in identifiers.items())
+    enums: dict[Enum, str] = {}
     for field in fields:
         name, native = field.name, _write(field)
-        of = native.type
-        if not isinstance(of, str):
-            inner = "".join(part[:1].upper() + part[1:] for part in identifiers[name].split("_")) or "Record"
-            inner = inner if _NAME.fullmatch(inner) else f"M{inner}"
-            while inner in taken:
-                inner += "Record"
-            taken.add(inner)
-            below = field.element or field.values or field
-            yield f"message {inner} {{"
-            yield from (f"  {line}" for line in _lines(below.fields, {}))
-            yield "}"
-            of = inner
+        match native.type:
+            case str(of):
+                declared_type = f".{of}" if of.startswith("google.") else of  # or else a column `google` is looked into
+            case Enum() as enum:
+                if enum not in enums:
+                    enums[enum], lines = _enum_lines(enum, taken)
+                    yield from lines
+                declared_type = enums[enum]
+            case _:
+                declared_type = _message_name(identifiers[name], taken)
+                below = field.element or field.values or field
+                yield f"message {declared_type} {{"
+                yield from (f"  {line}" for line in _lines(below.fields, {}, native.reserved))
+                yield "}"
         yield from _comment(native.comment)
         if hints.get(name):
             yield _hint_line(hints[name])
-        if of.startswith("google."):
-            of = f".{of}"  # or else a column `google` would be looked into
-        typed = f"map<string, {of}>" if native.label == "map" else f"{native.label} {of}".strip()
+        is_map = native.label == "map"
+        typed = f"map<{native.key}, {declared_type}>" if is_map else f"{native.label} {declared_type}".strip()
         option = "" if is_usual else f" [json_name = {json.dumps(name, ensure_ascii=False)}]"
         yield f"{typed} {identifiers[name]} = {numbers[name]}{option};"
+
+
+def _is_free(reserved: str, numbers: Iterable[int], names: Iterable[str]) -> bool:
+    """Return whether no field has a number or a name that a statement reserves."""
+    ranges = _reserved_ranges(reserved)
+    if ranges is None:
+        return not any(f'"{name}"' in reserved for name in names)
+    return not any(number in taken for number in numbers for taken in ranges)
+
+
+def _message_name(identifier: str, taken: set[str]) -> str:
+    """Return a name for the message that a field has as its type, and take it."""
+    name = "".join(part[:1].upper() + part[1:] for part in identifier.split("_")) or "Record"
+    name = name if _NAME.fullmatch(name) else f"M{name}"
+    while name in taken:
+        name += "Record"
+    taken.add(name)
+    return name
+
+
+def _enum_lines(enum: Enum, taken: set[str]) -> tuple[str, list[str]]:
+    """Return the type of fields of an enum, and the lines that declare it; its names are taken.
+
+    The values of enums are names of the message that they are in: where it has such a name already, the enum gets a
+    message of its own.
+    """
+    numbers = [number for _, number in enum.values]
+    has_aliases = len({*numbers}) < len(numbers)
+    values = [f"  {value} = {number};" for value, number in enum.values]
+    lines = [f"enum {enum.name} {{", *(["  option allow_alias = true;"] if has_aliases else []), *values, "}"]
+    names = {enum.name, *(value for value, _ in enum.values)}
+    if taken.isdisjoint(names):
+        taken |= names
+        return enum.name, lines
+    scope = _message_name(f"{enum.name}_scope", taken)
+    return f"{scope}.{enum.name}", [f"message {scope} {{", *(f"  {line}" for line in lines), "}"]
 
 
 def _identifiers(names: Iterable[str]) -> dict[str, str]:
@@ -183,19 +313,64 @@ def _identifiers(names: Iterable[str]) -> dict[str, str]:
 
 
 def _write(field: Field) -> Native:
-    comment = field.description or ""
+    comment, hints = field.description or "", field.properties
+    reserved = _reserved(field)
+    label = "optional" if field.nullable else ""
     if field.fields:
-        return Native("optional" if field.nullable else "", _inner(field), comment)
+        return Native(label, _inner(field), comment, reserved=reserved)
     # A list or a map of lists or maps is no field: it needs a message of its own.
     below = field.element or field.values
     if below is not None and below.element is None and below.values is None:
-        label = "repeated" if field.element else "map"
-        return Native(label, _inner(below) if below.fields else _scalar_type(below), comment)
-    return Native("optional" if field.nullable else "", _scalar_type(field), comment)
+        of = _inner(below) if below.fields else _declared_type(below, hints)
+        if field.element:
+            return Native("repeated", of, comment, reserved=reserved)
+        key = hints.get(KEY)
+        return Native("map", of, comment, key if isinstance(key, str) and key in _KEYS else "string", reserved)
+    return Native(label, _declared_type(field, hints), comment)
 
 
 def _inner(field: Field) -> tuple[tuple[str, Native], ...]:
     return tuple((each.name, _write(each)) for each in field.fields)
+
+
+def _declared_type(field: Field, hints: Mapping[str, Any]) -> str | Enum:
+    """Return the type that hints state for a field, unless the field has another type by now; else the usual one."""
+    name, numbers = hints.get(TYPE), hints.get(ENUM)
+    if not isinstance(name, str):
+        return _scalar_type(field)
+    if isinstance(numbers, Mapping):
+        enum = _enum(name, numbers, hints.get("x-enum"))
+        return _scalar_type(field) if enum is None or field.data_type is not DataType.TEXT else enum
+    described = _PROPERTIES.get(name, {})
+    # Of items and values `x-spark-type` says less than the properties of a column.
+    spellings = (described, _item_properties(described))
+    sizes = ("data_type", "precision", "scale")
+    is_same = any(all(each.get(key) == field.properties.get(key) for key in sizes) for each in spellings)
+    return name if is_same else _scalar_type(field)
+
+
+def _item_properties(properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the properties that an item of a list has after a schema has kept the list."""
+    items = properties_of(Field("items", {"data_type": "json"}, element=Field("element", properties)))
+    element = field_of(Column("items", items)).element
+    return {} if element is None else element.properties
+
+
+def _enum(name: str, numbers: Mapping[str, Any], values: Any) -> Enum | None:
+    """Return an enum with the numbers that its values have; a new value gets the next one.
+
+    None where a value is no name, or a number is none that an enum has.
+    """
+    symbols = values if isinstance(values, list) and values else list(numbers)
+    if not _NAME.fullmatch(name) or not all(isinstance(symbol, str) and _NAME.fullmatch(symbol) for symbol in symbols):
+        return None
+    if not all(type(number) is int and -(2**31) <= number < 2**31 for number in numbers.values()):
+        return None
+    new = count(max(numbers.values(), default=-1) + 1)
+    numbered = [(symbol, numbers[symbol] if symbol in numbers else next(new)) for symbol in dict.fromkeys(symbols)]
+    # The first value of an enum of proto3 is 0.
+    zero = [pair for pair in numbered if pair[1] == 0] or [(f"{name}_UNSPECIFIED".upper(), 0)]
+    return Enum(name, (*zero, *(pair for pair in numbered if pair[1] != 0)))
 
 
 def _scalar_type(field: Field) -> str:
@@ -216,14 +391,21 @@ def read(text: str, path: str) -> Document:
     if not file.root.messages and not is_own:
         raise source.refuse("this file has no message", 0)
     resolver = _Resolver(file, Expansion(Location(path), len(text)), is_own=is_own)
-    used = frozenset[str]() if is_own else resolver.used()
-    tables = [each for each in file.root.messages.values() if each.name not in used]
-    records, losses = [], list[Loss]()
-    for message in tables or file.root.messages.values():
+    records, losses = [], [_statement_loss("", statement) for statement in file.root.unread]
+    for message in file.root.messages.values() if is_own else resolver.tables():
         table, lost = _record(message, resolver, path)
         records.append(table)
         losses += lost
+    losses += resolver.losses(file.root, "")
+    if not is_own and file.package:
+        hints = {PACKAGE: file.package}
     return Document(schema_of(records, hints, path), tuple(losses))
+
+
+def _statement_loss(place: str, statement: Statement) -> Loss:
+    """Return the loss of a statement; of one with a body its head."""
+    text = statement.text if statement.word not in ("service", "extend") else statement.text.partition("{")[0].rstrip()
+    return Loss(place, statement.word, text or None)
 
 
 def _parted(comment: str, key: str, path: str) -> tuple[str, Any]:
@@ -244,7 +426,7 @@ def _record(message: Message, resolver: _Resolver, path: str) -> tuple[Record, l
     comment, hints = _parted(message.comment, HINTS, path)
     description, name = _parted(comment, NAME, path)
     table = name if isinstance(name, str) else message.name
-    columns, losses = [], [Loss(table, each) for each in message.unread]
+    columns, losses = [], [_statement_loss(table, statement) for statement in message.unread]
     for each in message.fields:
         column = each.options.get("json_name", each.name)
         losses += _unread(f"{table}.{column}", each)
@@ -256,7 +438,16 @@ def _record(message: Message, resolver: _Resolver, path: str) -> tuple[Record, l
         if each.options.get("deprecated") == "true":
             properties.setdefault("x-deprecated", True)
         columns.append((column, properties))
-    return record(table, columns, description, hints), losses
+    reserved = {RESERVED_HINT: _quoted(message.reserved)} if message.reserved else {}
+    return record(table, columns, description, hints, **reserved), losses
+
+
+def _quoted(reserved: Sequence[str]) -> list[str]:
+    """Return reserved names in quotes, which editions leave out."""
+    return [
+        text if _reserved_ranges(text) is not None else re.sub(r"""["']?([A-Za-z_]\w*)["']?""", r'"\1"', text)
+        for text in reserved
+    ]
 
 
 def _unread(place: str, field: ProtoField) -> Iterator[Loss]:
@@ -274,22 +465,48 @@ class _Resolver:
         self._file = file
         self._expansion = expansion
         self._is_own = is_own
+        self._targets = {id(message): {*self._named(message, (message,))} for message in file.root.messages.values()}
+        self._used = frozenset().union(*self._targets.values())
 
-    def used(self) -> frozenset[str]:
-        """Return the names of messages at the top that fields of other messages have as their type."""
-        found: set[str] = set()
+    def _named(self, message: Message, scopes: tuple[Message, ...]) -> Iterator[int]:
+        """Yield the identities of messages and enums that fields have as their type, but for that of the table."""
+        for field in message.fields:
+            target = self._find(field.type, scopes)
+            if target is not None and target is not scopes[0]:
+                yield id(target)
+        for inner in message.messages.values():
+            yield from self._named(inner, (*scopes, inner))
 
-        def visit(message: Message, scopes: tuple[Message, ...]) -> None:
-            for each in message.fields:
-                target = self._find(each.type, scopes)
-                if isinstance(target, Message) and target is not scopes[0]:
-                    found.add(target.name)
-            for inner in message.messages.values():
-                visit(inner, (*scopes, inner))
+    def tables(self) -> list[Message]:
+        """Return the messages at the top that no field has as its type, and those that only such messages hold."""
+        messages = self._file.root.messages.values()
+        waiting = [id(message) for message in messages if not self.is_used(message)]
+        tables, reached = {*waiting}, {*waiting}
+        while waiting:
+            new = self._targets.get(waiting.pop(), set()) - reached
+            reached |= new
+            waiting += new
+        return [message for message in messages if id(message) in tables or id(message) not in reached]
 
-        for message in self._file.root.messages.values():
-            visit(message, (message,))
-        return frozenset(found)
+    def is_used(self, of: Message | ProtoEnum) -> bool:
+        """Return whether a field has a message or an enum as its type."""
+        return id(of) in self._used
+
+    def losses(self, message: Message, place: str) -> Iterator[Loss]:
+        """Yield the messages and enums within a message that no field has as its type, and what is lost of enums."""
+        for name, inner in message.messages.items():
+            # In our files a message may be there for the enum in it.
+            if not place or self.is_used(inner) or not inner.fields:
+                yield from self.losses(inner, f"{place}.{name}".removeprefix("."))
+            else:
+                yield Loss(place, "message", name)
+        for name, enum in message.enums.items():
+            if not self.is_used(enum):
+                yield Loss(place, "enum", name)
+                continue
+            of = f"{place}.{name}".removeprefix(".")
+            others = (statement for statement in enum.unread if not statement.text.startswith("allow_alias"))
+            yield from (_statement_loss(of, statement) for statement in others)
 
     def column(self, field: ProtoField, message: Message) -> tuple[Native, tuple[tuple[str, str, None], ...]]:
         """Return a field of a table, and any JSON in place of too many nested fields, with what is lost by that."""
@@ -304,29 +521,32 @@ class _Resolver:
         """Return a field with the message that it has as its type; one that holds itself is any JSON."""
         of = field.type.removeprefix(".")
         known: Any = of
-        unknown = ""
+        lost_type = ""
+        reserved: tuple[str, ...] = ()
         is_named = of not in _SCALARS and of not in _KNOWN and of not in _ANY
         target = self._find(field.type, scopes) if is_named else None
-        symbols = target if isinstance(target, list) else ()
+        symbols = [symbol for symbol, _ in target.values] if isinstance(target, ProtoEnum) else []
         self._expansion.count(len(seen), field.name, field.comment, *field.options.values(), *symbols)
         if is_named:
-            if isinstance(target, Message):
-                known = _VALUE
-                if id(target) not in seen and all(target is not each for each in scopes) and target.fields:
-                    below = (*scopes, target), (*seen, id(target))
-                    names = (each.options.get("json_name", each.name) for each in target.fields)
-                    known = tuple(zip(names, (self._native(each, *below) for each in target.fields), strict=True))
-            else:
-                known = tuple(target) if target else _VALUE
-                unknown = of if target is None else ""
+            known, lost_type = _VALUE, of
+            if isinstance(target, ProtoEnum) and target.values:
+                known, lost_type = Enum(target.name, target.values), ""
+            elif isinstance(target, Message) and target.fields and not self._holds_itself(target, scopes, seen):
+                below = (*scopes, target), (*seen, id(target))
+                names = (each.options.get("json_name", each.name) for each in target.fields)
+                known = tuple(zip(names, (self._native(each, *below) for each in target.fields), strict=True))
+                reserved, lost_type = tuple(_quoted(target.reserved)), ""
         # Of others a message may be left out; in our files `optional` says so.
-        is_enum = isinstance(known, tuple) and all(isinstance(each, str) for each in known)
-        has_default = self._is_own or is_enum or (isinstance(known, str) and known in _SCALARS)
+        has_default = self._is_own or isinstance(known, Enum) or (isinstance(known, str) and known in _SCALARS)
         is_there = field.label == "required" or (field.label == "" and has_default)
         plain = field.label if field.label in ("repeated", "map") else "" if is_there else "optional"
-        return Native(plain, known, field.comment, unknown, None if self._is_own else field.number)
+        number = None if self._is_own else field.number
+        return Native(plain, known, field.comment, field.key, reserved, lost_type, number)
 
-    def _find(self, name: str, scopes: tuple[Message, ...]) -> Message | list[str] | None:
+    def _holds_itself(self, message: Message, scopes: tuple[Message, ...], seen: tuple[int, ...]) -> bool:
+        return id(message) in seen or any(message is scope for scope in scopes)
+
+    def _find(self, name: str, scopes: tuple[Message, ...]) -> Message | ProtoEnum | None:
         plain = name.removeprefix(".").removeprefix(f"{self._file.package}." if self._file.package else "")
         for scope in (*reversed(scopes), self._file.root):
             at: Message | None = scope
@@ -342,21 +562,28 @@ class _Resolver:
 
 def _read(name: str, native: Native) -> Field:
     described = {**note(native.comment), **({} if native.number is None else {"x-id": native.number})}
+    described |= {RESERVED_HINT: list(native.reserved)} if native.reserved else {}
     if native.label in ("repeated", "map"):
-        below = _read("element", Native("", native.type, unknown=native.unknown))
+        of = _read("element", Native("", native.type, lost_type=native.lost_type))
+        hints = {hint: of.properties[hint] for hint in (TYPE, ENUM) if hint in of.properties}
+        hints |= {KEY: native.key} if native.key != "string" else {}
+        properties = {"data_type": "json", "nullable": True, **described, **hints}
         if native.label == "repeated":
-            return Field(name, {"data_type": "json", "nullable": True, **described}, element=below)
-        return Field(name, {"data_type": "json", "nullable": True, **described}, values=replace(below, name="value"))
-    stated: dict[str, Any] = {"nullable": native.label == "optional", **described}
+            return Field(name, properties, element=of)
+        return Field(name, properties, values=replace(of, name="value"))
+    described["nullable"] = native.label == "optional"
     match native.type:
-        case str(of):
-            lost = ("type", {"type": native.unknown}, {"data_type": "json"})
-            properties = {**_SCALARS.get(of, _KNOWN.get(of, {"data_type": "json"})), **stated}
-            return Field(name, properties, unread=(lost,) if native.unknown else ())
-        case (str(), *_) as symbols:
-            return Field(name, {"data_type": "text", **stated, "x-enum": list(symbols)})
-    fields = tuple(_read(each[0], each[1]) for each in native.type if isinstance(each, tuple))
-    return Field(name, {"data_type": "json", **stated}, fields=fields)
+        case str(of_type):
+            lost = ("type", {"type": native.lost_type}, {"data_type": "json"})
+            field = Field(name, {**_PROPERTIES[of_type], **described}, unread=(lost,) if native.lost_type else ())
+            hints = {TYPE: of_type} if _scalar_type(field) != of_type else {}
+            return replace(field, properties={**field.properties, **hints})
+        case Enum() as enum:
+            numbers = dict(enum.values)
+            hints = {"x-enum": list(numbers), TYPE: enum.name, ENUM: numbers}
+            return Field(name, {"data_type": "text", **described, **hints})
+        case fields:
+            return Field(name, {"data_type": "json", **described}, fields=tuple(_read(*each) for each in fields))
 
 
 CODEC: Final = Codec(_write, _read)

@@ -42,6 +42,11 @@ ENUM: Final = "x-enum"
 STABILITY: Final = "x-stability"
 DEPRECATED: Final = "x-deprecated"
 
+PROTO_TYPE: Final = "x-proto-type"
+PROTO_KEY: Final = "x-proto-key"
+PROTO_ENUM: Final = "x-proto-enum"
+"""What messages of Protocol Buffers carry: reported by rule C220."""
+
 _PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor", "x-merge-strategy"))
 _CHANGES: Final = frozenset(
     ("x-backfill", "x-renamed-from", "x-removed-columns", "x-removed-tables", "x-source-names", DEPRECATED)
@@ -60,7 +65,8 @@ def constrains_values(name: str) -> bool:
 
 def has_rule(name: str) -> bool:
     """Return whether another rule than H603 reports a hint."""
-    return constrains_values(name) or name in _PROCESSING or name in _CHANGES or name in (STABILITY, ID)
+    others = (STABILITY, ID, PROTO_TYPE, PROTO_KEY, PROTO_ENUM)
+    return constrains_values(name) or name in _PROCESSING or name in _CHANGES or name in others
 
 
 HintChange = ColumnPropertyChanged | TablePropertyChanged

@@ -54,6 +54,10 @@ COLUMN_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-typing": ("How texts become values of this column, as Arc says it.", {}),
     "x-tags": ("Words to find it by.", {}),
     "x-business-name": ("What people call it.", {}),
+    "x-proto-type": ("Its declared type in messages of Protocol Buffers, such as `sint32`.", {"type": "string"}),
+    "x-proto-key": ("The declared type of a map's keys in messages of Protocol Buffers.", {"type": "string"}),
+    "x-proto-enum": ("The numbers of the values of the enum that `x-proto-type` names.", {"type": "object"}),
+    "x-proto-reserved": ("Numbers and names that no field of its message may have.", {"type": "array"}),
     "x-logical-name": ("Its name in data contracts, if the database names it otherwise.", {"type": "string"}),
     "x-row-version": ("Whether it holds the hash by which a history (scd2) knows rows.", {}),
     "x-row-id": ("Whether it holds dlt's id of a row.", {}),
@@ -80,6 +84,7 @@ TABLE_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-tags": COLUMN_HINTS["x-tags"],
     "x-business-name": COLUMN_HINTS["x-business-name"],
     "x-logical-name": COLUMN_HINTS["x-logical-name"],
+    "x-proto-reserved": COLUMN_HINTS["x-proto-reserved"],
     "x-contract-sizes": (
         "`evolve`: sizes may change under a contract that freezes `data_type`, as in dbt.",
         {"enum": ["evolve"]},
@@ -91,7 +96,8 @@ TABLE_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 """As ``COLUMN_HINTS``, of tables."""
 
 SCHEMA_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
-    "x-removed-tables": ("Tables that will go, with the last day of each: `{carts: 2026-06-30}`.", _LAST_DAYS)
+    "x-removed-tables": ("Tables that will go, with the last day of each: `{carts: 2026-06-30}`.", _LAST_DAYS),
+    "x-proto-package": ("The package of its messages in Protocol Buffers.", {"type": "string"}),
 }
 """As ``COLUMN_HINTS``, at the top of a file."""
 

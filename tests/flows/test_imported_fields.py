@@ -126,6 +126,9 @@ CASES = {
     "protobuf: another number": (
         ("protobuf", "order.proto"), proto("string a = 1;"), proto("string a = 2;"), {"C217": ERROR},
     ),
+    "protobuf: another wire type": (
+        ("protobuf", "order.proto"), proto("sint32 a = 1;"), proto("int32 a = 1;"), {"C220": ERROR},
+    ),
     "protobuf: another name for a number": (
         ("protobuf", "order.proto"), proto("string a = 1;"), proto("string z = 1;"), {"C216": ERROR},
     ),

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import importlib.resources
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fixture_documents import inferred
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
+)
 from hypothesis import HealthCheck, given, settings
 from test_round_trips import schemas
 
 from schemactl.errors import InputError
 from schemactl.formats import protobuf
 from schemactl.formats._folding import fold
-from schemactl.formats._losses import describe_loss
+from schemactl.formats._losses import describe_loss, losses_between
+from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -119,7 +128,10 @@ def test_a_file_of_others_becomes_tables():
             "data_type": "bigint", "precision": 32, "nullable": True, "description": "how many", "x-id": 2,
             "x-deprecated": True,
         },
-        "state": {"data_type": "text", "nullable": False, "x-enum": ["STATE_UNKNOWN", "STATE_PAID"], "x-id": 3},
+        "state": {
+            "data_type": "text", "nullable": False, "x-enum": ["STATE_UNKNOWN", "STATE_PAID"], "x-id": 3,
+            "x-proto-type": "State", "x-proto-enum": {"STATE_UNKNOWN": 0, "STATE_PAID": 1},
+        },
         "lines": {
             "data_type": "json", "nullable": True, "x-spark-type": "array<struct<sku:string,image:binary>>", "x-id": 5,
             "x-fields": {"sku": {"nullable": False, "x-id": 1}, "image": {"nullable": False, "x-id": 2}},
@@ -132,11 +144,217 @@ def test_a_file_of_others_becomes_tables():
             "x-fields": {"street": {"nullable": False, "x-id": 1}},
         },
         "parent": {"data_type": "json", "nullable": True, "x-id": 13},
-        "total_wei": {"data_type": "wei", "nullable": False, "x-id": 14},
+        "total_wei": {"data_type": "wei", "nullable": False, "x-id": 14, "x-proto-type": "uint64"},
     }  # fmt: skip
+    assert order.properties["x-proto-reserved"] == ["4, 9 to 11"]
+    assert document.schema.extensions["x-proto-package"] == "acme.shop.v1"
     assert {(loss.place, loss.what) for loss in document.losses} == {
-        ("Order", "reserved"), ("Order.placed_at", "(acme.rule).required"), ("Order.placed_at", "(acme.other)"),
-        ("Order.card", "oneof"), ("Order.invoice", "oneof"),
+        ("Order.placed_at", "(acme.rule).required"), ("Order.placed_at", "(acme.other)"),
+        ("Order.card", "oneof"), ("Order.invoice", "oneof"), ("Order.parent", "type"), ("", "option"),
+        ("State", "STATE_PAID.deprecated"), ("", "service"),
+    }  # fmt: skip
+
+
+def wire_of(file: FileDescriptorProto, message: DescriptorProto) -> dict[int, tuple[Any, ...]]:
+    """What messages carry of each field, by number: label, type, and of messages the same of theirs."""
+    types = {f".{file.package}.{name}": inner for name, inner in nested_of("", file.message_type)}
+
+    def inner_wire(name: str) -> Any:
+        return wire_of(file, types[name]) if name in types else name if name.startswith(".google") else None
+
+    repeated = FieldDescriptorProto.LABEL_REPEATED
+    return {field.number: (field.label == repeated, field.type, inner_wire(field.type_name)) for field in message.field}
+
+
+def nested_of(scope: str, messages: Iterable[DescriptorProto]) -> Iterator[tuple[str, DescriptorProto]]:
+    for message in messages:
+        name = f"{scope}.{message.name}".lstrip(".")
+        yield name, message
+        yield from nested_of(name, message.nested_type)
+
+
+WIRE = """
+syntax = "proto3";
+package acme.v1;
+import "google/protobuf/wrappers.proto";
+import "google/protobuf/duration.proto";
+import "google/protobuf/struct.proto";
+import "google/protobuf/any.proto";
+enum Color { option allow_alias = true; COLOR_NONE = 0; COLOR_RED = 5; COLOR_ROT = 5; COLOR_DARK = -1; }
+message Order {
+  reserved 2, 40 to 45, 90 to max;
+  reserved "gone", "lost";
+  sint32 a1 = 1; sint64 a3 = 3; fixed32 a4 = 4; fixed64 a5 = 5; sfixed32 a6 = 6; sfixed64 a7 = 7;
+  uint32 a8 = 8; uint64 a9 = 9; int32 a10 = 10; int64 a11 = 11; float a12 = 12; double a13 = 13;
+  bool a14 = 14; string a15 = 15; bytes a16 = 16; Color a17 = 17; optional Color a18 = 18; Level a19 = 19;
+  google.protobuf.StringValue a20 = 20; google.protobuf.UInt64Value a21 = 21; google.protobuf.FloatValue a22 = 22;
+  google.protobuf.Duration a23 = 23; google.protobuf.Struct a24 = 24; google.protobuf.ListValue a25 = 25;
+  google.protobuf.Any a26 = 26; google.protobuf.Value a27 = 27;
+  repeated sint64 a30 = 30; repeated Color a31 = 31; map<int32, fixed64> a32 = 32; map<string, Level> a33 = 33;
+  map<uint64, Part> a34 = 34; repeated Part a35 = 35; Part a36 = 36; optional float a37 = 37;
+  repeated google.protobuf.StringValue a38 = 38;
+  oneof one { sfixed32 b1 = 50; Color b2 = 51; }
+  enum Level { NONE = 0; HIGH = 9; a1 = 2; }
+  message Part {
+    reserved 3;
+    uint32 size = 1;
+    repeated Kind kinds = 7;
+    enum Kind { NONE = 0; OTHER = 3; }
+  }
+}
+"""
+
+
+def test_messages_of_others_are_read_by_what_is_exported(tmp_path: Path):
+    (source,) = compiled(WIRE.replace("a1 = 2; }", "LOW = 2; }"), tmp_path).file
+    schema = protobuf.read(WIRE.replace("a1 = 2; }", "LOW = 2; }"), "order.proto").schema
+    (written,) = compiled(protobuf.write(schema), tmp_path).file
+    assert wire_of(written, written.message_type[0]) == wire_of(source, source.message_type[0])
+    assert (written.package, len(written.message_type)) == ("acme.v1", 1)
+    (order,) = written.message_type
+    assert [(each.start, each.end) for each in order.reserved_range] == [(2, 3), (40, 46), (90, 2**29)]
+    assert list(order.reserved_name) == ["gone", "lost"]
+    enums = {f"{name}.{each.name}": each for name, message in nested_of("", [order]) for each in message.enum_type}
+    values = {name: {value.name: value.number for value in each.value} for name, each in enums.items()}
+    assert values == {
+        "order.Color": {"COLOR_NONE": 0, "COLOR_RED": 5, "COLOR_ROT": 5, "COLOR_DARK": -1},
+        "order.Level": {"NONE": 0, "HIGH": 9, "LOW": 2},
+        **{f"order.A{number}.Kind": {"NONE": 0, "OTHER": 3} for number in (34, 35, 36)},
+    }
+
+
+def test_what_was_imported_comes_back_from_an_export():
+    schema = protobuf.read(WIRE, "order.proto").schema
+    document = protobuf.read(protobuf.write(schema), "order.proto")
+    assert not losses_between(schema, document.schema)
+    assert not document.losses
+
+
+def test_an_enum_whose_values_are_names_of_its_message_gets_a_message_of_its_own(tmp_path: Path):
+    enums = "enum A { X = 0; y = 1; } enum B { X1 = 0; X = 1; }"
+    text = f'syntax = "proto3"; {enums} message M {{ A a = 1; B b = 2; int32 y = 3; }}'
+    schema = protobuf.read(text, "m.proto").schema
+    written = protobuf.write(schema)
+    (file,) = compiled(written, tmp_path).file
+    assert {field.number: field.type for field in file.message_type[0].field} == {1: 14, 2: 14, 3: 5}
+    assert not losses_between(schema, protobuf.read(written, "m.proto").schema)
+
+
+def test_a_new_value_of_an_enum_gets_the_next_number_and_a_removed_one_goes(tmp_path: Path):
+    schema = protobuf.read("enum E { A = 0; B = 4; C = 2; } message M { E e = 1; }", "m.proto").schema
+    column = schema.tables["m"].columns["e"]
+    edited = Column("e", {**column.properties, "x-enum": ["A", "C", "D"]})
+    (file,) = compiled(protobuf.write(schema.with_table(Table("m", {"e": edited}))), tmp_path).file
+    (enum,) = file.message_type[0].enum_type
+    assert {value.name: value.number for value in enum.value} == {"A": 0, "C": 2, "D": 5}
+
+
+def test_an_enum_without_a_zero_gets_one(tmp_path: Path):
+    text = 'syntax = "proto2"; enum E { A = 1; B = 0x10; C = 010; } message M { required E e = 1; }'
+    (file,) = compiled(protobuf.write(protobuf.read(text, "m.proto").schema), tmp_path).file
+    (enum,) = file.message_type[0].enum_type
+    assert {value.name: value.number for value in enum.value} == {"E_UNSPECIFIED": 0, "A": 1, "B": 16, "C": 8}
+
+
+def test_a_column_of_another_type_by_now_has_the_usual_type(tmp_path: Path):
+    schema = protobuf.read("message M { sint32 a = 1; fixed64 b = 2; }", "m.proto").schema
+    columns = {
+        name: Column(name, {**column.properties, "data_type": "text", "precision": None})
+        for name, column in schema.tables["m"].columns.items()
+    }
+    (file,) = compiled(protobuf.write(schema.with_table(Table("m", columns))), tmp_path).file
+    assert {field.type for field in file.message_type[0].field} == {9}
+
+
+def test_new_columns_get_no_reserved_number(tmp_path: Path):
+    text = (
+        "message M { reserved 2, 4 to 5; reserved old; string a = 1; N n = 3; } message N { reserved 1; string b = 2; }"
+    )
+    schema = protobuf.read(text, "m.proto").schema
+    table = schema.tables["m"]
+    nested = {"data_type": "json", "x-spark-type": "struct<b:string,c:string>", "x-fields": {"b": {"x-id": 2}}}
+    added = {
+        **table.columns,
+        "n": Column("n", {**table.columns["n"].properties, **nested}),
+        **{name: Column(name, {"data_type": "text"}) for name in ("c", "d", "old")},
+    }
+    (file,) = compiled(protobuf.write(schema.with_table(Table("m", added, table.properties))), tmp_path).file
+    (message,) = file.message_type
+    assert {field.name: field.number for field in message.field} == {"a": 1, "n": 3, "c": 6, "d": 7, "old": 8}
+    assert {field.name: field.number for field in message.nested_type[0].field} == {"b": 2, "c": 3}
+    assert list(message.reserved_name) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tables"),
+    [
+        ("message A { B b = 1; } message B { int32 x = 1; }", ["a"]),
+        ("message A { A a = 1; }", ["a"]),
+        ("message A { B b = 1; } message B { A a = 1; }", ["a", "b"]),
+        (
+            "message C { int32 x = 1; } message A { B b = 1; } message B { A a = 1; D d = 2; } message D {}",
+            ["a", "b", "c", "d"],
+        ),
+        ("message C { A a = 1; } message A { B b = 1; } message B { A a = 1; }", ["c"]),
+    ],
+)
+def test_messages_that_hold_each_other_are_tables_unless_a_table_holds_them(text: str, tables: list[str]):
+    schema = protobuf.read(text, "m.proto").schema
+    assert sorted(table.name for table in data_tables(schema)) == tables
+
+
+def test_no_number_is_left_where_all_are_reserved():
+    schema = protobuf.read("message M { reserved 2 to max; string a = 1; }", "m.proto").schema
+    table = schema.tables["m"]
+    with pytest.raises(InputError, match="the numbers that are not reserved are too few"):
+        protobuf.write(schema.with_table(replace(table, columns={**table.columns, "b": Column("b", {})})))
+
+
+def test_hints_that_mean_nothing_to_protobuf_are_left_out(tmp_path: Path):
+    hints = {"x-proto-type": "int32; } message X {", "x-proto-key": ["a"], "x-proto-enum": {"A": "x"}}
+    columns = {
+        "a": Column("a", {"data_type": "text", **hints}),
+        "b": Column("b", {"data_type": "json", "x-spark-type": "map<string,string>", **hints}),
+        "c": Column("c", {"data_type": "text", "x-proto-type": 7, "x-proto-enum": {"A": 0}}),
+        "d": Column("d", {"data_type": "text", "x-proto-type": "E", "x-proto-enum": {"A": 2**40}}),
+    }
+    table = Table("m", columns, {"x-proto-reserved": ["1; } message Y {", 7, "6 to 7"]})
+    schema = replace(new_schema("shop").with_table(table), extensions={"x-proto-package": "a; message Z {"})
+    (file,) = compiled(protobuf.write(schema), tmp_path).file
+    assert [message.name for message in file.message_type] == ["m"]
+    assert not losses_between(schema, protobuf.read(protobuf.write(schema), "m.proto").schema)
+
+
+def test_what_no_column_says_is_reported():
+    text = """
+syntax = "proto2";
+package a.b;
+option java_package = "x";
+import "other.proto";
+message M {
+  extensions 100 to 199;
+  option deprecated = true;
+  optional E e = 1 [default = B];
+  optional M self = 2;
+  optional Empty nothing = 3;
+  message Unused { optional int32 x = 1; }
+  enum UnusedToo { Z = 0; }
+  extend Other { optional int32 y = 101; }
+}
+message Empty {}
+enum E { A = 0; B = 1; reserved 5; }
+enum Nobody { N = 0; }
+extend M { optional int32 bar = 126; }
+service S { rpc Get (M) returns (M); }
+"""
+    losses = protobuf.read(text, "m.proto").losses
+    assert {(loss.place, loss.what, loss.before) for loss in losses if loss.what != "type"} == {
+        ("", "option", 'java_package = "x"'), ("", "extend", "M"), ("", "service", "S"), ("", "enum", "Nobody"),
+        ("M", "extensions", "100 to 199"), ("M", "option", "deprecated = true"), ("M", "extend", "Other"),
+        ("M.e", "default", "B"), ("M", "message", "Unused"), ("M", "enum", "UnusedToo"), ("E", "reserved", "5"),
+    }  # fmt: skip
+    assert {(loss.place, loss.before["type"]) for loss in losses if loss.what == "type"} == {
+        ("M.self", "M"), ("M.nothing", "Empty"),
     }  # fmt: skip
 
 
@@ -155,6 +373,7 @@ def test_numbers_of_others_survive_a_column_that_goes(tmp_path: Path):
         ("message A { string a = 1; ", "the file ends where `}`"),
         ("message A { string a = x; }", "`x` stands where the number of a field"),
         ("message A { string a = 1 [x = ", "the file ends where `]`"),
+        ("enum E { A = x; } message A { E a = 1; }", "`x` stands where the number of a value"),
         ("hello world;", "`hello` stands where"),
         ("message A { string a = 1; string b = 1; }", "a.proto:1:38: `b` has the number of `a`"),
         ("message A { int32 a = 1; oneof o { int32 b = 2; int32 c = 1; } }", "`c` has the number of `a`"),
@@ -177,4 +396,5 @@ def test_types_that_the_file_does_not_define_are_reported():
         "A.x: type `type: strng` becomes type `data_type: json`",
         "A.y: type `type: acme.Other` becomes type `data_type: json`",
         "A.inner.z: type `type: Foreign` becomes type `data_type: json`",
+        "A.e: type `type: Empty` becomes type `data_type: json`",
     ]
