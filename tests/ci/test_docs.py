@@ -108,7 +108,6 @@ def test_readme_is_short() -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.spark
 def test_readme_shows_what_its_commands_print() -> None:
     text = (TOP / "README.md").read_text(encoding="utf-8")
     script = load("readme_output")
