@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.request import InferRequest, TypingSource
@@ -17,6 +18,9 @@ from schemactl.schema.types import Column, Schema
 from schemactl.schema.typing.model import ERRORS, ERRORS_COLUMN, OnError, Typing, TypingTask
 from schemactl.store.folder import SchemasFolder, list_names
 from schemactl.store.text import MAX_BYTES, decode, read_text
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 def find_typing(stated: str, on_error: str | None, folder: SchemasFolder) -> TypingSource:
@@ -70,25 +74,13 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
     Raises:
         InputError: the file cannot be read, or its columns are not those of the table.
     """
-    import pyarrow as pa
-    import pyarrow.csv
-
     from schemactl.kernel.typing_proposal import propose
 
     root = only_root(schema)
     if root is None:
         raise InputError(f"the schema `{schema.name}` has several root tables, or none", hint="name one with `--table`")
-    delimiter = "	" if file.name.lower().endswith((".tsv", ".tab")) else ","
-    parsing = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    try:
-        with pyarrow.csv.open_csv(file, parse_options=parsing) as stream:
-            names = stream.schema.names
-        types = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-        texts = pyarrow.csv.read_csv(file, parse_options=parsing, convert_options=types)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(
-            f"cannot read `{file}`: {str(error).splitlines()[0]}", hint="CSV or TSV with a header"
-        ) from error
+    texts = _read_texts(file)
+    names = texts.column_names
     naming, table = naming_of(schema), schema.tables[root]
     known = [name for name in names if naming.normalize_path(name) in table.columns]
     if not known:
@@ -100,6 +92,39 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
         for name, column in table.columns.items()
     }
     return schema.with_table(replace(table, columns=columns))
+
+
+def _read_texts(file: Path) -> pyarrow.Table:
+    """Read the columns of CSV or TSV as texts, with the separator, encoding and compression that `infer` finds.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    import pyarrow as pa
+    import pyarrow.csv
+
+    from schemactl.engine.csv_header import SEPARATORS, read_header
+    from schemactl.engine.input import open_input, read_head
+    from schemactl.engine.inputs import find_inputs
+
+    hint = "one file of CSV or TSV with a header"
+    try:
+        inputs = find_inputs([str(file)])
+        if len(inputs) != 1 or inputs[0].format not in ("csv", "tsv") or not inputs[0].is_readable_here:
+            raise InputError("it is not a local file of CSV or TSV", hint=hint)
+        header = read_header(read_head(inputs[0]), SEPARATORS.get(inputs[0].format))
+        with open_input(inputs[0]) as opened:
+            content = pa.py_buffer(opened.read().decode(inputs[0].encoding).removeprefix("\ufeff").encode())
+        reading = pyarrow.csv.ReadOptions(skip_rows=header.skipped_lines)
+        parsing = pyarrow.csv.ParseOptions(delimiter=header.separator, newlines_in_values=True)
+        with pyarrow.csv.open_csv(pa.BufferReader(content), reading, parsing) as stream:
+            names = stream.schema.names
+        types = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
+        return pyarrow.csv.read_csv(pa.BufferReader(content), reading, parsing, types)
+    except InputError as error:
+        raise InputError(f"cannot read `{file}`: {error.message}", at=error.at, hint=error.hint) from error
+    except (OSError, EOFError, UnicodeDecodeError, pa.ArrowInvalid) as error:
+        raise InputError(f"cannot read `{file}`: {str(error).splitlines()[0]}", hint=hint) from error
 
 
 def with_typing(request: InferRequest, before: Schema) -> InferRequest:

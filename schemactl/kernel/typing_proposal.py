@@ -25,7 +25,8 @@ _MOMENTS: Final = (
     *(f"uuuu-MM-dd'T'{clock}{zone}" for zone in ("XXX", "") for clock in _CLOCKS),
     *(f"{date} {clock}{zone}" for zone in ("", "XXX", "Z") for date in _DATES for clock in _CLOCKS),
 )
-_LEADING_ZERO: Final = r"^\s*[+-]?0\d"
+_NOT_A_NUMBER: Final = r"^\s*(?:\+|-?0\d)"
+"""Texts that `infer` takes for codes and telephone numbers."""
 _FRACTION: Final = r"\.(?P<digits>\d+)\D*$"
 _MOST_PATTERNS: Final = 3
 
@@ -54,7 +55,7 @@ def _type_of(values: pa.Array) -> FieldType | None:
     for words in _WORDS:
         if pc.all(pc.is_in(pc.utf8_trim_whitespace(values), value_set=pa.array(words))).as_py():
             return Boolean(*((word,) for word in words))
-    if not pc.any(pc.match_substring_regex(values, _LEADING_ZERO)).as_py():
+    if not pc.any(pc.match_substring_regex(values, _NOT_A_NUMBER)).as_py():
         digits = pc.struct_field(pc.extract_regex(values, _FRACTION), "digits")
         scale = pc.max(pc.utf8_length(digits)).as_py() or 0
         for patterns in _NUMBERS:

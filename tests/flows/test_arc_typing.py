@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -255,5 +256,32 @@ def test_an_arc_schema_states_the_patterns_of_data(tmp_path: Path, monkeypatch: 
     with pytest.raises(InputError, match="cannot read `nothing"):
         export(replace(call, data=Path("nothing.csv")))
     Path("other.csv").write_text("a,b\n1,2\n")
+    Path("other.jsonl").write_text('{"id": 1}\n')
+    with pytest.raises(InputError, match=r"cannot read `other\.jsonl`: it is not a local file of CSV or TSV"):
+        export(replace(call, data=Path("other.jsonl")))
     with pytest.raises(InputError, match="has no column of the table"):
         export(replace(call, data=Path("other.csv")))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("data.csv", b"id;born;phone\n1;31/12/1999;+4750539173\n2;01/01/2000;+47505\n"),
+        ("data.csv", b"id|born|phone\r\n1|31/12/1999|+4750539173\r\n"),
+        ("data.csv", b'sep=;\n"id";"born";"phone"\n1;31/12/1999;"+47;5"\n'),
+        ("data.csv", "\ufeffid;born;phone\n1;31/12/1999;+47\n".encode("utf-16")),
+        ("data.csv.gz", gzip.compress(b"id;born;phone\n1;31/12/1999;+47\n")),
+        ("data.tsv", b"id\tborn\tphone\n1\t31/12/1999\t+47\n"),
+        ("data.tab", b"id\tborn\tphone\n1\t31/12/1999\t+47\n"),
+    ],
+)
+def test_the_data_of_an_arc_schema_is_read_as_infer_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stated(fields=[{"id": name, "name": name, "type": "string", "nullable": True} for name in ("id", "born", "phone")])
+    import_files(ImportRequest(("customer.arc.json",), "arc", "crm", Path("schemas")))
+    Path(name).write_bytes(content)
+    (exported,) = export(replace(ExportRequest("crm", "arc", None, Path("schemas")), data=Path(name)))
+    types = {field["id"]: field["type"] for field in json.loads(exported.text)}
+    assert types == {"id": "long", "born": "date", "phone": "string"}
