@@ -59,7 +59,7 @@ function search() {
     document.getElementById("to-" + section.id).hidden = section.hidden;
     found += shown;
   }
-  count.textContent = words.length ? `${found} columns` : "";
+  count.textContent = words.length ? `${found} column${found === 1 ? "" : "s"}` : "";
 }
 field.addEventListener("input", search);
 document.addEventListener("keydown", event => {
