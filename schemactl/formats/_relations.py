@@ -13,6 +13,7 @@ from schemactl.schema.arrow_types import NESTED_TYPE, nested_type_of
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import SPARK_TYPE, write_type
+from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Schema, Table
 
 
@@ -49,10 +50,10 @@ def _key(table: Table, hint: str, usual: str) -> tuple[str, ...]:
 
 
 def type_in_words(column: Column) -> str:
-    """Return the type of a column with its sizes; of nested data as Spark's DDL."""
+    """Return the type of a column with its sizes; of nested data as Spark's DDL, a type of one database as it is."""
     of = full_type(column.properties)
     if of is None:
-        return "unknown"
+        return str(column.properties.get(DATABASE_TYPE) or "unknown")
     nested = column.properties.get(SPARK_TYPE) if column.data_type == "json" else None
     if nested:
         return str(nested)
@@ -67,10 +68,12 @@ _SAID: Final = frozenset(
 
 def hints_in_words(of: Column | Table) -> list[str]:
     """Return what is stated beside type, nullability, description and references: ``primary_key``, ``x-owner: crm``."""
+    is_type_of_database = isinstance(of, Column) and full_type(of.properties) is None
+    shown_elsewhere = _SAID | ({DATABASE_TYPE} if is_type_of_database else set())
     return [
-        key if each is True else f"{key}: {each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)}"
-        for key, each in stated(of.properties).items()
-        if key not in _SAID
+        key if value is True else f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for key, value in stated(of.properties).items()
+        if key not in shown_elsewhere
     ]
 
 

@@ -10,6 +10,8 @@ from schemactl.formats._jinja import OPENING
 from schemactl.formats._relations import Relation, hints_in_words, relations_of, type_in_words
 from schemactl.formats._tables import data_tables
 from schemactl.formats.markdown import losses as losses
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, Schema, Table
 
 ENDINGS: Final = (".html", ".htm")
@@ -33,11 +35,19 @@ table { width: 100%; border-collapse: collapse; margin-top: .5rem; }
 th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { background: var(--head); font-weight: 600; }
 td { overflow-wrap: anywhere; } td:nth-child(-n+2) { min-width: 9rem; } td p { margin: 0; }
+td:nth-child(4) { min-width: 14rem; } td:nth-child(5) { min-width: 12rem; }
 code { font: .92em ui-monospace, monospace; }
+details { margin-top: .5rem; } summary { cursor: pointer; color: var(--soft); }
 .hint { display: inline-block; padding: 0 .45em; margin: 0 .25em .15em 0; background: var(--mark); border-radius: 4px; }
 .soft { color: var(--soft); } [hidden] { display: none; }
+@media screen and (max-width: 50rem) { body { padding: 1rem; } thead { display: none; }
+  table, tbody, tr, td { display: block; } tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  td, td:nth-child(n) { min-width: 0; padding: .1rem 0; border: 0; } td:empty { display: none; }
+  td:first-child code { font-weight: 600; }
+  td[data-label]::before { content: attr(data-label) ": "; color: var(--soft); } }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } input, #count { display: none; }
-  [hidden] { display: revert !important; } tr { break-inside: avoid; } h2 { break-after: avoid; }
+  [hidden] { display: revert !important; } details::details-content { content-visibility: visible; height: auto; }
+  tr { break-inside: avoid; } h2 { break-after: avoid; }
   thead { display: table-header-group; } a { color: inherit; text-decoration: none; } .wide { overflow: visible; } }
 """
 
@@ -55,6 +65,11 @@ function search() {
       row.hidden = !(isWhole || has(row));
       if (!row.hidden) shown += 1;
     }
+    for (const folded of section.querySelectorAll("details")) {
+      const isFound = [...folded.querySelectorAll("tbody tr")].some(row => !row.hidden);
+      folded.hidden = !isFound;
+      folded.open = isFound && words.length > 0 && !isWhole;
+    }
     section.hidden = !(isWhole || shown);
     document.getElementById("to-" + section.id).hidden = section.hidden;
     found += shown;
@@ -62,6 +77,13 @@ function search() {
   count.textContent = words.length ? `${found} column${found === 1 ? "" : "s"}` : "";
 }
 field.addEventListener("input", search);
+const folds = [...document.querySelectorAll("details")];
+let unfolded = [];
+addEventListener("beforeprint", () => {
+  unfolded = folds.filter(folded => !folded.open);
+  for (const folded of unfolded) folded.open = true;
+});
+addEventListener("afterprint", () => { for (const folded of unfolded) folded.open = false; });
 document.addEventListener("keydown", event => {
   if (event.key === "/" && document.activeElement !== field) { event.preventDefault(); field.focus(); }
 });
@@ -77,7 +99,8 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     links = "".join(
         f'<li id="to-{ids[each.name]}"><a href="#{ids[each.name]}">{_text(each.name)}</a></li>' for each in tables
     )
-    sections = "\n".join(_section(table, ids, relations) for table in tables)
+    prefix = system_prefix(naming_of(schema))
+    sections = "\n".join(_section(table, ids, relations, prefix) for table in tables)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -103,23 +126,32 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 """
 
 
-def _section(table: Table, ids: dict[str, str], relations: list[Relation]) -> str:
-    rows = "\n".join(_row(column, table, ids, relations) for column in table.columns.values())
+def _section(table: Table, ids: dict[str, str], relations: list[Relation], prefix: str) -> str:
+    """Return the section of a table; dlt's own columns, whose names begin with ``prefix``, are folded."""
+    system_columns = [column for column in table.columns.values() if column.name.startswith(prefix)]
+    columns = [column for column in table.columns.values() if column not in system_columns]
+    rows = [_row(column, table, ids, relations) for column in columns]
+    system_rows = [_row(column, table, ids, relations) for column in system_columns]
+    names = ", ".join(f"<code>{_text(column.name)}</code>" for column in system_columns)
+    folded = f"<details><summary>dlt: {names}</summary>{_column_table(system_rows)}</details>" if system_rows else ""
     related = ""
     for is_nested, what in ((True, "holds"), (False, "named by")):
         found = [each.table for each in relations if each.other == table.name and each.is_nested == is_nested]
         links = [f'<a href="#{ids[name]}">{_text(name)}</a>' for name in dict.fromkeys(found)]
         related += f"<p>{what} {', '.join(links)}</p>" if links else ""
-    head = "<thead><tr><th>column</th><th>type</th><th>null</th><th>hints</th><th>description</th></tr></thead>"
     return f"""<section id="{ids[table.name]}">
 <header><h2>{_text(table.name)}</h2>
 {_paragraph(table.properties.get("description"))}
 <p>{_hints(hints_in_words(table))}</p>{related}</header>
-<div class="wide"><table>{head}
-<tbody>
-{rows}
-</tbody></table></div>
+{_column_table(rows) if rows or not system_rows else ""}
+{folded}
 </section>"""
+
+
+def _column_table(rows: Sequence[str]) -> str:
+    head = "<thead><tr><th>column</th><th>type</th><th>null</th><th>hints</th><th>description</th></tr></thead>"
+    lines = "\n".join(rows)
+    return f'<div class="wide"><table>{head}\n<tbody>\n{lines}\n</tbody></table></div>'
 
 
 def _row(column: Column, table: Table, ids: dict[str, str], relations: list[Relation]) -> str:
@@ -127,7 +159,7 @@ def _row(column: Column, table: Table, ids: dict[str, str], relations: list[Rela
     links = "".join(f' → <a href="#{ids[each.other]}">{_text(each.other)}</a>' for each in targets)
     return (
         f"<tr><td><code>{_text(column.name)}</code>{links}</td><td><code>{_text(type_in_words(column))}</code></td>"
-        f"<td>{'yes' if column.nullable else 'no'}</td><td>{_hints(hints_in_words(column))}</td>"
+        f'<td data-label="null">{"yes" if column.nullable else "no"}</td><td>{_hints(hints_in_words(column))}</td>'
         f"<td>{_paragraph(column.properties.get('description'))}</td></tr>"
     )
 
