@@ -87,7 +87,9 @@ def field_of_text(name: str, text: str, dialect: str) -> Field:
             match parse(readable(statement, dialect), read=reader):
                 case [exp.Create(this=exp.Schema(expressions=[exp.ColumnDef(kind=exp.DataType() as kind) as column]))]:
                     field = _field(name, kind, dialect)
-                    constraints = [("constraint", each.sql(dialect), None) for each in column.constraints]
+                    constraints = [
+                        ("constraint", spell(constraint, dialect), None) for constraint in column.constraints
+                    ]
                     if not is_unknown(field):
                         return replace(field, unread=(*field.unread, *constraints))
     except (SqlglotError, ValueError, RecursionError):
@@ -119,9 +121,24 @@ def field_of_type(name: str, text: str, dialect: str) -> Field:
         return _unknown(name, text)
 
 
-def spell_type(kind: exp.Expression, dialect: str) -> str:
+def spell(node: exp.Expr, dialect: str | None) -> str:
+    """Return a node as SQL, in the words of any dialect if its own has none; else the name of its kind.
+
+    sqlglot parses clauses that it cannot write.
+    """
+    for words in (dialect, None):
+        try:
+            text = node.sql(words)
+        except Exception:  # a fault of its generator
+            text = ""
+        if text:
+            return text
+    return type(node).__name__
+
+
+def spell_type(kind: exp.Expr, dialect: str) -> str:
     """Return a type as sqlglot spells it; not in SQLite's words, of which sqlglot has one for all integers."""
-    text = kind.sql(None if dialect == "sqlite" else dialect)
+    text = spell(kind, None if dialect == "sqlite" else dialect)
     return _SERIALS.get(text.lower(), text)
 
 
@@ -140,11 +157,18 @@ def implied_by(text: str, dialect: str) -> Iterable[str]:
     return ("not_null", "unique") if dialect == "mysql" else ("not_null",)
 
 
-def option_description(properties: exp.Properties) -> str | None:
-    """Return the description that BigQuery's OPTIONS state."""
-    found = (each for each in properties.expressions if each.name.lower() == "description")
-    stated = next(found, None)
-    return None if stated is None else stated.args["value"].name
+def kind_of(constraint: exp.Expr) -> exp.Expr:
+    """Return a constraint of a column without its name."""
+    from sqlglot import exp
+
+    return constraint.kind if isinstance(constraint, exp.ColumnConstraint) else constraint
+
+
+def read_options(properties: exp.Properties) -> tuple[str | None, list[exp.Expression]]:
+    """Return the description that BigQuery's OPTIONS state, None if there is none, and the other options."""
+    descriptions = [option for option in properties.expressions if option.name.lower() == "description"]
+    others = [option for option in properties.expressions if option not in descriptions]
+    return descriptions[0].args["value"].name if descriptions else None, others
 
 
 def _field(name: str, kind: exp.DataType, dialect: str) -> Field:
@@ -159,7 +183,7 @@ def _field(name: str, kind: exp.DataType, dialect: str) -> Field:
             # PostgreSQL keeps no length of a list, whatever is stated.
             is_sized = bool(kind.args.get("values")) and dialect != "postgres"
             is_sized |= "precision" in element.properties and element.data_type in _UNSIZED
-            lost = ("type", {"type": kind.sql(dialect)}, nested)
+            lost = ("type", {"type": spell(kind, dialect)}, nested)
             return Field(name, nested, element=element, unread=(lost,) if is_sized else ())
         case "STRUCT" | "OBJECT" if fields:
             return Field(name, nested, fields=fields)
@@ -168,11 +192,11 @@ def _field(name: str, kind: exp.DataType, dialect: str) -> Field:
         case "MAP" if len(inner) == 2:
             if _field("key", inner[0], dialect).properties["data_type"] == "text":
                 return Field(name, nested, values=_field("value", inner[1], dialect))
-            return Field(name, nested, unread=(("type", {"type": kind.sql(dialect)}, nested),))
+            return Field(name, nested, unread=(("type", {"type": spell(kind, dialect)}, nested),))
         case "NULLABLE" | "LOWCARDINALITY" if inner:
             return _field(name, inner[0], dialect)
     found = _scalar(kind, dialect)
-    return _unknown(name, kind.sql(dialect)) if found is None else Field(name, found)
+    return _unknown(name, spell(kind, dialect)) if found is None else Field(name, found)
 
 
 def _nested(stated: exp.ColumnDef, dialect: str) -> Field:
@@ -183,15 +207,17 @@ def _nested(stated: exp.ColumnDef, dialect: str) -> Field:
     field = _field(stated.name, kind, dialect) if isinstance(kind, exp.DataType) else _unknown(stated.name, "")
     properties, unread = dict(field.properties), list(field.unread)
     for constraint in stated.constraints:
-        match constraint.kind:
+        match kind_of(constraint):
             case exp.NotNullColumnConstraint() as null if not null.args.get("allow_null"):
                 properties["nullable"] = False
             case exp.CommentColumnConstraint() as comment:
                 properties |= note(comment.this.name)
-            case exp.Properties() as options if (text := option_description(options)) is not None:
-                properties |= note(text)
+            case exp.Properties() as options:
+                description, others = read_options(options)
+                properties |= note(description)
+                unread += [("constraint", spell(option, dialect), None) for option in others]
             case other:
-                unread.append(("constraint", other.sql(dialect), None))
+                unread.append(("constraint", spell(other, dialect), None))
     return Field(field.name, properties, field.fields, field.element, field.values, tuple(unread))
 
 

@@ -10,22 +10,24 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _tables
-from schemactl.formats._ddl_types import field_of_type, implied_by, option_description, spell_type, unlogged, word_of
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, losses_of, note
+from schemactl.formats._ddl_tables import read_tables
+from schemactl.formats._ddl_types import field_of_type, spell, spell_type, unlogged, word_of
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss, losses_between
 from schemactl.formats._relations import REFERENCE, references_of
-from schemactl.formats._tables import Record, data_tables, empty_schema, record, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import data_tables, empty_schema, schema_hints, schema_of, table_hints
 from schemactl.schema.ddl import Dialect
 from schemactl.schema.dialects import resolve_dialect
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.sql_types import UPPER_CASE, readable
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Schema, Table
+from schemactl.time_limit import time_limit
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -38,11 +40,10 @@ _STATED: Final = re.compile(rf"^\s*{HINTS}(?P<schema> schema)?: (?P<hints>\{{.*\
 _KEEPS_UNIQUE: Final = frozenset(("postgres", "duckdb", "sqlite", "mysql", "snowflake", "redshift", "tsql", "oracle"))
 _KEEPS_KEYS: Final = frozenset((*_KEEPS_UNIQUE, "databricks", "bigquery"))
 
-_LAYOUT: Final = {
-    "PartitionedByProperty": "partition", "ClusterProperty": "cluster", "DistKeyProperty": "cluster",
-    "SortKeyProperty": "sort", "Order": "sort",
-}  # fmt: skip
-"""The hint that a clause of sqlglot's is for the columns that it names."""
+_SECONDS: Final = 60.0
+"""The processor's time to parse a file, beside that for its characters."""
+
+_CHARACTERS_A_SECOND: Final = 20_000
 
 _COMMENTS_FIRST: Final = frozenset(("hive", "athena"))
 """Dialects that take the description of a table only before what partitions it."""
@@ -53,11 +54,6 @@ _CHECKS_KEYS_LATE: Final = frozenset(("sqlite",))
 
 _ADDS_NO_KEYS: Final = frozenset(("duckdb",))
 """Dialects that add no foreign key to a table that is there: one of a circle of tables is lost."""
-
-_OPTIONS_THAT_HOLD: Final = frozenset((
-    "ON DELETE NO ACTION", "ON UPDATE NO ACTION", "NOT DEFERRABLE", "INITIALLY IMMEDIATE", "MATCH SIMPLE",
-))  # fmt: skip
-"""Options of foreign keys that hold where none is stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +127,21 @@ class SqlDialect:
 
     @unlogged()
     def read(self, text: str, path: str) -> Document:
-        """Return the schema of the tables that a file makes."""
-        from sqlglot import exp, parse
+        """Return the schema of the tables that a file makes.
+
+        Raises:
+            InputError: the text is no SQL of the dialect, it creates no table, or it takes too long to parse.
+        """
+        seconds = _SECONDS + len(text) / _CHARACTERS_A_SECOND
+        too_long = partial(InputError, f"this SQL takes more than {seconds:.0f} seconds to parse", at=Location(path))
+        try:
+            with time_limit(seconds, too_long, of_processor=True):
+                return self._read_file(text, path)
+        except RecursionError as error:
+            raise InputError("this SQL is nested too deeply", at=Location(path)) from error
+
+    def _read_file(self, text: str, path: str) -> Document:
+        from sqlglot import parse
         from sqlglot.dialects.dialect import Dialect as Sqlglot
         from sqlglot.errors import SqlglotError
 
@@ -141,39 +150,24 @@ class SqlDialect:
         try:
             hints, _ = self._hints(text, path)
             text = self._without_false_camel_case(text, dialect, naming_of(empty_schema(hints)))
-            hints, tables = self._hints(text, path)  # which name tables and columns as the text does now
-            parsed = parse(readable(text, self.name), read=dialect)
-            statements = [each for each in parsed if each is not None]
+            hints, table_hints = self._hints(text, path)  # which name tables and columns as the text does now
+            readable_text = readable(text, self.name)
+            try:
+                parsed = parse(readable_text, read=dialect)
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                message = f"sqlglot fails to parse this as `{self.name}` SQL: {error}"
+                raise InputError(message, at=Location(path), hint="name another `--dialect`") from error
         except SqlglotError as error:
             details = (getattr(error, "errors", None) or [{}])[0]
             # sqlglot would show its token, as Python does.
             reason = (details.get("description") or str(error).splitlines()[0]).partition(" but got <Token ")[0]
             at, hint = Location(path, details.get("line") or None), "name another `--dialect`"
             raise InputError(f"this is not `{self.name}` SQL: {reason}", at=at, hint=hint) from error
-        except RecursionError as error:
-            raise InputError("this SQL is nested too deeply", at=Location(path)) from error
-        losses: list[Loss] = []
-        made: dict[str, _Table] = {}
-        for statement in statements:
-            if (
-                isinstance(statement, exp.Create)
-                and statement.kind == "TABLE"
-                and isinstance(statement.this, exp.Schema)
-            ):
-                table = _Table(statement, self, path, tables.get(statement.this.this.name, {}))
-                if table.name in made:
-                    raise InputError(f"two statements make a table `{table.name}`", at=Location(path))
-                made[table.name] = table
-            elif isinstance(statement, exp.Comment) and (noted := made.get(_commented(statement))) is not None:
-                noted.comment(statement)
-            elif isinstance(statement, exp.Alter) and (altered := made.get(statement.this.name)) is not None:
-                altered.alter(statement)
-            else:
-                losses.append(Loss("", "statement", statement.sql(self.name)[:80]))
-        if not made:
+        statements = [statement for statement in parsed if statement is not None]
+        records, losses = read_tables(statements, self.name, self.codec, path, table_hints)
+        if not records:
             raise self._no_table(text, path, parsed)
-        of_tables = (loss for table in made.values() for loss in table.losses)
-        return Document(schema_of([table.record() for table in made.values()], hints, path), (*of_tables, *losses))
+        return Document(schema_of(records, hints, path), tuple(losses))
 
     def _without_false_camel_case(self, text: str, dialect: Sqlglot, naming: Naming) -> str:
         """Return SQL with those names in lower case that are in capitals and would be split like camel case.
@@ -188,11 +182,13 @@ class SqlDialect:
         if dialect.normalization_strategy not in (Folding.LOWERCASE, Folding.UPPERCASE) or normalize("A") != "a":
             return text
         kinds = ("VAR", "IDENTIFIER") if self.name in UPPER_CASE else ("VAR",)
-        for token in reversed(tokenize(text, read=self.name)):
+        parts, end = [], 0
+        for token in tokenize(text, read=self.name):
             name = token.text
             if token.token_type.name in kinds and name.isupper() and normalize(name) != normalize(name.lower()):
-                text = text[: token.start] + text[token.start : token.end + 1].lower() + text[token.end + 1 :]
-        return text
+                parts += [text[end : token.start], text[token.start : token.end + 1].lower()]
+                end = token.end + 1
+        return "".join([*parts, text[end:]])
 
     def _no_table(self, text: str, path: str, parsed: Sequence[exp.Expr | None]) -> InputError:
         """Return the error for a text without tables; it names the first statement that is no SQL of the dialect."""
@@ -207,7 +203,7 @@ class SqlDialect:
         starts = [token.line for before, token in after if before is None or before.token_type.name == "SEMICOLON"]
         line = starts[parsed.index(first)] if len(starts) == len(parsed) else None
         hint = "name another `--dialect`, or mend the statement"
-        return InputError(f"{message}; not read: `{first.sql(self.name)[:80]}`", at=Location(path, line), hint=hint)
+        return InputError(f"{message}; not read: `{spell(first, self.name)[:80]}`", at=Location(path, line), hint=hint)
 
     def losses(self, schema: Schema) -> tuple[Loss, ...]:
         """Return what the text of a schema does not say of it: references without a foreign key, where it has some."""
@@ -357,169 +353,6 @@ class SqlDialect:
                 else:
                     made[None if is_create else token.text] = hints
         return schema, tables
-
-
-class _Table:
-    """A table that a file makes, as far as it was read."""
-
-    def __init__(self, created: exp.Create, dialect: SqlDialect, path: str, hints: dict[str | None, Any]) -> None:
-        from sqlglot import exp
-
-        self._dialect, self._path, self._hints = dialect, path, hints
-        self.losses: list[Loss] = []
-        self.name = created.this.this.name
-        self._note: str | None = None
-        self._references: list[dict[str, Any]] = []
-        self._natives: dict[str, dict[str, Any]] = {}
-        self._layout: dict[str, dict[str, Any]] = {}
-        for each in created.this.expressions:
-            if isinstance(each, exp.ColumnDef | exp.Identifier):  # SQLite needs no type
-                column = each if isinstance(each, exp.ColumnDef) else exp.ColumnDef(this=each)
-                self._natives[column.name] = self._column(column)
-            else:
-                self._constrain(each)
-        for each in created.args.get("properties") or ():
-            if isinstance(each, exp.SchemaCommentProperty):
-                self._note = each.this.name
-            elif each.name.lower() == "description":
-                self._note = each.args["value"].name
-            elif (hint := _LAYOUT.get(type(each).__name__)) is not None:
-                self._lay_out(each, hint)
-
-    def _lay_out(self, stated: exp.Expression, hint: str) -> None:
-        """Take what is said of partitions, clusters or order where plain columns say it; it is lost otherwise."""
-        from sqlglot import exp
-
-        for column in stated.find_all(exp.ColumnDef):  # Hive states columns there
-            self._natives[column.name] = self._column(column)
-        names = _columns_in(stated)
-        if names is None or not self._natives.keys() >= set(names):
-            self.losses.append(Loss(self.name, "clause", stated.sql(self._dialect.name)))
-            return
-        for name in names:
-            self._layout.setdefault(name, {})[hint] = True
-
-    def _column(self, stated: exp.ColumnDef) -> dict[str, Any]:
-        from sqlglot import exp
-
-        place = f"{self.name}.{stated.name}"
-        kind = stated.args.get("kind")
-        native: dict[str, Any] = {"type": spell_type(kind, self._dialect.name) if kind is not None else "text"}
-        if kind is None:
-            self.losses.append(Loss(place, "type", {"type": "none stated"}, {"data_type": "text"}))
-        else:
-            self.losses += losses_of([field_of_type(stated.name, native["type"], self._dialect.name)], self.name)
-            native |= dict.fromkeys(implied_by(native["type"], self._dialect.name), True)
-        for constraint in stated.constraints:
-            match constraint.kind:
-                case exp.NotNullColumnConstraint() as null:
-                    native["not_null"] = not null.args.get("allow_null")
-                case exp.PrimaryKeyColumnConstraint():
-                    native |= {"primary_key": True, "not_null": True}
-                case exp.UniqueColumnConstraint():
-                    native["unique"] = True
-                case exp.CommentColumnConstraint() as comment:
-                    native["comment"] = comment.this.name
-                case exp.Reference() as reference:
-                    self._refer([stated.name], reference)
-                case exp.Properties() as properties if (note_ := option_description(properties)) is not None:
-                    native["comment"] = note_
-                case other:
-                    self.losses.append(Loss(place, "constraint", other.sql(self._dialect.name)))
-        return native
-
-    def _constrain(self, stated: exp.Expression) -> None:
-        from sqlglot import exp
-
-        if isinstance(stated, exp.Constraint):
-            for each in stated.expressions:
-                self._constrain(each)
-            return
-        names = [each.name for each in stated.expressions] if not isinstance(stated, exp.UniqueColumnConstraint) else []
-        match stated:
-            case exp.PrimaryKey():
-                for name in names:
-                    self._natives.get(name, {}).update(primary_key=True, not_null=True)
-            case exp.UniqueColumnConstraint(this=exp.Schema(expressions=[exp.Column() as column])):
-                self._natives.get(column.name, {}).update(unique=True)
-            case exp.ForeignKey():
-                self._refer(names, stated.args.get("reference"))
-            case _:
-                self.losses.append(Loss(self.name, "constraint", stated.sql(self._dialect.name)))
-
-    def _refer(self, columns: list[str], reference: exp.Expression | None) -> None:
-        from sqlglot import exp
-
-        if reference is None or not isinstance(target := reference.this, exp.Schema | exp.Table):
-            return
-        table, others = target.name, list(columns)
-        if isinstance(target, exp.Schema):
-            table, others = target.this.name, [each.name for each in target.expressions]
-        self._references.append({"columns": columns, "referenced_table": table, "referenced_columns": others})
-        for option in map(str.upper, reference.args.get("options") or ()):
-            if option not in _OPTIONS_THAT_HOLD:
-                self.losses.append(Loss(f"{self.name}.{','.join(columns)}", "constraint", option))
-
-    def comment(self, stated: exp.Comment) -> None:
-        """Take what ``COMMENT ON`` says of the table or a column."""
-        text = stated.expression.name
-        if _is_of_table(stated):
-            self._note = text
-        elif stated.this.name in self._natives:
-            self._natives[stated.this.name]["comment"] = text
-
-    def alter(self, stated: exp.Alter) -> None:
-        """Take the constraints that ``ALTER TABLE`` adds and which columns take nulls; the rest is lost."""
-        from sqlglot import exp
-
-        for action in stated.args.get("actions") or ():
-            match action:
-                case exp.AddConstraint():
-                    for each in action.expressions:
-                        self._constrain(each)
-                case exp.AlterColumn(args={"allow_null": bool(allows)}) if action.name in self._natives:
-                    self._natives[action.name]["not_null"] = not allows
-                case _:
-                    self.losses.append(Loss(self.name, "statement", stated.sql(self._dialect.name)[:80]))
-
-    def record(self) -> Record:
-        """Return the table as formats take it."""
-        codec, hints = self._dialect.codec, self._hints
-        columns = [
-            (name, {**codec.restored(name, native, hints.get(name), self._path), **self._layout.get(name, {})})
-            for name, native in self._natives.items()
-        ]
-        more = {"references": self._references} if self._references else {}
-        return record(self.name, columns, self._note, hints.get(None), **more)
-
-
-def _columns_in(stated: exp.Expression) -> list[str] | None:
-    """Return the columns that a clause names, a time also by its day; None where it names more than columns."""
-    from sqlglot import exp
-
-    parts: Sequence[exp.Expression]
-    match stated:
-        case exp.Identifier() | exp.Column() | exp.ColumnDef():
-            return [stated.name]
-        case exp.Date() | exp.Paren() | exp.Ordered() | exp.PartitionedByProperty() | exp.DistKeyProperty():
-            parts = [stated.this]
-        case exp.SortKeyProperty():
-            parts = stated.this
-        case exp.Schema() | exp.Tuple() | exp.Struct() | exp.ClusterProperty() | exp.Order():
-            parts = stated.expressions
-        case _:
-            return None
-    found = [_columns_in(each) for each in parts]
-    return None if None in found else [name for names in found if names for name in names]
-
-
-def _commented(comment: exp.Comment) -> str:
-    """Return the name of the table that a comment is about."""
-    return str(comment.this.name if _is_of_table(comment) else comment.this.table)
-
-
-def _is_of_table(comment: exp.Comment) -> bool:
-    return str(comment.args.get("kind")).upper() == "TABLE"
 
 
 def _column(field: Field) -> Column:

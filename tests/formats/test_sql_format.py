@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -12,15 +12,18 @@ from typing import Any, Final
 import duckdb
 import psycopg
 import pytest
+import sqlglot
 from features import FEATURES
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlglot import exp
 from test_round_trips import schemas
 
 from schemactl.errors import InputError
 from schemactl.formats import Loss, find_losses, in_dialect, sql
+from schemactl.formats._ddl_tables import read_tables
 from schemactl.formats._losses import describe_loss, losses_between
-from schemactl.formats._tables import data_tables
+from schemactl.formats._tables import Record, data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -474,6 +477,289 @@ def test_which_columns_take_nulls_may_be_altered(caplog: pytest.LogCaptureFixtur
     assert [each.nullable for each in document.schema.tables["c"].columns.values()] == [False, True, True]
     assert [(loss.place, loss.what) for loss in document.losses] == [("c", "statement"), ("", "statement")]
     assert not caplog.records
+
+
+CLAUSES: dict[str, list[tuple[str, list[str]]]] = {
+    "postgres": [
+        ("CREATE UNLOGGED TABLE t (a int)", ["t: `clause: UNLOGGED`"]),
+        ("CREATE TEMP TABLE t (a int)", ["t: `clause: TEMPORARY`"]),
+        ("CREATE TABLE t (a int) WITH (fillfactor=70)", ["t: `clause: fillfactor=70`"]),
+        ("CREATE TABLE t (a int) TABLESPACE x", ["t: `clause: TABLESPACE x`"]),
+        ("CREATE TABLE t (a int) USING heap", []),
+        ("CREATE TABLE IF NOT EXISTS s.t (a int)", []),
+        ("CREATE TABLE t (a int) INHERITS (s.base)", ["t: `clause: INHERITS (s.base)`"]),
+        ("CREATE TABLE t (a int, LIKE base)", ["t: `clause: (LIKE base)`"]),
+        ("CREATE TABLE t (a int) AS SELECT 1", ["t: `clause: SELECT 1`"]),
+        ("CREATE TABLE t (a int, EXCLUDE USING gist (a WITH =))", ["t: `constraint: EXCLUDE USING gist(a WITH =)`"]),
+        ("CREATE TABLE t (a int GENERATED ALWAYS AS IDENTITY)", ["t.a: `constraint: GENERATED ALWAYS AS IDENTITY`"]),
+        ("CREATE TABLE t (a int GENERATED ALWAYS AS (1 + 1) STORED)",
+         ["t.a: `constraint: GENERATED ALWAYS AS (1 + 1) STORED`"]),
+        ('CREATE TABLE t (a text COLLATE "C")', ['t.a: `constraint: COLLATE "C"`']),
+        ("CREATE TABLE t (a int PRIMARY KEY DEFERRABLE)", ["t.a: `constraint: DEFERRABLE`"]),
+        ("CREATE TABLE t (a int, CONSTRAINT k PRIMARY KEY (a) INCLUDE (b), b int)", ["t: `constraint: INCLUDE (b)`"]),
+        ("CREATE TABLE t (a int, PRIMARY KEY (b))", ["t: `constraint: PRIMARY KEY (b)`"]),
+        ("CREATE TABLE t (a int, UNIQUE (a) INCLUDE (b), b int)", ["t.a: `constraint: INCLUDE (b)`"]),
+        ("CREATE TABLE t (a int REFERENCES x (y) ON UPDATE NO ACTION)", []),
+        ("CREATE TABLE t (a int REFERENCES x)", ["t.a: `constraint: REFERENCES x`"]),
+        ("CREATE TABLE t (a int); ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES x (y) NOT VALID",
+         ["t: `statement: ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES x (y) NOT VALID`"]),
+        ("CREATE TABLE t (a int); ALTER TABLE t DROP COLUMN a", ["t: `statement: ALTER TABLE t DROP COLUMN a`"]),
+        ("CREATE TABLE t (a int); ALTER TABLE t RENAME TO u", ["t: `statement: ALTER TABLE t RENAME TO u`"]),
+        ("CREATE TABLE t (a int); ALTER TABLE t OWNER TO me", ["`statement: ALTER TABLE t OWNER TO me`"]),
+        ("CREATE TABLE t (a int); ALTER TABLE t ALTER a TYPE bigint",
+         ["t: `statement: ALTER TABLE t ALTER COLUMN a SET DATA TYPE BIGINT`"]),
+        ("CREATE TABLE t (a int); COMMENT ON COLUMN t.b IS 'x'", ["`statement: COMMENT ON COLUMN t.b IS 'x'`"]),
+        ("CREATE TABLE t (a int); COMMENT ON INDEX t IS 'x'", ["`statement: COMMENT ON INDEX t IS 'x'`"]),
+        ("CREATE TABLE t (a int); CREATE UNIQUE INDEX i ON t (a)", ["`statement: CREATE UNIQUE INDEX i ON t(a)`"]),
+    ],
+    "mysql": [
+        ("CREATE TABLE t (a int) ENGINE=InnoDB", []),
+        ("CREATE TABLE t (a int) ENGINE=MyISAM", ["t: `clause: ENGINE=MyISAM`"]),
+        ("CREATE TABLE t (a int) AUTO_INCREMENT=5 DEFAULT CHARSET=utf8 COLLATE=utf8_bin",
+         ["t: `clause: AUTO_INCREMENT=5`", "t: `clause: DEFAULT CHARACTER SET=utf8`", "t: `clause: COLLATE=utf8_bin`"]),
+        ("CREATE TABLE t (a int) PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (9))",
+         ["t: `clause: PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (9))`"]),
+        ("CREATE TABLE t (a int); ALTER TABLE t ENGINE=MyISAM", ["t: `statement: ALTER TABLE t ENGINE=MyISAM`"]),
+        ("CREATE TABLE t (a int); ALTER TABLE t ADD COLUMN b int FIRST", ["t.b: `constraint: FIRST`"]),
+    ],
+    "doris": [
+        ("CREATE TABLE t (a int, b int) UNIQUE KEY (a, b)", ["t: `clause: UNIQUE KEY (a, b)`"]),
+        ("CREATE TABLE t (a int) DUPLICATE KEY (a) PROPERTIES ('x'='1')",
+         ["t: `clause: DUPLICATE KEY (a)`", "t: `clause: 'x'='1'`"]),
+        ("CREATE TABLE t (a int) DISTRIBUTED BY HASH (a)", ["t: `clause: DISTRIBUTED BY HASH (a)`"]),
+    ],
+    "clickhouse": [
+        ("CREATE TABLE t (a Int32, at Date) ENGINE=MergeTree ORDER BY a TTL at + INTERVAL 1 DAY",
+         ["t: `clause: TTL at + INTERVAL '1' DAY`"]),
+        ("CREATE TABLE t (a Int32) ENGINE=MergeTree PRIMARY KEY toDate(a)",
+         ["t: `constraint: PRIMARY KEY (toDate(a))`"]),
+        ("CREATE TABLE t (a Int32) ENGINE=ReplacingMergeTree(a)", ["t: `clause: ENGINE=ReplacingMergeTree(a)`"]),
+        ("CREATE TABLE t (a Int32) ENGINE=MergeTree ORDER BY a DESC", ["t: `clause: ORDER BY a DESC`"]),
+        ("CREATE TABLE t (a Int32) ENGINE=MergeTree() ORDER BY a SAMPLE BY a", ["t: `clause: SAMPLE BY a`"]),
+        ("CREATE TABLE t ON CLUSTER c (a Int32) ENGINE=MergeTree", ["t: `clause: ON CLUSTER c`"]),
+        ("CREATE TABLE t (a Int32) ENGINE=MergeTree SETTINGS index_granularity = 8",
+         ["t: `clause: SETTINGS index_granularity = 8`"]),
+        ("CREATE TABLE t (a Int32 DEFAULT 1 CODEC(ZSTD) TTL b)",
+         ["t.a: `constraint: DEFAULT 1`", "t.a: `constraint: CODEC(ZSTD)`", "t.a: `constraint: TTL b`"]),
+    ],
+    "bigquery": [
+        ("CREATE TABLE t (a INT64 OPTIONS(description='x', rounding_mode='R'))",
+         ["t.a: `constraint: rounding_mode='R'`"]),
+        ("CREATE TABLE t (a STRUCT<b INT64 OPTIONS(description='x', c='d')>)", ["t.a.b: `constraint: c='d'`"]),
+        ("CREATE TABLE t (a INT64) OPTIONS(description='x', labels=[('a', 'b')])",
+         ["t: `clause: labels=[('a', 'b')]`"]),
+        ("CREATE TABLE t (a INT64, PRIMARY KEY (a) NOT ENFORCED)", []),
+        ("CREATE EXTERNAL TABLE t (a INT64)", ["t: `clause: EXTERNAL`"]),
+    ],
+    "snowflake": [
+        ("CREATE TRANSIENT TABLE t (a INT)", ["t: `clause: TRANSIENT`"]),
+        ("CREATE TABLE t (a INT) DATA_RETENTION_TIME_IN_DAYS=5 COPY GRANTS",
+         ["t: `clause: DATA_RETENTION_TIME_IN_DAYS=5`", "t: `clause: COPY GRANTS`"]),
+        ("CREATE TABLE t (a INT) WITH TAG (x='y')", ["t: `clause: TAG (x='y')`"]),
+    ],
+    "redshift": [
+        ("CREATE TABLE t (a INT ENCODE zstd) DISTSTYLE EVEN",
+         ["t.a: `constraint: ENCODE zstd`", "t: `clause: DISTSTYLE EVEN`"]),
+    ],
+    "databricks": [
+        ("CREATE TABLE t (a INT) USING DELTA TBLPROPERTIES ('x'='y') LOCATION 's3://x'",
+         ["t: `clause: 'x'='y'`", "t: `clause: LOCATION 's3://x'`"]),
+        ("CREATE TABLE t (a INT) USING CSV CLUSTER BY AUTO",
+         ["t: `clause: USING CSV`", "t: `clause: CLUSTER BY AUTO`"]),
+    ],
+    "hive": [
+        ("CREATE TABLE t (a INT) CLUSTERED BY (a) INTO 4 BUCKETS STORED AS ORC",
+         ["t: `clause: CLUSTERED BY (a) INTO 4 BUCKETS`", "t: `clause: STORED AS ORC`"]),
+    ],
+    "trino": [
+        ("CREATE TABLE t (a int WITH (p=1)) WITH (format='ORC', partitioning=ARRAY['a'])",
+         ["t.a: `constraint: p=1`", "t: `clause: format='ORC'`", "t: `clause: partitioning=ARRAY['a']`"]),
+    ],
+    "athena": [("CREATE EXTERNAL TABLE t (a int) LOCATION 's3://x'", ["t: `clause: EXTERNAL`",
+                                                                     "t: `clause: external_location='s3://x'`"])],
+    "tsql": [
+        ("CREATE TABLE t (a INT IDENTITY(1, 1))", ["t.a: `constraint: IDENTITY(1, 1)`"]),
+        ("CREATE TABLE t (a INT, CONSTRAINT p PRIMARY KEY CLUSTERED (a ASC) WITH (PAD_INDEX=OFF) ON [PRIMARY])",
+         ["t: `constraint: WITH (PAD_INDEX=OFF)`", "t: `constraint: ON [PRIMARY]`"]),
+        ("CREATE TABLE t (a INT, CONSTRAINT u UNIQUE NONCLUSTERED (a ASC))", []),
+        ("CREATE TABLE t (a INT, CONSTRAINT u UNIQUE CLUSTERED (a))", ["t.a: `constraint: CLUSTERED`"]),
+    ],
+    "oracle": [("CREATE GLOBAL TEMPORARY TABLE t (a INT) ON COMMIT PRESERVE ROWS",
+                ["t: `clause: GLOBAL TEMPORARY`", "t: `clause: ON COMMIT PRESERVE ROWS`"])],
+    "sqlite": [("CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT)", ["t.a: `constraint: AUTO_INCREMENT`"])],
+    "duckdb": [("CREATE TEMP TABLE t (a INT CHECK (a > 0))", ["t.a: `constraint: CHECK (a > 0)`",
+                                                             "t: `clause: TEMPORARY`"])],
+    "teradata": [("CREATE MULTISET TABLE t, NO FALLBACK (a INT) PRIMARY INDEX (a)",
+                  ["t: `clause: MULTISET`", "t: `clause: NO FALLBACK`", "t: `clause: PRIMARY INDEX (a)`"])],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "losses"), [(dialect, *case) for dialect, cases in CLAUSES.items() for case in cases]
+)
+def test_each_clause_is_read_or_reported(dialect: str, text: str, losses: list[str]) -> None:
+    assert [describe_loss(loss) for loss in sql.in_dialect(dialect).read(text, "t.sql").losses] == losses
+
+
+def subclasses(kind: type[exp.Expression]) -> Iterator[type[exp.Expression]]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from subclasses(subclass)
+
+
+def node_of(kind: type[exp.Expression]) -> exp.Expression:
+    """Return a node whose arguments name a column that no table has."""
+    named: dict[str, Any] = {key: exp.to_identifier("x") for key, required in kind.arg_types.items() if required}
+    lists = {"expressions"} | ({"this"} if kind is exp.SortKeyProperty else set())
+    return kind(**named | {key: [exp.to_identifier("x")] for key in lists & kind.arg_types.keys()})
+
+
+PLAIN: Final = "CREATE TABLE t (a INT)"
+
+
+def read_plain(change: Callable[[exp.Create, exp.ColumnDef], object]) -> tuple[Record, list[Loss]]:
+    """Return the table of a statement that was changed, and its losses."""
+    statements = [statement for statement in sqlglot.parse(PLAIN) if statement is not None]
+    column = statements[0].find(exp.ColumnDef)
+    assert isinstance(statements[0], exp.Create)
+    assert column is not None
+    change(statements[0], column)
+    (table,), losses = read_tables(statements, "postgres", sql.SqlDialect().codec, "t.sql", {})
+    return table, losses
+
+
+def named_kinds(*kinds: type[exp.Expression], but: Collection[type[exp.Expression]]) -> list[type[exp.Expression]]:
+    found = {kind for base in kinds for kind in subclasses(base)} - set(but)
+    return sorted(found, key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("kind", named_kinds(exp.Property, but=[exp.SchemaCommentProperty]))
+def test_no_kind_of_clause_that_sqlglot_has_is_dropped_in_silence(kind: type[exp.Expression]) -> None:
+    plain, _ = read_plain(lambda *_: None)
+    table, losses = read_plain(
+        lambda statement, _: statement.set("properties", exp.Properties(expressions=[node_of(kind)]))
+    )
+    assert losses
+    assert table == plain
+
+
+READ_CONSTRAINTS: Final = (
+    *(exp.NotNullColumnConstraint, exp.PrimaryKeyColumnConstraint, exp.CommentColumnConstraint),
+    exp.UniqueColumnConstraint,
+)
+
+
+@pytest.mark.parametrize("kind", named_kinds(exp.ColumnConstraintKind, but=READ_CONSTRAINTS))
+def test_no_kind_of_constraint_that_sqlglot_has_is_dropped_in_silence(kind: type[exp.Expression]) -> None:
+    plain, _ = read_plain(lambda *_: None)
+    of_column = read_plain(lambda _, column: column.append("constraints", exp.ColumnConstraint(kind=node_of(kind))))
+    of_table = read_plain(lambda statement, _: statement.this.append("expressions", node_of(kind)))
+    for table, losses in (of_column, of_table):
+        assert losses
+        assert table == plain
+
+
+HARMLESS: Final = {"this", "kind", "exists", "replace", "properties", "concurrently"}
+
+
+@pytest.mark.parametrize("key", sorted(exp.Create.arg_types.keys() - HARMLESS))
+def test_no_argument_of_create_table_is_dropped_in_silence(key: str) -> None:
+    _, losses = read_plain(lambda statement, _: statement.set(key, exp.to_identifier("x")))
+    assert losses
+
+
+def test_no_kind_of_change_to_a_table_is_dropped_in_silence() -> None:
+    read_kinds = (exp.AddConstraint, exp.ColumnDef, exp.SchemaCommentProperty)
+    silent = []
+    for kind in named_kinds(exp.Expression, but=read_kinds):
+        statements = [statement for statement in sqlglot.parse(f"{PLAIN}; ALTER TABLE t ADD COLUMN b INT") if statement]
+        statements[1].set("actions", [node_of(kind)])
+        _, losses = read_tables(statements, "postgres", sql.SqlDialect().codec, "t.sql", {})
+        silent += [kind] if [loss.what for loss in losses] != ["statement"] else []
+    assert silent == []
+
+
+def columns_of(text: str, name: str = "t", dialect: str = "postgres") -> dict[str, dict[str, Any]]:
+    table = sql.in_dialect(dialect).read(text, "t.sql").schema.tables[name]
+    return {column.name: dict(column.properties) for column in table.columns.values()}
+
+
+def test_a_table_has_the_columns_of_those_that_it_inherits_but_not_their_keys() -> None:
+    text = """
+    CREATE TABLE base (id int PRIMARY KEY, n text NOT NULL UNIQUE, at date);
+    CREATE TABLE more (m bigint);
+    CREATE TABLE t (a int, n text, at date NOT NULL) INHERITS (base, more);
+    """
+    columns = columns_of(text)
+    assert {name: properties["nullable"] for name, properties in columns.items()} == {
+        "id": False, "n": False, "at": False, "m": True, "a": True,
+    }  # fmt: skip
+    assert not any(properties.keys() & {"primary_key", "unique"} for properties in columns.values())
+    assert [describe_loss(each) for each in sql.read(text, "t.sql").losses] == ["t: `clause: INHERITS (base, more)`"]
+
+
+BASE = "CREATE TABLE base (id int PRIMARY KEY, n text); COMMENT ON COLUMN base.n IS 'Name';"
+KEY = {"data_type": "bigint", "precision": 32, "nullable": False}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "copy", "more"),
+    [
+        ("postgres", "CREATE TABLE t (LIKE base)", {}),
+        ("postgres", "CREATE TABLE t (LIKE base EXCLUDING ALL)", {}),
+        ("postgres", "CREATE TABLE t (LIKE base INCLUDING DEFAULTS INCLUDING INDEXES)", {"primary_key": True}),
+        ("postgres", "CREATE TABLE t (LIKE base INCLUDING ALL)", {"primary_key": True, "note": True}),
+        ("mysql", "CREATE TABLE t LIKE base", {"primary_key": True}),
+        ("snowflake", "CREATE TABLE t CLONE base", {"primary_key": True, "note": True}),
+    ],
+)
+def test_a_copy_of_a_table_has_its_columns(dialect: str, copy: str, more: dict[str, bool]) -> None:
+    base = BASE if dialect != "mysql" else BASE.partition(";")[0] + ";"
+    columns = columns_of(f"{base} {copy}", dialect=dialect)
+    assert list(columns) == ["id", "n"]
+    assert columns["id"].get("primary_key") == more.get("primary_key")
+    assert columns["id"]["nullable"] is False
+    assert columns["n"].get("description") == ("Name" if "note" in more else None)
+    assert sql.in_dialect(dialect).read(f"{base} {copy}", "t.sql").losses == ()
+
+
+def test_keys_are_read_wherever_a_dialect_states_them() -> None:
+    for dialect, text in (
+        ("clickhouse", "CREATE TABLE t (a Int32) ENGINE=MergeTree PRIMARY KEY a"),
+        ("clickhouse", "CREATE TABLE t (a Int32, PRIMARY KEY (a)) ENGINE=MergeTree"),
+        ("starrocks", "CREATE TABLE t (a int) PRIMARY KEY (a)"),
+        ("tsql", "CREATE TABLE t (a INT, CONSTRAINT p PRIMARY KEY CLUSTERED (a ASC))"),
+    ):
+        assert columns_of(text, dialect=dialect)["a"]["primary_key"] is True
+    for dialect, text in (
+        ("doris", "CREATE TABLE t (a int) UNIQUE KEY (a)"),
+        ("tsql", "CREATE TABLE t (a INT, CONSTRAINT u UNIQUE NONCLUSTERED (a ASC))"),
+    ):
+        assert columns_of(text, dialect=dialect)["a"]["unique"] is True
+
+
+def test_columns_that_are_added_later_are_columns() -> None:
+    columns = columns_of("CREATE TABLE t (a int); ALTER TABLE t ADD COLUMN b bigint NOT NULL, ADD COLUMN c date;")
+    assert list(columns) == ["a", "b", "c"]
+    assert columns["b"]["nullable"] is False
+
+
+def test_a_foreign_key_without_columns_refers_to_the_primary_key() -> None:
+    text = "CREATE TABLE t (a int REFERENCES p); CREATE TABLE p (id int, n int, PRIMARY KEY (id));"
+    assert sql.read(text, "t.sql").schema.tables["t"].properties["references"] == [
+        {"columns": ["a"], "referenced_table": "p", "referenced_columns": ["id"]}
+    ]
+
+
+def test_sql_that_sqlglot_fails_to_parse_is_an_error() -> None:
+    text = "CREATE TABLE t (a int) ROW FORMAT SERDE 'x' DEFAULT LOCATION 'y'"
+    with pytest.raises(InputError, match="fails to parse this as `spark` SQL"):
+        sql.in_dialect("spark").read(text, "t.sql")
+
+
+def test_sql_that_is_nested_too_deeply_is_an_error() -> None:
+    with pytest.raises(InputError, match="nested too deeply"):
+        sql.read("CREATE TABLE t (a int DEFAULT " + "(" * 20_000, "t.sql")
 
 
 def test_a_reference_that_becomes_no_foreign_key_is_lost_where_they_are_asked_for() -> None:

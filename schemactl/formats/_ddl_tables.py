@@ -1,0 +1,466 @@
+"""Reads the tables that statements of sqlglot's create and alter.
+
+Each argument of each node is read or reported as a loss: a clause that this module does not know is a loss as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from schemactl.errors import InputError, Location
+from schemactl.formats._ddl_types import field_of_type, implied_by, kind_of, read_options, spell, spell_type
+from schemactl.formats._fields import Codec, losses_of
+from schemactl.formats._losses import Loss
+from schemactl.formats._tables import Record, record
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+_LAYOUT: Final = {
+    "PartitionedByProperty": "partition", "ClusterProperty": "cluster", "DistKeyProperty": "cluster",
+    "SortKeyProperty": "sort", "Order": "sort",
+}  # fmt: skip
+"""The hint that a clause of sqlglot's is for the columns that it names."""
+
+_DEFAULT_OPTIONS: Final = frozenset((
+    "ON DELETE NO ACTION", "ON UPDATE NO ACTION", "NOT DEFERRABLE", "INITIALLY IMMEDIATE", "MATCH SIMPLE",
+))  # fmt: skip
+"""Options of keys that hold where none is stated."""
+
+_NOT_ENFORCED: Final = frozenset(("bigquery", "snowflake", "databricks"))
+"""Dialects whose keys are not enforced unless they say so."""
+
+_DEFAULT_CLAUSES: Final = {
+    "clickhouse": frozenset(("ENGINE=MERGETREE", "ENGINE=MERGETREE()", "SETTINGS ALLOW_NULLABLE_KEY = 1")),
+    "mysql": frozenset(("ENGINE=INNODB",)),
+    "databricks": frozenset(("USING DELTA",)),
+    "postgres": frozenset(("USING HEAP",)),
+    "doris": frozenset(("ENGINE=OLAP",)),
+    "starrocks": frozenset(("ENGINE=OLAP",)),
+}
+"""Clauses of a table that hold where none is stated, and those that only permit what the columns say."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """A foreign key; ``others`` is None for the primary key of the other table."""
+
+    columns: list[str]
+    table: str
+    others: list[str] | None
+    text: str
+
+
+def read_tables(
+    statements: Sequence[exp.Expr], dialect: str, codec: Codec[dict[str, Any]], path: str, hints: Mapping[str, Any]
+) -> tuple[list[Record], list[Loss]]:
+    """Return the tables that statements create, and what they lose.
+
+    Args:
+        statements: as sqlglot parses them.
+        dialect: of sqlglot.
+        codec: of columns, which the ``_native`` form of a column belongs to.
+        path: of the file, for errors.
+        hints: by table those of each column, of the table under None.
+
+    Raises:
+        InputError: two statements create a table of one name.
+    """
+    from sqlglot import exp
+
+    tables: dict[str, _Table] = {}
+    losses: list[Loss] = []
+
+    def create(name: str) -> _Table:
+        if name in tables:
+            raise InputError(f"two statements make a table `{name}`", at=Location(path))
+        tables[name] = _Table(name, dialect, tables)
+        return tables[name]
+
+    for statement in statements:
+        table = None if isinstance(statement, exp.Create) else tables.get(_altered_table(statement))
+        match statement:
+            case exp.Create(this=exp.Schema(this=exp.Table() as place)) if _is_table(statement):
+                create(place.name).define(statement)
+                continue
+            case exp.Create(this=exp.Table() as place) if _is_table(statement):
+                source = _copied_table(statement)
+                if source is not None and source.name in tables:
+                    copy = create(place.name)
+                    copy.copy_columns(tables[source.name], has_keys=True)
+                    copy.define(statement)
+                    continue
+            case exp.Comment() if table is not None and table.comment(statement):
+                continue
+            case exp.Alter() if table is not None and _is_table(statement):
+                table.alter(statement)
+                continue
+        losses.append(Loss("", "statement", _spelled(statement, dialect)))
+    records = [table.record(codec, path, hints.get(name, {})) for name, table in tables.items()]
+    return records, [*(loss for table in tables.values() for loss in table.losses), *losses]
+
+
+def _is_table(statement: exp.Create | exp.Alter) -> bool:
+    return str(statement.args.get("kind")).upper() == "TABLE"
+
+
+def _altered_table(statement: exp.Expr) -> str:
+    """Return the name of the table that a statement comments on or alters; empty if it does neither."""
+    from sqlglot import exp
+
+    target = statement.this if isinstance(statement, exp.Alter | exp.Comment) else None
+    return str(target.table if isinstance(target, exp.Column) else target.name if isinstance(target, exp.Table) else "")
+
+
+def _copied_table(created: exp.Create) -> exp.Table | None:
+    """Return the table that ``LIKE`` or ``CLONE`` names; None if it creates no copy."""
+    from sqlglot import exp
+
+    for clause in (created.args.get("clone"), *(created.args.get("properties") or ())):
+        if isinstance(clause, exp.Clone | exp.LikeProperty) and isinstance(clause.this, exp.Table):
+            return clause.this
+    return None
+
+
+def _spelled(node: Any, dialect: str) -> str:
+    """Return a node, a list of nodes or an option of sqlglot's as SQL."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Expression):
+        return spell(node, dialect)
+    return ", ".join(_spelled(item, dialect) for item in node) if isinstance(node, list) else str(node)
+
+
+def _unread_args(node: exp.Expression, *read: str) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments of a node that say something and are not among those that are read."""
+    from sqlglot import exp
+
+    for key, value in node.args.items():
+        if isinstance(value, exp.IndexParameters) and not any(value.args.values()):
+            continue
+        if value and key not in read:
+            yield key, value
+
+
+class _Table:
+    """A table, as far as its statements were read.
+
+    ``natives`` are the columns, in the form that the codec of the format reads.
+    """
+
+    def __init__(self, name: str, dialect: str, tables: Mapping[str, _Table]) -> None:
+        self.name = name
+        self.losses: list[Loss] = []
+        self.natives: dict[str, dict[str, Any]] = {}
+        self._dialect, self._tables = dialect, tables
+        self._note: str | None = None
+        self._references: list[_Reference] = []
+        self._layout: dict[str, dict[str, Any]] = {}
+
+    def define(self, created: exp.Create) -> None:
+        """Read CREATE TABLE."""
+        from sqlglot import exp
+
+        schema = created.this
+        place = schema.this if isinstance(schema, exp.Schema) else schema
+        for member in schema.expressions if isinstance(schema, exp.Schema) else ():
+            match member:
+                case exp.ColumnDef():
+                    self.natives[member.name] = self._column(member)
+                case exp.Identifier():  # SQLite needs no type
+                    self.natives[member.name] = self._column(exp.ColumnDef(this=member))
+                case exp.LikeProperty():
+                    self._like(member)
+                case _:
+                    self._constrain(member)
+        for clause in created.args.get("properties") or ():
+            self._clause(clause)
+        # Whether and how to create the table is nothing of the table.
+        read = ("this", "kind", "exists", "replace", "properties", "concurrently")
+        copies = ("clone",) if place is schema else ()
+        for node, args in ((created, (*read, *copies)), (place, ("this", "db", "catalog"))):
+            for key, value in _unread_args(node, *args):
+                self._lose("clause", key.upper() if value is True else value)
+
+    def _lose(self, what: str, node: Any, column: str | None = None) -> None:
+        place = self.name if column is None else f"{self.name}.{column}"
+        self.losses.append(Loss(place, what, _spelled(node, self._dialect)))
+
+    def _lose_args(self, node: exp.Expression, column: str | None, *read: str) -> None:
+        """Report the arguments of a constraint that are not read, except for those that hold anyway."""
+        for key, value in _unread_args(node, *read):
+            options = value if key == "options" else [key.replace("_", " ").upper() if value is True else value]
+            for option in options:
+                text = _spelled(option, self._dialect)
+                is_usual = self._dialect in _NOT_ENFORCED and text.upper() == "NOT ENFORCED"
+                if text.upper() not in _DEFAULT_OPTIONS and not is_usual:
+                    self._lose("constraint", text, column)
+
+    # Clauses of the table
+
+    def _clause(self, clause: exp.Expression) -> None:
+        from sqlglot import exp
+
+        match clause:
+            case exp.SchemaCommentProperty():
+                self._note = clause.this.name
+            case exp.Property() if type(clause) is exp.Property and clause.name.lower() == "description":
+                self._note = clause.args["value"].name
+            case exp.InheritsProperty():
+                self._inherit(clause)
+            case exp.PrimaryKey():
+                self._constrain(clause)
+            case exp.UniqueKeyProperty(expressions=[exp.Identifier() as column]) if column.name in self.natives:
+                self.natives[column.name]["unique"] = True
+            case exp.LikeProperty() if clause.this.name in self._tables and not clause.expressions:
+                pass  # copied before
+            case _ if (hint := _LAYOUT.get(type(clause).__name__)) is not None:
+                self._lay_out(clause, hint)
+            case _ if _spelled(clause, self._dialect).upper() not in _DEFAULT_CLAUSES.get(self._dialect, ()):
+                self._lose("clause", clause)
+
+    def _inherit(self, clause: exp.InheritsProperty) -> None:
+        """Read PostgreSQL's INHERITS: columns of parents come first, without their keys; that they go on is lost."""
+        own, self.natives = self.natives, {}
+        for parent in clause.expressions:
+            if parent.name in self._tables:
+                self.copy_columns(self._tables[parent.name], has_keys=False)
+        for name, native in own.items():
+            inherited = {"not_null": True} if self.natives.get(name, {}).get("not_null") else {}
+            self.natives[name] = {**native, **inherited}
+        self._lose("clause", clause)
+
+    def _like(self, clause: exp.LikeProperty) -> None:
+        """Read ``LIKE other`` among the columns."""
+        options = {(option.name.upper(), option.args["value"].name.upper()) for option in clause.expressions}
+        if clause.this.name not in self._tables:
+            self._lose("clause", clause)
+            return
+        self.copy_columns(
+            self._tables[clause.this.name],
+            has_keys=bool(options & {("INCLUDING", "ALL"), ("INCLUDING", "INDEXES")}),
+            has_notes=bool(options & {("INCLUDING", "ALL"), ("INCLUDING", "COMMENTS")}),
+        )
+
+    def copy_columns(self, source: _Table, *, has_keys: bool, has_notes: bool | None = None) -> None:
+        """Add the columns of another table, with their keys and descriptions if the statement copies those."""
+        left_out = () if has_keys else ("primary_key", "unique")
+        left_out = left_out if (has_keys if has_notes is None else has_notes) else (*left_out, "comment")
+        for name, native in source.natives.items():
+            self.natives[name] = {key: value for key, value in native.items() if key not in left_out}
+
+    def _lay_out(self, clause: exp.Expression, hint: str) -> None:
+        """Read partitions, clusters or an order of plain columns; others are lost."""
+        from sqlglot import exp
+
+        inner = clause.this
+        for column in inner.expressions if isinstance(inner, exp.Schema) else ():
+            if isinstance(column, exp.ColumnDef):  # Hive defines columns there
+                self.natives[column.name] = self._column(column)
+        names = _columns_in(clause)
+        if names is None or not self.natives.keys() >= set(names):
+            self._lose("clause", clause)
+            return
+        for name in names:
+            self._layout.setdefault(name, {})[hint] = True
+
+    # Columns
+
+    def _column(self, column: exp.ColumnDef) -> dict[str, Any]:
+        kind = column.args.get("kind")
+        native: dict[str, Any] = {"type": "text" if kind is None else spell_type(kind, self._dialect)}
+        if kind is None:
+            place = f"{self.name}.{column.name}"
+            self.losses.append(Loss(place, "type", {"type": "none stated"}, {"data_type": "text"}))
+        else:
+            self.losses += losses_of([field_of_type(column.name, native["type"], self._dialect)], self.name)
+            native |= dict.fromkeys(implied_by(native["type"], self._dialect), True)
+        for constraint in column.constraints:
+            self._constrain_column(column.name, native, kind_of(constraint))
+        self._lose_args(column, column.name, "this", "kind", "constraints", "exists")
+        return native
+
+    def _constrain_column(self, name: str, native: dict[str, Any], constraint: exp.Expr) -> None:
+        from sqlglot import exp
+
+        match constraint:
+            case exp.NotNullColumnConstraint():
+                native["not_null"] = not constraint.args.get("allow_null")
+                self._lose_args(constraint, name, "allow_null")
+            case exp.PrimaryKeyColumnConstraint():
+                native |= {"primary_key": True, "not_null": True}
+                self._lose_args(constraint, name)
+            case exp.UniqueColumnConstraint() if constraint.this is None:
+                native["unique"] = True
+                self._lose_args(constraint, name)
+            case exp.CommentColumnConstraint():
+                native["comment"] = constraint.this.name
+            case exp.Reference():
+                self._refer([name], constraint)
+            case exp.Properties():
+                description, others = read_options(constraint)
+                native |= {} if description is None else {"comment": description}
+                for option in others:
+                    self._lose("constraint", option, name)
+            case _:
+                self._lose("constraint", constraint, name)
+
+    # Constraints of the table
+
+    def _constrain(self, constraint: exp.Expression) -> None:
+        from sqlglot import exp
+
+        match constraint:
+            case exp.Constraint(expressions=[exp.PrimaryKeyColumnConstraint() as key, clustered, *others]) if (
+                columns := _clustered_columns(clustered)
+            ) is not None:
+                self._key(columns, constraint)
+                self._lose_args(key, None)
+                if isinstance(clustered, exp.NonClusteredColumnConstraint):
+                    self._lose("constraint", "NONCLUSTERED")
+                for other in others:
+                    self._lose("constraint", other)
+            case exp.Constraint():
+                for inner in constraint.expressions:
+                    self._constrain(inner)
+            case exp.PrimaryKey():
+                self._key(constraint.expressions, constraint)
+                self._lose_args(constraint, None, "expressions")
+            case exp.UniqueColumnConstraint(this=columns) if (name := self._only_column(columns)) is not None:
+                self.natives[name]["unique"] = True
+                self._lose_args(constraint, name, "this")
+                if isinstance(columns, exp.ClusteredColumnConstraint):
+                    self._lose("constraint", "CLUSTERED", name)
+            case exp.ForeignKey() if isinstance(reference := constraint.args.get("reference"), exp.Reference):
+                names = [column.name for column in constraint.expressions]
+                self._refer(names, reference)
+                self._lose_args(constraint, ",".join(names), "expressions", "reference")
+            case _:
+                self._lose("constraint", constraint)
+
+    def _key(self, columns: Sequence[exp.Expression], constraint: exp.Expression) -> None:
+        """Read the columns of a primary key; one with an expression, a length or a direction is reported too."""
+        names = [_columns_in(column) for column in columns]
+        plain = [name[0] for name in names if name is not None and name[0] in self.natives]
+        for name in plain:
+            self.natives[name] |= {"primary_key": True, "not_null": True}
+        if len(plain) < len(columns):
+            self._lose("constraint", constraint)
+
+    def _only_column(self, columns: Any) -> str | None:
+        """Return the name of the only column of a unique constraint; None if it has several, or an expression."""
+        from sqlglot import exp
+
+        clustered = _clustered_columns(columns)
+        inner = columns.expressions if isinstance(columns, exp.Schema) else clustered or ()
+        names = _columns_in(inner[0]) if len(inner) == 1 else None
+        return names[0] if names and names[0] in self.natives else None
+
+    def _refer(self, columns: list[str], reference: exp.Reference) -> None:
+        from sqlglot import exp
+
+        target = reference.this
+        others = [column.name for column in target.expressions] if isinstance(target, exp.Schema) else None
+        table = target.this if isinstance(target, exp.Schema) else target
+        text = _spelled(reference, self._dialect)
+        if isinstance(table, exp.Table):
+            self._references.append(_Reference(columns, table.name, others, text))
+            self._lose_args(reference, ",".join(columns), "this")
+        else:
+            self._lose("constraint", text, ",".join(columns))
+
+    # Other statements
+
+    def comment(self, statement: exp.Comment) -> bool:
+        """Read ``COMMENT ON`` the table or a column; return False if it is about something else."""
+        text, name = statement.expression.name, statement.this.name
+        match str(statement.args.get("kind")).upper():
+            case "TABLE":
+                self._note = text
+            case "COLUMN" if name in self.natives:
+                self.natives[name]["comment"] = text
+            case _:
+                return False
+        return True
+
+    def alter(self, statement: exp.Alter) -> None:
+        """Read the columns and constraints that ALTER TABLE adds, and which columns take nulls; the rest is lost."""
+        from sqlglot import exp
+
+        is_lost = any(_unread_args(statement, "this", "kind", "exists", "only", "check", "actions", "options"))
+        for action in (*(statement.args.get("actions") or ()), *(statement.args.get("options") or ())):
+            match action:
+                case exp.AddConstraint():
+                    for constraint in action.expressions:
+                        self._constrain(constraint)
+                case exp.ColumnDef() if action.name not in self.natives:
+                    self.natives[action.name] = self._column(action)
+                case exp.AlterColumn(args={"allow_null": bool(allows)}) if action.name in self.natives and not any(
+                    _unread_args(action, "this", "allow_null", "drop", "exists")
+                ):
+                    self.natives[action.name]["not_null"] = not allows
+                case exp.SchemaCommentProperty():
+                    self._note = action.this.name
+                case _:
+                    is_lost = True
+        if is_lost:
+            self._lose("statement", statement)
+
+    def record(self, codec: Codec[dict[str, Any]], path: str, hints: Mapping[str | None, Any]) -> Record:
+        """Return the table as formats take it."""
+        columns = [
+            (name, {**codec.restored(name, native, hints.get(name), path), **self._layout.get(name, {})})
+            for name, native in self.natives.items()
+        ]
+        references = list(self._resolved_references())
+        more = {"references": references} if references else {}
+        return record(self.name, columns, self._note, hints.get(None), **more)
+
+    def _resolved_references(self) -> Iterator[dict[str, Any]]:
+        """Yield the foreign keys; one that names no columns refers to the primary key, if its table is in the file."""
+        for reference in self._references:
+            others = reference.others
+            if others is None and reference.table in self._tables:
+                natives = self._tables[reference.table].natives
+                others = [name for name, native in natives.items() if native.get("primary_key")]
+            if others is None or len(others) != len(reference.columns):
+                self._lose("constraint", reference.text, ",".join(reference.columns))
+            else:
+                columns = reference.columns
+                yield {"columns": columns, "referenced_table": reference.table, "referenced_columns": others}
+
+
+def _clustered_columns(constraint: Any) -> list[exp.Expression] | None:
+    """Return the columns of SQL Server's ``CLUSTERED (a ASC)``; None if it is something else."""
+    from sqlglot import exp
+
+    kinds = (exp.ClusteredColumnConstraint, exp.NonClusteredColumnConstraint)
+    return constraint.this if isinstance(constraint, kinds) and isinstance(constraint.this, list) else None
+
+
+def _columns_in(node: exp.Expression) -> list[str] | None:
+    """Return the columns that a clause names, a time also by its day; None if it says more than their names."""
+    from sqlglot import exp
+
+    parts: Sequence[exp.Expression]
+    match node:
+        case exp.Identifier() | exp.Column() | exp.ColumnDef():
+            return [node.name]
+        case exp.Ordered() if not any(_unread_args(node, "this", "nulls_first")):
+            parts = [node.this]
+        case exp.Date() if not any(_unread_args(node, "this")):
+            parts = [node.this]
+        case exp.Paren() | exp.PartitionedByProperty() | exp.DistKeyProperty():
+            parts = [node.this]
+        case exp.SortKeyProperty():
+            parts = node.this
+        case exp.Schema() | exp.Tuple() | exp.Struct() | exp.ClusterProperty() | exp.Order() if not any(
+            _unread_args(node, "expressions")
+        ):
+            parts = node.expressions
+        case _:
+            return None
+    columns = [_columns_in(part) for part in parts]
+    return None if None in columns else [name for names in columns if names for name in names]
