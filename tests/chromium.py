@@ -50,7 +50,8 @@ def evaluate(page: str, script: str, folder: Path, width: int = 1200) -> Any:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--no-sandbox")
     call = [program, *options, "--virtual-time-budget=5000", "--dump-dom", file.as_uri()]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(folder), "XDG_CACHE_HOME": str(folder)}
+    done = subprocess.run(call, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False, env=environment)
     start, found, after = done.stdout.partition(f'{RESULT}="')
     if not found:
         pytest.skip(f"the browser cannot run here: {(done.stderr or start)[-300:]}")

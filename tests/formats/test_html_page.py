@@ -82,3 +82,39 @@ def test_the_page_is_no_wider_than_its_window(width: int, tmp_path: Path) -> Non
     script = "return document.documentElement.scrollWidth;"
 
     assert evaluate(html.write(shop("word " * 50)), script, tmp_path, width) <= width
+
+
+MEASURE = """
+const field = document.getElementById("search");
+field.value = %s;
+field.dispatchEvent(new page.Event("input"));
+const rows = [...document.querySelectorAll("tbody tr")].filter(row => row.checkVisibility());
+return {
+  columns: rows.map(row => row.cells[0].textContent),
+  lines: Math.max(...[...document.querySelectorAll(".hint")].map(hint => hint.offsetHeight / 20)),
+};
+"""
+
+
+def wide_table() -> Schema:
+    hints = {"x-enum": ["new", "paid", "sent"], "x-annotation-pii": False, "x-classification": "confidential"}
+    columns = {
+        "a_rather_long_name_of_a_column": {"data_type": "text", "unique": True, "description": "A note " * 20, **hints},
+        "amount": {"data_type": "decimal", "precision": 10, "scale": 2, **hints},
+        "_dlt_id": {"data_type": "text", "row_key": True, "nullable": False},
+    }
+    table = Table("t", {name: Column(name, properties) for name, properties in columns.items()})
+    return new_schema("s").with_table(table)
+
+
+@pytest.mark.parametrize("width", [420, 600, 800, 1200])
+def test_hints_are_not_wrapped_letter_by_letter_on_any_screen(width: int, tmp_path: Path) -> None:
+    shown = evaluate(html.write(wide_table()), MEASURE % '""', tmp_path, width)
+    assert shown["columns"] == ["a_rather_long_name_of_a_column", "amount"]
+    assert shown["lines"] <= 3
+
+
+def test_a_search_unfolds_the_columns_of_dlt_that_it_finds(tmp_path: Path) -> None:
+    text = html.write(wide_table())
+    assert evaluate(text, MEASURE % '"row_key"', tmp_path)["columns"] == ["_dlt_id"]
+    assert evaluate(text, MEASURE % '"amount"', tmp_path, 420)["columns"] == ["amount"]

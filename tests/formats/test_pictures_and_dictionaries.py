@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shutil
 import subprocess
@@ -11,7 +9,6 @@ from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -276,58 +273,6 @@ def test_types_of_a_database_are_shown(module: Any):
     assert ("x-database-type" in module.write(new_schema("s").with_table(Table("t", {"a": beside})))) == (
         module in (html, markdown)
     )
-
-
-MEASURE = """<script>
-field.value = SEARCH; search();
-const seen = [...document.querySelectorAll("tbody tr")].filter(row => row.checkVisibility());
-document.title = JSON.stringify({
-  columns: seen.map(row => row.cells[0].textContent),
-  lines: Math.max(...[...document.querySelectorAll(".hint")].map(hint => hint.offsetHeight / 20)),
-  overflow: document.documentElement.scrollWidth - innerWidth,
-});
-</script></body>"""
-
-
-def measured(text: str, folder: Path, width: int, words: str = "") -> dict[str, Any]:
-    """Return what a browser shows of a page."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("there is no chromium")
-    page = folder / "page.html"
-    page.write_text(text.replace("</body>", MEASURE.replace("SEARCH", json.dumps(words))))
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-    call = [browser, *options, f"--window-size={width},900", "--dump-dom", page.as_uri()]
-    environment = {**os.environ, "XDG_CONFIG_HOME": str(folder), "XDG_CACHE_HOME": str(folder)}
-    dom = subprocess.run(call, capture_output=True, text=True, timeout=120, check=True, env=environment).stdout
-    found = re.search("<title>(.*?)</title>", dom, re.DOTALL)
-    assert found is not None
-    shown: dict[str, Any] = json.loads(unescape(found[1]))
-    return shown
-
-
-def wide_table() -> Schema:
-    hints = {"x-enum": ["new", "paid", "sent"], "x-annotation-pii": False, "x-classification": "confidential"}
-    columns = {
-        "a_rather_long_name_of_a_column": {"data_type": "text", "unique": True, "description": "A note " * 20, **hints},
-        "amount": {"data_type": "decimal", "precision": 10, "scale": 2, **hints},
-        "_dlt_id": {"data_type": "text", "row_key": True, "nullable": False},
-    }
-    return new_schema("s").with_table(Table("t", {name: Column(name, each) for name, each in columns.items()}))
-
-
-@pytest.mark.parametrize("width", [420, 600, 800, 1200])
-def test_hints_are_not_wrapped_letter_by_letter_on_any_screen(width: int, tmp_path: Path):
-    shown = measured(html.write(wide_table()), tmp_path, width)
-    assert shown["columns"] == ["a_rather_long_name_of_a_column", "amount"]
-    assert shown["lines"] <= 3
-    assert shown["overflow"] <= 0
-
-
-def test_a_search_unfolds_the_columns_of_dlt_that_it_finds(tmp_path: Path):
-    text = html.write(wide_table())
-    assert measured(text, tmp_path, 1200, "row_key")["columns"] == ["_dlt_id"]
-    assert measured(text, tmp_path, 420, "amount")["columns"] == ["amount"]
 
 
 def test_a_page_needs_no_network_and_its_links_lead_somewhere():
