@@ -59,11 +59,11 @@ TableGroup g { o }
 records o(id) { 1 }
 """,
     "arc": """
-base { trim: true, name: "b" }  // shared
+base { trim: true, name: "b", nullable: true }  // shared
 schema = [
   ${base} { type: integer, id: "1", nullableValues: ["", "null"] }
-  { name: "d", type: date, formatters: ["uuuu-MM-dd"], description: \"\"\"d\"\"\" }
-] [ { name: l, type: decimal, precision: 10, scale: 2, metadata { a.b = 1 } } ]
+  { name: "d", type: date, nullable: true, formatters: ["uuuu-MM-dd"], description: \"\"\"d\"\"\" }
+] [ { name: l, type: decimal, nullable: false, precision: 10, scale: 2, metadata { a.b = 1 } } ]
 """,
     "protobuf": """
 syntax = "proto3";
