@@ -61,7 +61,7 @@ def read_tables(
     Args:
         statements: as sqlglot parses them.
         dialect: of sqlglot.
-        codec: of columns, which the ``_native`` form of a column belongs to.
+        codec: of columns in the format's native form.
         path: of the file, for errors.
         hints: by table those of each column, of the table under None.
 

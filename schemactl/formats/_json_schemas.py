@@ -185,9 +185,9 @@ class Resolver:
         if not fragment:
             return resource
         for start in (resource, self._root):  # few tools write pointers from the nearest `$id`
-            found = _pointed(start, fragment) if fragment.startswith("/") else None
-            if isinstance(found, dict | bool):
-                return found
+            definition = _pointed(start, fragment) if fragment.startswith("/") else None
+            if isinstance(definition, dict | bool):
+                return definition
         anchored = self._anchors.get(f"{uri}#{fragment}", self._anchors.get(fragment))
         if anchored is None:
             message = f"`$ref: {reference}` leads nowhere"
@@ -272,8 +272,9 @@ def _subschemas(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         if word in _NO_SCHEMAS or word.startswith("x-"):
             continue
         inner = value.values() if word in _SCHEMA_MAPS and isinstance(value, dict) else (value,)
-        for each in inner:
-            yield from (item for item in (each if isinstance(each, list) else (each,)) if isinstance(item, dict))
+        for member in inner:
+            items = member if isinstance(member, list) else (member,)
+            yield from (item for item in items if isinstance(item, dict))
 
 
 def _without_old_bounds(keywords: dict[str, Any]) -> dict[str, Any]:
