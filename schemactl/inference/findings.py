@@ -206,11 +206,19 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
 
 
 def _apart(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the paths that do not stand one inside the other: an element and its own ``value`` share no row."""
+    """Return the paths whose values meet in one row with those of another path."""
     paths = tuple(paths)
-    pairs = (sorted(pair, key=len) for pair in combinations(paths, 2))
-    apart = {path for short, long in pairs if long[: len(short)] != short for path in (short, long)}
-    return tuple(path for path in paths if path in apart)
+    meeting = {path for pair in combinations(paths, 2) if _meet(*pair) for path in pair}
+    return tuple(path for path in paths if path in meeting)
+
+
+def _meet(path: Path, other: Path) -> bool:
+    """Return whether one document can hold values at both paths.
+
+    Where they part, both must be keys of an object: one value is not also what is inside it, and no list is an object.
+    """
+    parting = next((steps for steps in zip(path, other, strict=False) if steps[0] != steps[1]), None)
+    return parting is not None and ELEMENT not in parting
 
 
 def separate(

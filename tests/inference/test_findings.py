@@ -108,6 +108,20 @@ def test_no_collision_where_one_path_stands_in_the_other():
     assert find_collisions(resolve(evidence_of(documents), EMPTY, "data")) == ()
 
 
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [[1], {"value": [2]}],
+        [{"value": [{"a": 1}]}, [{"a": 1}], [[{"a": 1}]]],
+        [{"a": [[1], {"list": [2]}]}],
+    ],
+)
+def test_lists_and_objects_in_one_place_do_not_collide(documents):
+    resolution = resolve(evidence_of(documents), EMPTY, "data")
+    assert find_collisions(resolution) == ()
+    assert separate(resolution, {}, NAMING) == {}
+
+
 def test_colliding_paths_can_be_kept_apart():
     evidence = evidence_of(COLLIDING)
     names = {}
