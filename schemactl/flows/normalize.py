@@ -139,8 +139,8 @@ def _make_rows(call: Call, opened: Opened, found: Sequence[TableData], staging: 
             return _stopped(merge_reports(reports[: further.index(None) + 1]))
         again = [each for each in further if each is not None]
         if again == [(basis.data, basis.unfilled) for basis in bases]:
-            for report in reports:
-                check_balance(report)
+            for at, report in enumerate(reports):
+                check_balance(report, made[at][1].tally)
             return [_Rows(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
         asked = again
     raise AssertionError

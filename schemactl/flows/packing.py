@@ -45,16 +45,17 @@ def report_of(report: NormalizeReport, evolution: Evolution, plan: Plan, made: W
     )
 
 
-def check_balance(report: NormalizeReport) -> None:
+def check_balance(report: NormalizeReport, tally: Tally) -> None:
     """Refuse a load whose rows do not add up.
 
     Raises:
         EngineError: there are not as many rows of documents as documents.
     """
-    rows = sum(table.read for table in report.roots)
-    if rows != report.documents:
+    files = report.inference.files if report.inference else ()
+    documents = sum(file.documents for file in files if file.table)
+    if tally.documents != documents:
         hint = "files that others write to meanwhile cannot be loaded: run the command again"
-        raise EngineError(f"{report.documents:,} documents were read, but {rows:,} when rows were made", hint=hint)
+        raise EngineError(f"{documents:,} documents were read, but {tally.documents:,} when rows were made", hint=hint)
 
 
 def counted(

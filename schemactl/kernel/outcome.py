@@ -133,6 +133,7 @@ class RowOutcome:
 
     Attributes:
         tables: the rows by table.
+        documents: rows that are documents themselves.
         problems: by their place in ``RowMaker.problems``.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
         filled: the columns, by table, in which a row that is loaded has a value.
@@ -141,6 +142,7 @@ class RowOutcome:
     """
 
     tables: dict[str, RowCounts] = field(default_factory=dict)
+    documents: int = 0
     problems: dict[int, Seen] = field(default_factory=dict)
     spans: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     filled: set[tuple[str, str]] = field(default_factory=set)
@@ -168,6 +170,7 @@ class RowOutcome:
         """Add what became of other partitions."""
         for name, counts in other.tables.items():
             self.tables[name] = self.tables.get(name, RowCounts()) + counts
+        self.documents += other.documents
         for at, seen in other.problems.items():
             self.add(at, seen)
         for (table, column), span in other.spans.items():
@@ -198,7 +201,8 @@ def tally_of(outcome: RowOutcome, problems: Sequence[Problem], plan: Plan) -> Ta
             unfit.append(UnfitFinding(*place, problem.kind, problem.expected, seen.count, first, seen.example))
         else:
             overwrites.append(OverwriteFinding(problem.table, problem.column, sources, seen.count, first))
-    return Tally({name: outcome.tables.get(name, RowCounts()) for name in names}, tuple(unfit), tuple(overwrites))
+    tables = {name: outcome.tables.get(name, RowCounts()) for name in names}
+    return Tally(tables, tuple(unfit), tuple(overwrites), outcome.documents)
 
 
 def rejected_by(outcome: RowOutcome, problems: Sequence[Problem]) -> tuple[Rejected, ...]:

@@ -218,6 +218,7 @@ def _reject(rows: RejectedRows | RejectedDocuments, maker: RowMaker, types: Mapp
     """Count rows that typing or a model rejects, and describe them."""
     table = maker.plan.rows.table
     maker.outcome.count(table, read=len(rows.numbers), rejected=len(rows.numbers))
+    maker.outcome.documents += len(rows.numbers)
     return MadeRows(rejects=[rows.describe(table, types, maker.load)])
 
 

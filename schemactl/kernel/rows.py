@@ -660,6 +660,7 @@ class _Level:
         table, outcome = self.rows.table, self.maker.outcome
         above = 0 if frame.refused is None else int(frame.refused.sum())
         outcome.count(table, read=frame.size, rejected_above=above)
+        outcome.documents += frame.size if frame.above is None else 0
         if self._refusal is not None:
             outcome.count(table, rejected=frame.size - above)
             self._report(frame, made, [(self._refusal, np.ones(frame.size, bool), None)], None)

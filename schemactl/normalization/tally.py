@@ -126,11 +126,16 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The counts of all rows of a load by table; where anything is unfit or overwritten, it must not be loaded."""
+    """The counts of all rows of a load by table; where anything is unfit or overwritten, it must not be loaded.
+
+    Attributes:
+        documents: rows that are documents; their table may have rows that are nested in them, too.
+    """
 
     tables: Mapping[str, RowCounts] = field(default_factory=dict)
     unfit: tuple[UnfitFinding, ...] = ()
     overwrites: tuple[OverwriteFinding, ...] = ()
+    documents: int = 0
 
     @property
     def is_loadable(self) -> bool:

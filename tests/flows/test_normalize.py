@@ -293,6 +293,13 @@ def test_file_that_changes_while_it_is_read_is_not_loaded(shop: Shop) -> None:
     assert shop.files() == ["orders.jsonl"]
 
 
+def test_rows_that_a_blank_key_puts_into_the_table_of_their_document_are_no_documents(shop: Shop) -> None:
+    report = shop.load(shop.write("orders.jsonl", {"id": 1, "": [{"id": 2}, {"id": 3}]}))
+
+    assert (report.outcome, report.documents, report.rows_loaded) == (Outcome.LOADED, 1, 3)
+    assert shop.rows("orders", "id") == [(1,), (2,), (3,)]
+
+
 def test_schema_that_changes_meanwhile_is_built_on(shop: Shop) -> None:
     source = shop.write("orders.jsonl", *ORDERS)
     evidence = observe([(Position("more.jsonl", 1), {"x": 1})])
