@@ -14,11 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Final, cast
 
-from schemactl.engine.csv_faults import CsvRow, read_fault, walk_rows
+from schemactl.engine.csv_faults import read_fault
 from schemactl.engine.csv_header import SEPARATORS, read_header
 from schemactl.engine.input import UTF8, Input, open_input, read_head
 from schemactl.errors import Location, Problem
 from schemactl.examples import mask_examples
+from schemactl.kernel.csv_rows import CsvRow, walk_rows
 from schemactl.kernel.parsing import DECODER
 from schemactl.kernel.partitions import BadRecord
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Final
 
-from schemactl.engine.csv_faults import BrokenCell, CsvFaults, walk_rows, warn_of_csv
+from schemactl.engine.csv_faults import CsvFaults, warn_of_csv
 from schemactl.engine.csv_header import CsvHeader, looks_like_record, read_header
 from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn, warn_of_renamed
 from schemactl.examples import mask_examples
 from schemactl.kernel.cells import CsvLayout
+from schemactl.kernel.csv_rows import BrokenCell, walk_rows
 from schemactl.kernel.partitions import Gaps
 
 _COMPARED_ROWS: Final = 100
@@ -45,27 +46,28 @@ class CsvTable:
         """Rows that are no records, by path."""
         return {path: faults.gaps for path, faults in self.faults.items()}
 
-    def layout(self) -> CsvLayout:
-        """Return the layout of its files."""
-        header = self.header
-        line_end = header.line_end.encode()
+    @property
+    def starts(self) -> dict[str, Mapping[int, bool]]:
+        """Where parts of files may begin (``parts.cut_csv``), by path."""
+        return {path: faults.starts for path, faults in self.faults.items()}
+
+    def layouts(self, files: Sequence[Input]) -> Iterator[tuple[CsvLayout, list[Input]]]:
+        """Yield the layout of well-formed files, and of others, with these files; a warning names renamed columns."""
+        header, names = self.header, self.names()
+        is_plain = bool(header.line_end and header.separator.isascii()) and {"\r", "\n"}.isdisjoint(header.row)
         header_rows = header.skipped_lines + (not header.is_record)
-        return CsvLayout(tuple(self.names()), header.separator, line_end, header_rows, header.skipped_lines)
+        for is_well_formed in (True, False) if names else ():
+            if group := [
+                file for file in files if (is_plain and self.faults[file.path].is_well_formed) is is_well_formed
+            ]:
+                self.warn_of_renamed(names, group)
+                line_end = header.line_end.encode()
+                layout = CsvLayout(tuple(names), header.separator, line_end, header_rows, header.skipped_lines)
+                yield replace(layout, is_well_formed=is_well_formed), group
 
     def names(self) -> list[str]:
         """Return the names of columns."""
         return column_names(self.header.cells())
-
-    def well_formed(self, files: Sequence[Input]) -> list[Input]:
-        """Return those of some files in which any reader finds the same cells; a warning names renamed columns."""
-        header = self.header
-        is_plain = bool(header.cells() and header.line_end and header.separator.isascii())
-        if not is_plain or not {"\r", "\n"}.isdisjoint(header.row):
-            return []
-        sound = [file for file in files if self.faults[file.path].is_well_formed]
-        if sound:
-            self.warn_of_renamed(self.names(), sound)
-        return sound
 
     def warn_of_renamed(self, names: Sequence[str], files: Sequence[Input]) -> None:
         """Report columns whose names in the header are blank or equal, and what they are called."""

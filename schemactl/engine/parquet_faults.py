@@ -60,9 +60,11 @@ def reason_of(error: Exception) -> str:
 
     >>> reason_of(OSError("Corrupt snappy compressed data.\nmore"))
     'corrupt snappy compressed data'
+    >>> reason_of(OSError("ORC timestamp is out of range"))
+    'ORC timestamp is out of range'
     """
     first = str(error).strip().partition("\n")[0].rstrip(" .:")
-    return f"{first[:1].lower()}{first[1:]}"
+    return first if first[1:2].isupper() else f"{first[:1].lower()}{first[1:]}"
 
 
 def durations_in(schema: pyarrow.Schema) -> list[str]:

@@ -93,11 +93,11 @@ def cut_csv(
     cores: int,
     most_of_task: int,
 ) -> tuple[TaskParts, ...]:
-    """Cut files of well-formed CSV of one layout into tasks.
+    """Cut files of CSV of one layout into tasks.
 
     Args:
         inputs: the files.
-        layout: of all of them.
+        layout: of all of them; malformed files stay whole.
         starts: by path, where parts of the file may begin, in bytes, and whether that is within a quoted cell.
         cores: that work on tasks.
         most_of_task: in bytes.
@@ -108,7 +108,7 @@ def cut_csv(
     parts: list[tuple[FilePart, int]] = []
     for each, file, size in zip(inputs, files, sizes, strict=True):
         cuts = [0]
-        if cores > 1 and not file.suffix and file.encoding == UTF8:
+        if layout.is_well_formed and cores > 1 and not file.suffix and file.encoding == UTF8:
             for start in starts[each.path]:
                 if start - cuts[-1] >= most:
                     cuts.append(start)

@@ -55,7 +55,7 @@ class DocumentBatch(ABC):
 
     @abstractmethod
     def csv_layout(self) -> CsvLayout | None:
-        """Return the layout of well-formed CSV, which the kernel reads a column at a time; None for other documents."""
+        """Return the layout of CSV that the kernel reads a column at a time; None for other documents."""
 
     @abstractmethod
     def records(self) -> Records:

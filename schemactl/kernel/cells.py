@@ -34,6 +34,7 @@ class CsvLayout:
         skipped_lines: those of them that stand before the names of columns.
         null_values: texts that stand for null.
         taken: the columns that are read, by their numbers; None for all of them.
+        is_well_formed: whether quotes and line ends are right throughout; else rows are read one by one (``csv_rows``).
     """
 
     names: tuple[str, ...]
@@ -43,6 +44,7 @@ class CsvLayout:
     skipped_lines: int = 0
     null_values: tuple[str, ...] = ()
     taken: tuple[int, ...] | None = None
+    is_well_formed: bool = True
 
     def taken_columns(self, columns: Sequence[pa.Array], faults: pa.Array) -> TextRows:
         """Return the columns that are read, of all columns of some rows, with nulls for the texts that stand for it."""

@@ -17,6 +17,7 @@ import orjson
 import pyarrow as pa
 
 from schemactl.kernel.cells import CsvLayout, TextRows, cut_cells, skip_row, split_rows
+from schemactl.kernel.csv_rows import read_malformed
 from schemactl.kernel.opening import open_bytes
 from schemactl.kernel.splitting import (
     BYTE_ORDER_MARK,
@@ -179,8 +180,14 @@ def wrapped_errors(part: FilePart) -> Iterator[None]:
 
 
 def _rows(part: FilePart) -> Iterator[TextRows]:
-    """Yield the rows that begin in a part of a file of well-formed CSV; those of its header are left out."""
+    """Yield the rows that begin in a part of a file of CSV, all of it if it is malformed; its header is left out."""
     assert part.layout is not None
+    if not part.layout.is_well_formed:
+        encoding = "utf-8-sig" if part.encoding == "UTF-8" else part.encoding
+        line_end = part.layout.line_end.decode() or "\n"
+        with part.open() as opened, io.TextIOWrapper(opened, encoding, errors="replace", newline=line_end) as lines:
+            yield from read_malformed(lines, part.layout)
+        return
     size, skipped, is_first = part.size, 0, not part.start
     with part.open() as opened:
         if part.start:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
+from functools import partial
 
 import pytest
+from task_sizes import task_size
 
 from schemactl.engine.protocol import Engine
 
@@ -35,23 +37,5 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 
 @pytest.fixture
-def cut(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Cut:
-    @contextmanager
-    def cut_local(size: int) -> Iterator[None]:
-        with monkeypatch.context() as patch:
-            patch.setattr("schemactl.engine.parts._LEAST_OF_TASK", 1)
-            for name in ("_files", "csv"):
-                patch.setattr(f"schemactl.engine.local.input_formats.{name}.MOST_OF_TASK", size)
-            yield
-
-    @contextmanager
-    def cut_spark(size: int) -> Iterator[None]:
-        conf, setting = engine.spark.conf, "spark.sql.files.maxPartitionBytes"
-        before = conf.get(setting)
-        conf.set(setting, f"{size}b")
-        try:
-            yield
-        finally:
-            conf.set(setting, before)
-
-    return cut_local if engine.name == "local" else cut_spark
+def cut(engine: Engine) -> Cut:
+    return partial(task_size, engine)

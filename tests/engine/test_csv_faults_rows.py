@@ -11,10 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from schemactl.engine.csv_faults import find_csv_faults, walk_rows
+from schemactl.engine.csv_faults import find_csv_faults
 from schemactl.engine.csv_header import CsvHeader
 from schemactl.engine.input import Input
 from schemactl.kernel.cells import CsvLayout, TextRows
+from schemactl.kernel.csv_rows import walk_rows
 from schemactl.kernel.files import FilePart, Form, read_cells
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 from schemactl.engine.input_warnings import warn_of_cuts
 from schemactl.engine.local.columns import SourceColumn, column_properties, is_nanoseconds, spark_name
 from schemactl.engine.local.row_files import RowFile, RowsTask, count_nanoseconds_in
-from schemactl.engine.local.tasks import BatchTask, FileTask, MalformedCsvTask, PackedFile
+from schemactl.engine.local.tasks import BatchTask, FileTask, PackedFile
 from schemactl.engine.local.workers import Task
 from schemactl.engine.protocol import DocumentBatch, RowBatch, RowRecords, TextBatch
 from schemactl.engine.typing import check_column_type, match_columns, no_columns
@@ -42,18 +42,16 @@ class LocalDocuments(DocumentBatch):
     Attributes:
         sources: of the records.
         gaps: as of ``DocumentBatch``.
-        layout: of CSV, well-formed or not; None for JSON.
-        is_malformed: whether the files are read row by row.
+        layout: of CSV; None for JSON.
     """
 
-    sources: tuple[FileTask | PackedFile | MalformedCsvTask | BatchTask, ...]
+    sources: tuple[FileTask | PackedFile | BatchTask, ...]
     gaps: Gaps | None = None
     layout: CsvLayout | None = None
-    is_malformed: bool = False
 
     def csv_layout(self) -> CsvLayout | None:
-        """Return the layout of well-formed CSV."""
-        return None if self.is_malformed else self.layout
+        """Return the layout of CSV."""
+        return self.layout
 
     def records(self) -> LocalRecords:
         """Return what ``kernel.partitions.records_of`` reads."""
@@ -67,8 +65,7 @@ class LocalDocuments(DocumentBatch):
 
     def _with_layout(self, layout: CsvLayout) -> LocalDocuments:
         sources = tuple(
-            source.with_layout(layout) if isinstance(source, FileTask | MalformedCsvTask) else source
-            for source in self.sources
+            source.with_layout(layout) if isinstance(source, FileTask) else source for source in self.sources
         )
         return replace(self, sources=sources, layout=layout)
 
@@ -81,11 +78,7 @@ class LocalDocuments(DocumentBatch):
         for typing_field in task.typing.fields:
             check_column_type(typing_field, None)
         batch = self._with_layout(replace(self.layout, taken=tuple(map(int, columns))))
-        sources = tuple(
-            replace(source, is_typed=True) if isinstance(source, MalformedCsvTask) else source
-            for source in batch.sources
-        )
-        return LocalTexts(sources, task, self.gaps)
+        return LocalTexts(batch.sources, task, self.gaps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ from schemactl.progress import Progress
 _SMALL_BYTES: Final = 1 << 23
 """What the kernel gets through in the time that it takes to start a worker."""
 
+_SPARK_HINT: Final = "`--engine spark` reads it"
+
 _TOO_LARGE_HINT: Final = (
     "write its parts as documents of their own: a list of them, or lines of JSON, may have any size"
 )
@@ -107,14 +109,14 @@ def _check_readable(file: Input) -> None:
     Raises:
         InputError: the input is no file of this machine, or of another format or compression.
     """
-    hint = "`--engine spark` reads it"
+    at = Location(file.path)
     if file.format not in LOCAL_FORMATS:
-        raise InputError(f"this machine does not read `{file.format}` without Spark", at=Location(file.path), hint=hint)
+        raise InputError(f"this machine does not read `{file.format}` without Spark", at=at, hint=_SPARK_HINT)
     if not file.is_local:
-        raise InputError("this machine reads local files only", at=Location(file.path), hint=hint)
+        raise InputError("this machine reads local files only", at=at, hint=_SPARK_HINT)
     if not file.is_readable_here:
         suffix = next(ending for ending in COMPRESSIONS if file.path.endswith(ending))
-        raise InputError(f"this machine does not unpack `{suffix}` without Spark", at=Location(file.path), hint=hint)
+        raise InputError(f"this machine does not unpack `{suffix}` without Spark", at=at, hint=_SPARK_HINT)
 
 
 @contextmanager
@@ -130,6 +132,8 @@ def _explained() -> Iterator[None]:
     except UnreadableFileError as error:
         address, reason = error.args[0].split(": ", 1)
         hint = _TOO_LARGE_HINT if reason.startswith(("a document has ", "document ")) else None
+        if "nanosecond" in reason:  # timestamps of ORC before 1677 and after 2262, which pyarrow lacks
+            hint = _SPARK_HINT
         raise InputError(reason, at=Location(shown_path(address)), hint=hint) from error
     except MemoryError as error:
         hint = "cut large records into smaller ones, or let fewer processes work at once: `taskset -c 0 schemactl ...`"

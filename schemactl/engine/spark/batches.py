@@ -86,7 +86,7 @@ class Documents(DocumentBatch):
     is_small: bool = False
 
     def csv_layout(self) -> CsvLayout | None:
-        """The layout of well-formed CSV that workers read by themselves."""
+        """Return the layout of CSV that workers read by themselves."""
         return self.rows.layout if isinstance(self.rows, FileRows) else None
 
     def records(self) -> Any:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pyarrow as pa
 
-from schemactl.engine.csv_faults import CsvFaults, fault_text, find_csv_faults
+from schemactl.engine.csv_faults import CsvFaults, find_csv_faults
 from schemactl.engine.csv_header import CsvHeader
-from schemactl.engine.csv_tables import CsvTable, read_csv_tables
+from schemactl.engine.csv_tables import read_csv_tables
 from schemactl.engine.input import Input, read_head
 from schemactl.engine.local.batches import LocalDocuments
 from schemactl.engine.local.input_formats._files import MOST_OF_TASK
-from schemactl.engine.local.tasks import BatchTask, FileTask, MalformedCsvTask
-from schemactl.engine.parts import cut_csv, uncompressed_size, whole_file
+from schemactl.engine.local.tasks import BatchTask, FileTask
+from schemactl.engine.parts import cut_csv, whole_file
+from schemactl.kernel.csv_rows import fault_text
 from schemactl.kernel.files import Form
 
 
@@ -28,25 +28,13 @@ def read(inputs: Sequence[Input], cores: int, separator: str | None = None) -> I
         for file, cell in table.broken_headers.items():
             # Nothing in a file whose header goes on and on has a name: it is one bad record.
             yield LocalDocuments((_record(file, fault_text(cell)),))
-        sound = table.well_formed(table.files)
-        if sound:
-            starts = {path: faults.starts for path, faults in table.faults.items()}
-            tasks = cut_csv(sound, table.layout(), starts, cores, MOST_OF_TASK)
-            yield LocalDocuments(tuple(map(FileTask, tasks)), table.gaps, table.layout())
-        if (others := [file for file in table.files if file not in sound]) and table.names():
-            yield _read_by_row(table, others)
+        for layout, files in table.layouts(table.files):
+            tasks = cut_csv(files, layout, table.starts, cores, MOST_OF_TASK)
+            yield LocalDocuments(tuple(map(FileTask, tasks)), table.gaps, layout)
 
 
 def _find_faults(file: Input, header: CsvHeader) -> dict[str, CsvFaults]:
     return {file.path: find_csv_faults(file, header)}
-
-
-def _read_by_row(table: CsvTable, files: Sequence[Input]) -> LocalDocuments:
-    layout = table.layout()
-    table.warn_of_renamed(layout.names, files)
-    parts = [replace(whole_file(file, Form.ROWS), layout=layout) for file in files]
-    tasks = tuple(MalformedCsvTask(part, uncompressed_size(part.path, part.suffix)) for part in parts)
-    return LocalDocuments(tasks, table.gaps, layout, is_malformed=True)
 
 
 def _record(file: Input, text: str) -> BatchTask:

@@ -14,6 +14,7 @@ from schemactl.engine.local.columns import source_columns
 from schemactl.engine.local.input_formats._rows import OpenedFile, read_rows
 from schemactl.engine.local.row_files import Container, RowFile
 from schemactl.engine.parquet_faults import durations_in, reason_of
+from schemactl.engine.parquet_footers import ParquetFooter, footer_of
 from schemactl.engine.parts import whole_file
 from schemactl.engine.stated_nulls import stated_nulls
 from schemactl.errors import InputError, Location
@@ -21,14 +22,20 @@ from schemactl.kernel.files import Form
 
 
 def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
-    """Yield the rows of all files together (``_rows.read_rows``)."""
+    """Yield the rows of all files together whose footers agree (``_rows.read_rows``)."""
+    groups: dict[ParquetFooter, list[OpenedFile]] = {}
     durations: dict[str, list[str]] = {}
-    files = [_open(file, durations) for file in inputs]
+    for file in inputs:
+        schema, opened = _open(file)
+        groups.setdefault(footer_of(schema), []).append(opened)
+        for column in durations_in(schema):
+            durations.setdefault(column, []).append(file.path)
     warn_of_durations(durations)
-    yield from read_rows(files)
+    for files in groups.values():
+        yield from read_rows(files)
 
 
-def _open(file: Input, durations: dict[str, list[str]]) -> OpenedFile:
+def _open(file: Input) -> tuple[pa.Schema, OpenedFile]:
     whole = whole_file(file, Form.ROWS)
     try:
         with pq.ParquetFile(whole.path) as opened:
@@ -39,9 +46,7 @@ def _open(file: Input, durations: dict[str, list[str]]) -> OpenedFile:
     except (pa.ArrowException, OSError) as error:
         reason = reason_of(error)
         raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
-    for column in durations_in(schema):
-        durations.setdefault(column, []).append(file.path)
     counts = {number: group.num_rows for number, group in enumerate(groups)}
     sizes = {number: group.total_byte_size for number, group in enumerate(groups)}
     row_file = RowFile(whole.file, whole.path, file.path, Container.PARQUET, counts, sizes)
-    return OpenedFile(row_file, source_columns(schema), stated_nulls(schema))
+    return schema, OpenedFile(row_file, source_columns(schema), stated_nulls(schema))

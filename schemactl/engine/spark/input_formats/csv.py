@@ -12,15 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from schemactl.engine.csv_faults import (
-    IGNORED,
-    KEY_CHARACTERS,
-    CsvFaults,
-    fault_text,
-    find_csv_faults,
-    key_of,
-    walk_faults,
-)
+from schemactl.engine.csv_faults import CsvFaults, find_csv_faults, key_of, walk_faults
 from schemactl.engine.csv_header import CsvHeader
 from schemactl.engine.csv_tables import CsvTable, numbered_cells, read_csv_tables
 from schemactl.engine.input import Input, read_head, shown_path
@@ -29,6 +21,7 @@ from schemactl.engine.spark.places import place_columns
 from schemactl.engine.spark.reading.files import read_csv, split_inputs
 from schemactl.engine.spark.reading.rows import rows_as_documents
 from schemactl.engine.spark.reading.texts import read_lines
+from schemactl.kernel.csv_rows import IGNORED, KEY_CHARACTERS, fault_text
 
 
 def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = None) -> Iterator[Documents]:
@@ -46,14 +39,11 @@ def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = N
             yield Documents(lines.limit(1))
         if not table.files:
             continue
-        near, _ = split_inputs(spark, table.files)
-        sound = table.well_formed(near)
-        if sound:
-            starts = {path: faults.starts for path, faults in table.faults.items()}
-            yield replace(read_csv(spark, sound, table.layout(), starts), gaps=table.gaps)
-        # What cannot be opened here, and files that are read in as many ways as there are readers, Spark reads.
-        if others := [file for file in table.files if file not in sound]:
-            yield from _read_by_spark(spark, table, others)
+        near, far = split_inputs(spark, table.files)
+        for layout, files in table.layouts(near):
+            yield replace(read_csv(spark, files, layout, table.starts), gaps=table.gaps)
+        if far:
+            yield from _read_by_spark(spark, table, far)
 
 
 def _read_by_spark(spark: SparkSession, table: CsvTable, files: Sequence[Input]) -> Iterator[Documents]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import SparkSession
@@ -12,6 +11,7 @@ from pyspark.sql import functions as F
 from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn_of_durations
 from schemactl.engine.parquet_faults import durations_in, reason_of
+from schemactl.engine.parquet_footers import ParquetFooter, footer_of
 from schemactl.engine.spark.batches import Typed
 from schemactl.engine.spark.places import Numbering
 from schemactl.engine.spark.reading.typed import allow_all_types, described_columns, typed_batch
@@ -25,21 +25,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 _DISAGREE: Final = "CANNOT_MERGE_SCHEMAS"
-_SECOND_DIGITS: Final = {"s": 0, "ms": 3}
-
-
-@dataclass(frozen=True, slots=True)
-class _Footer:
-    """The types that files state of their columns and Spark does not.
-
-    Attributes:
-        nulls: columns that state no type, as Arrow writes those of nulls alone; Spark takes them for integers, and
-            like dlt, nothing is made of them.
-        second_digits: of timestamps of milliseconds, which Spark reads as microseconds.
-    """
-
-    nulls: frozenset[str] = frozenset()
-    second_digits: frozenset[tuple[str, int]] = frozenset()
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
@@ -48,11 +33,11 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
     Where files do not agree about a type, those with the same columns come together.
     """
     allow_all_types(spark)
-    groups: dict[_Footer, dict[str, Mapping[Path, bool]]] = {}
+    groups: dict[ParquetFooter, dict[str, Mapping[Path, bool]]] = {}
     durations: dict[str, list[str]] = {}
     for each in inputs:
         schema = _schema_of(each)
-        groups.setdefault(_footer_of(schema), {})[each.address] = stated_nulls(schema)
+        groups.setdefault(footer_of(schema), {})[each.address] = stated_nulls(schema)
         for column in durations_in(schema):
             durations.setdefault(column, []).append(each.path)
     warn_of_durations(durations)
@@ -87,22 +72,10 @@ def _schema_of(file: Input) -> pyarrow.Schema:
         raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
 
 
-def _footer_of(schema: pyarrow.Schema) -> _Footer:
-    import pyarrow
-
-    nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))
-    digits = (
-        (field.name, _SECOND_DIGITS[field.type.unit])
-        for field in schema
-        if pyarrow.types.is_timestamp(field.type) and field.type.unit in _SECOND_DIGITS
-    )
-    return _Footer(frozenset(nulls), frozenset(digits))
-
-
-def _read(spark: SparkSession, files: Mapping[str, Mapping[Path, bool]], footer: _Footer) -> Typed:
+def _read(spark: SparkSession, files: Mapping[str, Mapping[Path, bool]], footer: ParquetFooter) -> Typed:
     """Return the rows of files by address, with what each states of nulls."""
     frame = spark.read.option("mergeSchema", True).parquet(*files)
-    if footer != _Footer():
+    if footer != ParquetFooter():
         digits = {name: {SECOND_DIGITS: count} for name, count in footer.second_digits}
         # Not `frame.columns`: PySpark cannot name the types of all of them.
         names = [name for name, _ in described_columns(frame) if name not in footer.nulls]

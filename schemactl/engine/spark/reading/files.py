@@ -45,7 +45,7 @@ def read_files(spark: SparkSession, inputs: Sequence[Input], form: Form) -> Iter
 def read_csv(
     spark: SparkSession, inputs: Sequence[Input], layout: CsvLayout, starts: Mapping[str, Mapping[int, bool]]
 ) -> Documents:
-    """Return the rows of files of well-formed CSV that workers can open, all of one layout (``parts.cut_csv``)."""
+    """Return the rows of files of CSV that workers can open, all of one layout (``parts.cut_csv``)."""
     tasks = cut_csv(inputs, layout, starts, _cores(spark), _most_of_task(spark))
     return file_documents(spark, FileRows(tasks, layout))
 

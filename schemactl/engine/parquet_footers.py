@@ -1,0 +1,38 @@
+"""Statements of Parquet files about their columns that Spark does not read: files that differ in them come apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_SECOND_DIGITS: Final = {"s": 0, "ms": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFooter:
+    """The types that a file states of its columns and Spark does not.
+
+    Attributes:
+        nulls: columns that state no type, as Arrow writes those of nulls alone; Spark takes them for integers, and
+            like dlt, nothing is made of them.
+        second_digits: of timestamps of milliseconds, which Spark reads as microseconds.
+    """
+
+    nulls: frozenset[str] = frozenset()
+    second_digits: frozenset[tuple[str, int]] = frozenset()
+
+
+def footer_of(schema: pyarrow.Schema) -> ParquetFooter:
+    """Return what the footer of a file states."""
+    import pyarrow
+
+    nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))
+    digits = (
+        (field.name, _SECOND_DIGITS[field.type.unit])
+        for field in schema
+        if pyarrow.types.is_timestamp(field.type) and field.type.unit in _SECOND_DIGITS
+    )
+    return ParquetFooter(frozenset(nulls), frozenset(digits))

@@ -1,0 +1,262 @@
+"""Reads CSV row by row, as Spark's parser finds rows: for files whose quotes or line ends are not right throughout.
+
+Well-formed files are cut into cells at once (``kernel.cells``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+import pyarrow as pa
+
+from schemactl.kernel.cells import CsvLayout, TextRows
+
+KEY_CHARACTERS: Final = 100
+"""Of a broken cell's beginning that are kept."""
+IGNORED: Final = '"\r\n'
+"""What is left out of a broken cell's text, as Spark changes it."""
+_ROWS_AT_ONCE: Final = 2_000
+_SHOWN: Final = 60
+_KEPT: Final = 400
+_WITHOUT_IGNORED: Final = str.maketrans("", "", IGNORED)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenCell:
+    """A cell whose opening quote has no closing one.
+
+    Attributes:
+        line, column: where the quote stands, counted from 1.
+        index: the cell's number in its row, from 0.
+        last_line: the line on which the cell ends.
+        is_open: whether it goes on to the end of the file.
+        letters: its length in characters, quotes and line ends left out: Spark changes these.
+        start: how it begins, without them too: up to ``KEY_CHARACTERS``.
+        text: how it begins, for a person.
+    """
+
+    line: int
+    column: int
+    index: int
+    last_line: int
+    is_open: bool
+    letters: int
+    start: str
+    text: str
+
+    @property
+    def is_harmless(self) -> bool:
+        """Return whether it takes nothing but itself: Spark reads it as it stands, with its quotes."""
+        return not self.is_open and self.line == self.last_line
+
+
+@dataclass(frozen=True, slots=True)
+class CsvRow:
+    """A row.
+
+    Attributes:
+        line: where it begins, counted from 1.
+        row: its number as a spreadsheet counts rows: the blank lines before it are some.
+        text: how it begins, as it stands in the file.
+        broken: cells with a quote that does not close.
+        values: of its cells, where they are kept: line ends in them are LF.
+    """
+
+    line: int
+    row: int
+    cells: int
+    text: str
+    broken: tuple[BrokenCell, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+def walk_rows(
+    lines: Iterable[str], separator: str, first_line: int = 1, *, keeps_values: bool = False, line_end: str = "\n"
+) -> Iterator[CsvRow]:
+    r"""Yield the rows of a file; lines that hold nothing are none.
+
+    The lines are of the file's own line end, with it or without, a byte order mark left off. Other line ends may stand
+    in them, as Excel writes them within cells. ``first_line`` is the number of the first one.
+
+    >>> [(row.line, row.row, row.cells) for row in walk_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
+    [(1, 1, 3), (4, 3, 1)]
+    """
+    row: _Row | None = None
+    following, count = first_line, 0
+    for line in lines:
+        body = line.rstrip("\r\n") if line.endswith(("\n", "\r")) else line
+        # A carriage return before the line end of the file is a part of the last cell.
+        rest = line[len(body) :].removesuffix(line_end) if keeps_values else ""
+        number, following = following, following + 1 + _count_breaks(body)
+        count += row is None
+        if row is None and '"' not in body:
+            if body:
+                values = tuple((body + rest).split(separator)) if keeps_values else ()
+                yield CsvRow(number, count, body.count(separator) + 1, body[:_KEPT], values=values)
+            continue
+        row = row or _Row(number, count, keeps_values=keeps_values)
+        row.take(body, number, separator, rest)
+        if row.cell is None:
+            yield row.done()
+            row = None
+    if row is not None:
+        row.end_cell("", row.cell.last_line if row.cell else row.line, is_open=True)
+        yield row.done()
+
+
+@dataclass(slots=True)
+class _Cell:
+    """A quoted cell while it is read."""
+
+    line: int
+    column: int
+    index: int
+    last_line: int
+    letters: int = 0
+    start: str = ""
+    text: str = ""
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        if len(self.text) < KEY_CHARACTERS:
+            self.text += ("\n" if self.text else "") + text[:KEY_CHARACTERS]
+        bare = text.translate(_WITHOUT_IGNORED)
+        self.letters += len(bare)
+        self.start += bare[: KEY_CHARACTERS - len(self.start)]
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row while it is read; ``cell`` is the quoted one that a line ends within."""
+
+    line: int
+    row: int
+    cells: int = 1
+    text: str = ""
+    cell: _Cell | None = None
+    broken: list[BrokenCell] = field(default_factory=list)
+    keeps_values: bool = False
+    values: list[str] = field(default_factory=list)
+
+    def done(self) -> CsvRow:
+        return CsvRow(self.line, self.row, self.cells, self.text, tuple(self.broken), tuple(self.values))
+
+    def take(self, body: str, number: int, separator: str, rest: str = "") -> None:
+        """Read a line from where the last one left off: at a cell's start, or within quotes.
+
+        ``rest`` stands between the line and its end, and is a part of the last cell.
+        """
+        if len(self.text) < _KEPT:
+            self.text += ("\n" if self.text else "") + body[:_KEPT]
+        at: int | None = 0
+        while at is not None:
+            if self.cell is None and body.startswith('"', at):
+                line = number + _count_breaks(body[:at])
+                column = at - max(body.rfind("\n", 0, at), body.rfind("\r", 0, at))
+                self.cell = _Cell(line, column, self.cells - 1, line)
+                at += 1
+            if self.cell is None:
+                end = body.find(separator, at)
+                self._keep(body[at:end] if end >= 0 else body[at:] + rest)
+                at = self._next_cell(end, separator)
+            else:
+                at = self._in_quotes(self.cell, body, at, number, separator)
+                if self.cell is not None and self.keeps_values:
+                    self.cell.lines[-1] += rest
+
+    def end_cell(self, text: str, number: int, *, is_open: bool) -> None:
+        """Note that the cell's quote does not close."""
+        if (cell := self.cell) is not None:
+            cell.add(text)
+            self._keep('"' + "\n".join((*cell.lines, text)))
+            found = (cell.line, cell.column, cell.index, number, is_open, cell.letters, cell.start, cell.text)
+            self.broken.append(BrokenCell(*found))
+            self.cell = None
+
+    def _keep(self, value: str) -> None:
+        if self.keeps_values:
+            self.values.append(value)
+
+    def _next_cell(self, end: int, separator: str) -> int | None:
+        if end < 0:
+            return None
+        self.cells += 1
+        return end + len(separator)
+
+    def _in_quotes(self, cell: _Cell, body: str, at: int, number: int, separator: str) -> int | None:
+        """Return where the next cell starts, None where the line ends first."""
+        quote = _find_single(body, at)
+        if quote is None:
+            cell.add(body[at:])
+            if self.keeps_values:
+                cell.lines.append(body[at:])
+            cell.last_line = number + _count_breaks(body)
+            return None
+        after = quote + 1
+        while after < len(body) and body[after] <= " " and not body.startswith(separator, after):
+            after += 1
+        if after == len(body) or body.startswith(separator, after):
+            self.cell = None
+            self._keep("\n".join((*cell.lines, body[at:quote])).replace('""', '"'))
+            return self._next_cell(after if after < len(body) else -1, separator)
+        end = body.find(separator, after)
+        text = body[at : end if end >= 0 else None]
+        self.end_cell(text, number + _count_breaks(body[:at] + text), is_open=False)
+        return self._next_cell(end, separator)
+
+
+def _count_breaks(text: str) -> int:
+    return text.count("\n") + text.count("\r")
+
+
+def _find_single(body: str, at: int) -> int | None:
+    """Return where the next quote stands that is not doubled."""
+    while (quote := body.find('"', at)) >= 0:
+        if not body.startswith('"', quote + 1):
+            return quote
+        at = quote + 2
+    return None
+
+
+def fault_text(cell: BrokenCell) -> str:
+    """Return a broken cell in words, its place first; no JSON."""
+    until = "takes the rest of the file" if cell.is_open else f"goes on to line {cell.last_line}"
+    shown = " ".join(cell.text.split())[:_SHOWN]
+    return f'line {cell.line}, column {cell.column}: the quote of this cell never closes, it {until}: "{shown}'
+
+
+def read_malformed(lines: Iterator[str], layout: CsvLayout) -> Iterator[TextRows]:
+    """Yield the rows of a whole file, some at once, those of the header left out.
+
+    Args:
+        lines: as of ``walk_rows``.
+        layout: of the file.
+    """
+    for _ in range(layout.skipped_lines):
+        next(lines, None)
+    line_end, first_line = layout.line_end.decode() or "\n", 1 + layout.skipped_lines
+    rows = walk_rows(lines, layout.separator, first_line, keeps_values=True, line_end=line_end)
+    for _ in range(layout.header_rows - layout.skipped_lines):
+        next(rows, None)
+    while some_rows := list(islice(rows, _ROWS_AT_ONCE)):
+        yield _text_rows(some_rows, layout)
+
+
+def _text_rows(rows: Sequence[CsvRow], layout: CsvLayout) -> TextRows:
+    """Return rows as columns; a row is bad if it has more cells than columns, or a quote that does not close."""
+    width = len(layout.names)
+    cells = [[*map(_not_empty, row.values[: width + 1]), *[None] * (width + 1 - len(row.values))] for row in rows]
+    *columns, surplus = (pa.array(column, pa.string()) for column in zip(*cells, strict=True))
+    faults = [
+        next((fault_text(cell) for cell in row.broken if not cell.is_harmless and cell.index <= width), None)
+        or (None if extra is None else f"more cells than columns: {', '.join(filter(None, values))}")
+        for row, values, extra in zip(rows, cells, surplus.to_pylist(), strict=True)
+    ]
+    return layout.taken_columns(columns, pa.array(faults, pa.string()))
+
+
+def _not_empty(cell: str) -> str | None:
+    return cell or None

@@ -1,0 +1,146 @@
+"""The same data gives the same on both engines: evidence, schemas, rows, keys, rejects, counts, warnings, errors.
+
+The answer of Spark is compared with that of this machine; a difference is a fault of one of them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine_outcomes import (
+    Outcome,
+    assert_equal_outcomes,
+    infer_outcome,
+    normalize_outcome,
+    scan_outcome,
+)
+from random_data import ORC_TYPES, TYPES, RandomData
+from task_sizes import task_size
+
+from schemactl.engine.choice import EngineName, EngineOptions
+from schemactl.engine.protocol import Engine
+from schemactl.flows.request import InferRequest
+
+pytestmark = pytest.mark.spark
+
+SPARK = EngineOptions(EngineName.SPARK)
+"""The choice of an engine, which is as without a choice but for a hint at the other engine."""
+
+Call = Callable[..., Outcome]
+
+
+class Contract:
+    """Both engines, a folder for data and one for what each of them leaves.
+
+    Attributes:
+        sizes: of tasks in bytes, for each engine; None for the usual.
+    """
+
+    def __init__(self, folder: Path, local: Engine, spark: Engine) -> None:
+        self.data = folder / "data"
+        self.data.mkdir()
+        self._folder = folder
+        self._engines = (local, spark)
+        self.sizes: tuple[int, int] | None = None
+
+    def folder_of(self, engine: str) -> Path:
+        return self._folder / engine
+
+    def check(self, call: Call, *args: Any, **options: Any) -> Outcome:
+        """Return the outcome of a call, which is the same on both engines."""
+        local, spark = (self._run(number, call, *args, **options) for number in range(2))
+        assert_equal_outcomes(local, spark)
+        return local
+
+    def _run(self, number: int, call: Call, *args: Any, **options: Any) -> Outcome:
+        engine = self._engines[number]
+        if self.sizes is None:
+            return call(engine, self.folder_of(engine.name), *args, **options)
+        with task_size(engine, self.sizes[number]):
+            return call(engine, self.folder_of(engine.name), *args, **options)
+
+
+@pytest.fixture
+def contract(tmp_path: Path, local_engine: Engine, spark_engine: Engine) -> Contract:
+    return Contract(tmp_path, local_engine, spark_engine)
+
+
+def request(*sources: str, **options: Any) -> InferRequest:
+    return InferRequest(
+        **{"sources": sources, "name": "shop", "table": "data", "schemas": "schemas", "engine": SPARK, **options}
+    )
+
+
+# --- the fixtures of the repository ---
+
+
+def test_fixtures(contract: Contract, fixtures: Path) -> None:
+    for name in ("customers.csv", "github_events.jsonl", "orders.jsonl", "products.json"):
+        shutil.copy(fixtures / name, contract.data)
+    files = request("../data", table=None, table_per_file=True)
+    contract.check(scan_outcome, ("../data",))
+    contract.sizes = (30_000, 50_000)
+    assert contract.check(infer_outcome, replace(files, is_check=True)).error is None
+    assert contract.check(normalize_outcome, files).error is None
+
+
+HOSTILE = sorted(path.name for path in (Path(__file__).parents[2] / "fixtures" / "hostile").iterdir())
+
+
+def test_hostile_fixtures(contract: Contract, fixtures: Path) -> None:
+    shutil.copytree(fixtures / "hostile", contract.data, dirs_exist_ok=True)
+    for name in HOSTILE:
+        contract.check(infer_outcome, request(f"../data/{name}", is_check=True))
+    unreadable = ("truncated.jsonl.gz", "not_gzip.jsonl.gz", "empty.jsonl", "deep_lists.jsonl", "deep_objects.jsonl")
+    sources = [f"../data/{name}" for name in HOSTILE if name not in unreadable]
+    contract.sizes = (50, 70)
+    options = {"on_bad_record": "skip", "resolve_collisions": True, "naming": "direct"}
+    outcome = contract.check(normalize_outcome, request(*sources, **options))
+    assert outcome.error is None, outcome.error
+
+
+# --- random data ---
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_documents(contract: Contract, seed: int) -> None:
+    data = RandomData(seed)
+    contents = {
+        "a.jsonl": data.lines(60), "b.jsonl": data.lines(30, bad_share=0.1), "c.json": data.json_list(25),
+        "d.json": data.json_text(data.document()).encode(), "e.csv": data.csv(40), "f.csv": data.odd_csv(40),
+        "g.tsv": data.csv(15, "\t"), "h.txt": "".join(f"{data.scalar()}\n" for _ in range(10)).encode(),
+    }  # fmt: skip
+    names = [data.write_bytes(contract.data / name, content) for name, content in contents.items()]
+    contract.sizes = (data.random.choice([100, 1000, 10**6]), data.random.choice([150, 5000, 10**6]))
+    for name in names:
+        contract.check(scan_outcome, (f"../data/{name}",))
+    sources = [f"../data/{name}" for name in names]
+    options = {"on_bad_record": "skip", "resolve_collisions": True}
+    contract.check(infer_outcome, request(*sources, **options, evidence_file=Path("seen.evidence.json")))
+    modes = ["columns=discard_row", "data_type=discard_value", "discard_row", "tables=discard_value"]
+    mode = data.random.choice(modes)
+    first = contract.check(normalize_outcome, request(*sources[1::2], **options))
+    contract.check(normalize_outcome, request(*sources[::2], **options, contract=mode), load_id="2")
+    contract.check(normalize_outcome, request(*sources, **options, contract="freeze"), load_id="3")
+    assert first.error is None, first.error
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_rows_of_all_types(contract: Contract, seed: int) -> None:
+    data = RandomData(seed)
+    data.write_parquet(contract.data / "a.parquet", list(TYPES), 60)
+    data.write_parquet(contract.data / "b.parquet", data.random.sample(list(TYPES), 10), 30)
+    data.write_orc(contract.data / "c.orc", ORC_TYPES, 40)
+    contract.sizes = (data.random.choice([100, 10**6]), data.random.choice([1000, 10**6]))
+    for name in ("a.parquet", "b.parquet", "c.orc"):
+        contract.check(scan_outcome, (f"../data/{name}",))
+    contract.check(infer_outcome, request("../data", evidence_file=Path("seen.evidence.json")))
+    first = contract.check(normalize_outcome, request("../data/b.parquet"))
+    contract.check(normalize_outcome, request("../data", contract="data_type=discard_row"), load_id="2")
+    contract.check(normalize_outcome, request("../data", contract="columns=discard_value"), load_id="3")
+    assert first.error is None, first.error
