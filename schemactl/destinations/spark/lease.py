@@ -32,6 +32,7 @@ from schemactl.engine.spark.sql import literal
 from schemactl.errors import DestinationError
 
 LEASE: Final = "_schemactl_lease_"
+_EXISTS: Final = "TABLE_OR_VIEW_ALREADY_EXISTS"
 LEASE_SECONDS: Final = 60.0
 _BEAT_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 1.0
@@ -102,8 +103,9 @@ class Lease:
         made = f"CREATE TABLE {self._table(number)} (holder STRING){self._namespace.using}"
         try:
             self._spark.sql(f"{made} TBLPROPERTIES ({_said(self._holder)})")
-        except PySparkException:
-            if number not in self._numbers():
+        except PySparkException as error:
+            # One that was there may be dropped by the next holder before it is looked for.
+            if error.getCondition() != _EXISTS and number not in self._numbers():
                 raise
         last, holder = self._last()
         if last == number:
