@@ -127,6 +127,10 @@ def _apply(
         is_same = is_current and _rewrites_as_shown(found, plan)
     if not is_same:
         return ApplyReport(replace(report, blockers=(refuse_moved(is_saved=wanted.plan is not None),)), Outcome.REFUSED)
+    is_recorded = found.unfinished is None and found.known_hash == plan.target_hash
+    if not plan.steps and is_recorded and wanted.migration is None:
+        # Another command ended between the reading of the ledger and that of the tables.
+        return ApplyReport(report, Outcome.NOTHING)
     run = found.unfinished or Run(
         run_id=uuid.uuid4().hex,
         plan_hash=plan_hash(plan),
