@@ -231,7 +231,7 @@ class InferenceReport:
     warnings: tuple[SourceWarning, ...] = ()
     hints: tuple[str, ...] = ()
     typing: tuple[TypingFinding, ...] = ()
-    reading: DataReading | None = None
+    reading: DataReading | None = field(default=None, compare=False)
     schema: Schema | None = None
 
     @property
