@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, Final, Protocol
 
@@ -116,7 +118,8 @@ class Workers:
         while len(self._processes) < self._count:
             command = [sys.executable, "-c", _START, json.dumps(sys.path)]
             try:
-                process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                with _interrupts_blocked():
+                    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             except OSError as error:
                 raise EngineError(f"a worker process cannot be started: {error.strerror or error}") from error
             self._processes.append(process)
@@ -135,6 +138,19 @@ class Workers:
                     except OSError:
                         continue  # what was on its way to the process is of no use
         self._processes = []
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Have processes that are started in the block hear nothing of interrupts of the terminal: we end them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _ask(process: subprocess.Popen[bytes], call: bytes, task: Task) -> tuple[bool, Any]:
