@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from schemactl.engine.inputs import find_inputs
 from schemactl.engine.local.columns import kernel_type, read_as
+from schemactl.engine.local.input_formats import parquet
+from schemactl.errors import InputError
 
 BYTES = pa.uint8()
 TYPES = [
@@ -49,3 +54,11 @@ def test_fields_that_a_file_lacks_are_null() -> None:
     values = pa.array([{"a": 1}, None], pa.struct({"a": BYTES}))
     of = pa.struct({"a": pa.int16(), "b": pa.string()})
     assert read_as(values, of).to_pylist() == [{"a": 1, "b": None}, None]
+
+
+def test_timestamps_of_the_old_type_are_refused_rather_than_read_as_others(tmp_path: Path) -> None:
+    table = pa.table({"at": pa.array([0], pa.timestamp("us"))})
+    pq.write_table(table, tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
+    with pytest.raises(InputError, match="the column `at` has timestamps of the old type INT96") as caught:
+        list(parquet.read(find_inputs([str(tmp_path / "a.parquet")]), 1))
+    assert caught.value.hint == "`--engine spark` reads it"

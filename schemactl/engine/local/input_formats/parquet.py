@@ -39,6 +39,7 @@ def _open(file: Input) -> tuple[pa.Schema, OpenedFile]:
     whole = whole_file(file, Form.ROWS)
     try:
         with pq.ParquetFile(whole.path) as opened:
+            leaves = [opened.schema.column(number) for number in range(len(opened.schema))]
             schema, groups = (
                 opened.schema_arrow,
                 [opened.metadata.row_group(number) for number in range(opened.num_row_groups)],
@@ -46,6 +47,11 @@ def _open(file: Input) -> tuple[pa.Schema, OpenedFile]:
     except (pa.ArrowException, OSError) as error:
         reason = reason_of(error)
         raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
+    int96 = next((leaf.path for leaf in leaves if leaf.physical_type == "INT96"), None)
+    if int96 is not None:
+        # pyarrow reads nanoseconds without a zone: years before 1678 and after 2261 would come out as others.
+        message = f"the column `{int96}` has timestamps of the old type INT96"
+        raise InputError(message, at=Location(file.path), hint="`--engine spark` reads it")
     counts = {number: group.num_rows for number, group in enumerate(groups)}
     sizes = {number: group.total_byte_size for number, group in enumerate(groups)}
     row_file = RowFile(whole.file, whole.path, file.path, Container.PARQUET, counts, sizes)
