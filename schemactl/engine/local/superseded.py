@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +14,6 @@ import pyarrow.types as is_a
 
 from schemactl.engine.protocol import RowPlaces
 from schemactl.errors import InputError
-from schemactl.kernel.coercion import text_of
 from schemactl.schema.dispositions import dedup_sort, named
 
 _ASCENDING: Final = "ascending"
@@ -86,9 +84,7 @@ def _with_sort_column(rows: pa.Table, name: str, is_descending: bool) -> tuple[p
 
 
 def _sortable(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    if is_a.is_boolean(values.type):
-        return values.cast(pa.int8())
-    return _as_texts(values) if is_a.is_nested(values.type) else values
+    return values.cast(pa.int8()) if is_a.is_boolean(values.type) else values
 
 
 def _groupable(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -96,12 +92,4 @@ def _groupable(values: pa.ChunkedArray) -> pa.ChunkedArray:
     if is_a.is_floating(values.type):
         values = pc.add(values, pa.scalar(0.0, values.type))
         return pc.if_else(pc.is_nan(values), pa.scalar(float("nan"), values.type), values)
-    return _as_texts(values) if is_a.is_nested(values.type) else values
-
-
-def _as_texts(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    texts = [
-        None if value is None else json.dumps(value, default=text_of, ensure_ascii=False)
-        for value in values.to_pylist()
-    ]
-    return pa.chunked_array([pa.array(texts, pa.string())])
+    return values
