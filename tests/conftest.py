@@ -76,13 +76,14 @@ os.environ["XDG_CONFIG_HOME"] = str(REPOSITORY / "tests" / "no-settings")
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=20)
 settings.register_profile("local", deadline=None, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=500)  # pytest --hypothesis-profile=thorough
-settings.load_profile("ci" if os.environ.get("CI") else "local")
-if os.environ.get("CI"):
+# Commands mask examples where CI is set. Workers of xdist inherit the environment of the process that took it out.
+if os.environ.pop("CI", None):
+    os.environ["HYPOTHESIS_PROFILE"] = "ci"
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "local"))
+if settings.get_current_profile_name() == "ci":
     # Hypothesis mixes in constants of the modules that happen to be loaded: a file by itself would see other examples
     # than the whole suite does. There is no public way to leave that out.
     providers._get_local_constants = providers.Constants
-# Commands mask examples there.
-os.environ.pop("CI", None)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -177,14 +177,16 @@ def has_two_names_of_root_keys(stored, found):
 def is_odd(found):
     """Return whether data has what dlt and schemactl meet in another order, or what no pipeline writes.
 
-    A list under an empty key: its rows go to the table of the document itself, where dlt keeps lists whole from the row
-    on that brings the column, schemactl in all rows. And a place in a list, ``_dlt_list_idx``, that is no such number.
+    A list under a blank key: its rows go to the table of the document itself, where dlt keeps lists whole from the row
+    on that brings the column, schemactl in all rows, and where each meets the rows in another order. And a place in a
+    list, ``_dlt_list_idx``, that is no such number.
     """
     match found:
         case dict():
             place = found.get("_dlt_list_idx", 0)
             is_place = type(place) is int and abs(place) < 2**63
-            return not is_place or isinstance(found.get(""), list) or any(map(is_odd, found.values()))
+            has_blank_list = any(isinstance(value, list) for key, value in found.items() if not key.strip())
+            return not is_place or has_blank_list or any(map(is_odd, found.values()))
         case list():
             return any(map(is_odd, found))
         case _:
