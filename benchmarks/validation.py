@@ -110,11 +110,12 @@ def compare_models(rows: int, rounds: int) -> None:
 
 
 def compare_typing(spark: SparkSession, folder: Path, rows: int, rounds: int) -> None:
+    from schemactl.arc.fields import TypingTask
+    from schemactl.arc.schema_file import read_typing
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.package import write_rows
     from schemactl.engine.scan import scan_inputs
     from schemactl.engine.spark.engine import SparkEngine
-    from schemactl.formats.arc import read_typing
     from schemactl.inference.resolve import resolve
     from schemactl.inference.sample import parse_sample
     from schemactl.kernel.reading import ReadOptions
@@ -123,7 +124,6 @@ def compare_typing(spark: SparkSession, folder: Path, rows: int, rounds: int) ->
     from schemactl.normalization.tally import LoadTime
     from schemactl.schema.judgment import judge
     from schemactl.schema.templates import new_schema
-    from schemactl.schema.typing.model import TypingTask
 
     path = folder / "rows.csv"
     with path.open("w") as file:

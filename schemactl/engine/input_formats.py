@@ -3,8 +3,8 @@
 Readers are modules named as users name the format, one folder for each engine: ``engine.spark.input_formats`` and
 ``engine.local.input_formats``. Third parties add readers for Spark by the entry-point group ``schemactl.input_format``
 (docs/extending.md): a module with ``ENDINGS``, how names of its files end (lower case, with the dot, a compression's
-ending left off), and ``read(spark, inputs)``, which yields ``engine.spark.batches.Documents`` or ``Typed`` without
-starting to read.
+ending left off), and ``read(spark, inputs)``, which yields ``engine.spark.batches.Documents`` or ``ColumnarRows``
+without starting to read.
 
 A SOURCE is something else: what a user names (a file, a folder, a glob, a table). ``engine.inputs`` finds its files,
 each an ``Input`` with its input format.

@@ -20,12 +20,12 @@ import pyarrow.parquet
 from schemactl.engine.protocol import Engine, Records, RowBatch, RowPlaces
 from schemactl.engine.scan import Scan
 from schemactl.inference.evidence import Position
+from schemactl.kernel.columnar import ColumnarSource
 from schemactl.kernel.dispatch import Tables
 from schemactl.kernel.outcome import RowOutcome, rejected_by, tally_of
 from schemactl.kernel.package import RowsJob, WrittenFiles, WrittenPart
 from schemactl.kernel.partitions import Gaps
 from schemactl.kernel.rows import RowMaker
-from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.plan import Plan, RowKey
 from schemactl.normalization.tally import LoadTime, Rejected, Tally
 from schemactl.progress import Progress, no_progress
@@ -168,7 +168,7 @@ def find_records(engine: Engine, scan: Scan, positions: Set[Position]) -> dict[P
     for typed in scan.typed:
         if isinstance(typed.batch, RowBatch) and not files.isdisjoint(file for file, _ in typed.before):
             rows = typed.batch.rows()
-            source = TypedSource(rows.names, {}, rows.json_paths)
+            source = ColumnarSource(rows.names, {}, rows.json_paths)
             before = typed.before
             records += _run_kernel(engine, rows.records, "find_records", before, None, wanted=places, source=source)
     return {Position(file, number): record for of_partition in records for file, number, record in of_partition}
@@ -190,7 +190,7 @@ def _run(engine: Engine, scan: Scan, job: RowsJob) -> list[WrittenPart]:
         else:
             rows, task, gaps = batch.texts(), batch.task, batch.gaps
         structures = {name: of for plan in job.plans.values() for name, of in _structures(plan).items()}
-        source = TypedSource(rows.names, structures, rows.json_paths, task)
+        source = ColumnarSource(rows.names, structures, rows.json_paths, task)
         partitions += _run_kernel(engine, rows.records, "write_typed", typed.before, gaps, job=job, source=source)
     return sorted(partitions, key=lambda partition: partition.first or ("", 0))
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from schemactl.arc.fields import TypingTask
 from schemactl.schema.paths import Path
 from schemactl.schema.types import Table
-from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
     from schemactl.engine.input import Input

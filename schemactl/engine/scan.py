@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
+from schemactl.arc.fields import OnError, TypingTask
+from schemactl.arc.source_columns import types_of
 from schemactl.engine.input import Input
 from schemactl.engine.protocol import Batch, DocumentBatch, Engine, Records, RowBatch, TextBatch
-from schemactl.engine.typing import findings_of, types_of
 from schemactl.errors import InputError
 from schemactl.examples import shown_error
 from schemactl.inference.classes import NULL, is_row_key
@@ -38,7 +39,6 @@ from schemactl.kernel.recount import Absences, Scalars
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.paths import Path
-from schemactl.schema.typing.model import TypingTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,23 @@ def _typing_findings(
         converted: Counter[str] = Counter()
         for partition in (partition for findings in batches for partition in findings.partitions):
             converted.update(partition.converted)
-        return {ONE_TABLE: findings_of(task, errors_by_table.get(ONE_TABLE, {}), converted)}
+        typing_errors = errors_by_table.get(ONE_TABLE, {})
+        # A field all of whose texts are errors stops the command, unless the call says what becomes of errors.
+        return {
+            ONE_TABLE: tuple(
+                TypingFinding(
+                    column=field.name,
+                    count=typing_error.count,
+                    first=typing_error.first,
+                    message=shown_error(typing_error.message),
+                    mode=str(OnError.FAIL if task.is_default and not converted[field.name] else task.on_error),
+                    nullable=field.nullable,
+                    converted=converted[field.name],
+                )
+                for field in task.typing.fields
+                if (typing_error := typing_errors.get((field.name, ""))) is not None
+            )
+        }
     return {
         table: tuple(
             TypingFinding(
@@ -346,10 +362,10 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
         function = "observe_rows_partition"
         arguments |= {"names": rows.names, "types": types, "dispatch": options.dispatch}
     else:
-        from schemactl.kernel.typed import TypedSource  # which loads what makes rows
+        from schemactl.kernel.columnar import ColumnarSource  # which loads what makes rows
 
         function = "observe_partition"
-        arguments |= {"options": options, "source": TypedSource(rows.names, whole=rows.json_paths, types=types)}
+        arguments |= {"options": options, "source": ColumnarSource(rows.names, whole=rows.json_paths, types=types)}
     partitions = tuple(engine.run(rows.records, "schemactl.kernel.partitions", function, **arguments))
     return _BatchFindings(partitions, nulls=batch.nulls)
 

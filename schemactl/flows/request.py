@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from schemactl.arc.fields import TypingTask
 from schemactl.errors import InputError
 from schemactl.schema.hints import Hints
 from schemactl.schema.types import Schema
-from schemactl.schema.typing.model import TypingTask
 from schemactl.store.folder import SchemasPlace
 
 if TYPE_CHECKING:

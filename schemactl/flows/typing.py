@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from schemactl.arc.fields import ERRORS, ERRORS_COLUMN, OnError, Typing, TypingTask
+from schemactl.arc.schema_file import read_typing, table_columns, typing_of
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.request import InferRequest, TypingSource
 from schemactl.flows.schemas import open_schemas
-from schemactl.formats.arc import read_typing, table_columns, typing_of
 from schemactl.redaction import redact, redact_text
 from schemactl.schema.hints import ColumnHint, Hints, only_root
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, Schema
-from schemactl.schema.typing.model import ERRORS, ERRORS_COLUMN, OnError, Typing, TypingTask
 from schemactl.store.folder import SchemasFolder, list_names
 from schemactl.store.text import MAX_BYTES, decode, read_text
 
@@ -74,7 +74,7 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
     Raises:
         InputError: the file cannot be read, or its columns are not those of the table.
     """
-    from schemactl.kernel.typing_proposal import propose
+    from schemactl.arc.proposal import propose
 
     root = only_root(schema)
     if root is None:

@@ -52,12 +52,3 @@ def numbers_of(values: pa.Array) -> np.ndarray[Any, Any]:
     """Return the numbers of an array without nulls."""
     whole = np.frombuffer(values.buffers()[1], values.type.to_pandas_dtype())
     return whole[values.offset : values.offset + len(values)]
-
-
-def octets_of(texts: pa.Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return the bytes of all texts of an array, one text after the other."""
-    _, offsets, data = texts.buffers()
-    if not offsets or not data:
-        return np.zeros(0, np.uint8)
-    ends = np.frombuffer(offsets, np.int32)
-    return np.frombuffer(data, np.uint8)[ends[texts.offset] : ends[texts.offset + len(texts)]]

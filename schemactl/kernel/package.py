@@ -18,12 +18,12 @@ import pyarrow.parquet
 
 from schemactl.garbage_collection import paused_collector
 from schemactl.kernel.coercion import text_of
+from schemactl.kernel.columnar import ColumnarSource, chunks_of, model_chunk, rows_by_table
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.outcome import RowOutcome
 from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.rows import NO_KEYS, Chunk, MadeRows, RowMaker
-from schemactl.kernel.typed import TypedSource, chunks_of, model_chunk, rows_by_table
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import LoadTime
 
@@ -130,7 +130,7 @@ def write_typed(
     job: RowsJob,
     folder: str,
     before: Mapping[tuple[str, int], int],
-    source: TypedSource,
+    source: ColumnarSource,
     gaps: Gaps | None = None,
 ) -> WrittenPart:
     """Write the rows of sources that state their types.
@@ -145,7 +145,7 @@ def write_typed(
     """
     if source.task is not None:
         # Only typings need these modules, which take a quarter of a second to load.
-        from schemactl.kernel.typing import Typist
+        from schemactl.arc.text_columns import Typist
         from schemactl.kernel.typing_rows import type_names, typed_rows
 
         typist = Typist(source.task.typing)
@@ -165,7 +165,7 @@ def _row_chunks(
     batches: Iterable[pa.RecordBatch],
     folder: str,
     before: Mapping[tuple[str, int], int],
-    source: TypedSource,
+    source: ColumnarSource,
     dispatch: Dispatch | None,
 ) -> Iterator[tuple[str, Chunk]]:
     for file, block, at, rows in read_rows(batches, folder):
@@ -226,7 +226,7 @@ def _document_chunks(
     pieces: Iterable[Piece | RowsPiece | RejectedDocuments],
     before: Mapping[tuple[str, int], int],
     columns: Sequence[str] = (),
-    source: TypedSource | None = None,
+    source: ColumnarSource | None = None,
 ) -> Iterator[tuple[str | None, Chunk | RejectedDocuments]]:
     for each in pieces:
         if isinstance(each, RowsPiece):
@@ -254,7 +254,7 @@ def find_records(
     folder: str,
     before: Mapping[tuple[str, int], int],
     wanted: Set[tuple[str, int]],
-    source: TypedSource | None = None,
+    source: ColumnarSource | None = None,
     gaps: Gaps | None = None,
 ) -> list[tuple[str, int, str]]:
     """Return the records of these files and numbers: file, number, JSON.

@@ -30,8 +30,8 @@ from schemactl.memory import why_too_large
 from schemactl.schema.paths import Path
 
 if TYPE_CHECKING:
+    from schemactl.kernel.columnar import ColumnarSource, RowObserver
     from schemactl.kernel.models import RejectedDocuments
-    from schemactl.kernel.typed import RowObserver, TypedSource
 
 AT_ONCE: Final = 10_000
 """Records that are parsed together, if they are small: each column of a batch has a price."""
@@ -219,7 +219,7 @@ class RowReader:
         bad_records: none.
     """
 
-    def __init__(self, folder: str, source: TypedSource) -> None:
+    def __init__(self, folder: str, source: ColumnarSource) -> None:
         self._folder, self._source = folder, source
         self.blocks: dict[tuple[str, int], BlockCounts] = {}
         self.bad_records: list[BadRecord] = []
@@ -237,7 +237,7 @@ class RowReader:
             yield from Sorter(options).sort(self._read(batches))
 
     def _read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
-        from schemactl.kernel.typed import documents_of
+        from schemactl.kernel.columnar import documents_of
 
         for file, block, at, rows in read_rows(batches, self._folder):
             places: Sequence[int] = range(len(rows))
@@ -308,7 +308,7 @@ class Shares:
             self.too_many = True
 
     def _columns_of(self, table: str) -> RowObserver:
-        from schemactl.kernel.typed import RowObserver
+        from schemactl.kernel.columnar import RowObserver
 
         return self._columns.setdefault(table, RowObserver(self.names, self.types))
 
@@ -381,7 +381,7 @@ def observe_partition(
     share: float = 1,
     options: ReadOptions = AS_THEY_ARE,
     columns: Sequence[str] = (),
-    source: TypedSource | None = None,
+    source: ColumnarSource | None = None,
 ) -> Part:
     """Return the findings of a partition, which have the evidence of each table.
 
@@ -450,7 +450,7 @@ def observe_rows_partition(
         types: as of ``RowObserver``.
         dispatch: which table each row goes to; None for one table.
     """
-    from schemactl.kernel.typed import rows_by_table
+    from schemactl.kernel.columnar import rows_by_table
 
     blocks: dict[tuple[str, int], BlockCounts] = {}
     shares = Shares(types, names)

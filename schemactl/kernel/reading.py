@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from schemactl.arc.fields import TypingTask
 from schemactl.kernel.dispatch import Dispatch, Piece
-from schemactl.schema.typing.model import TypingTask
 
 if TYPE_CHECKING:
     from schemactl.kernel.models import ModelTask, RejectedDocuments

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemactl.arc.fields import ERRORS, OnError, TypingTask, type_name
+from schemactl.arc.text_columns import Typist
 from schemactl.inference.evidence import Position
+from schemactl.kernel.columnar import ColumnarSource, chunks_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
 from schemactl.kernel.partitions import MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
 from schemactl.kernel.rows import Chunk
-from schemactl.kernel.typed import TypedSource, chunks_of
-from schemactl.kernel.typing import Typist
 from schemactl.normalization.tally import LoadTime
-from schemactl.schema.typing.model import ERRORS, OnError, TypingTask, type_name
 
 TYPING: Final = "typing"
 """The entity of rejects of typing."""
@@ -102,7 +102,7 @@ class RejectedRows:
 
 
 def typed_rows(
-    rows: pa.RecordBatch, file: str, first: int, source: TypedSource, typist: Typist
+    rows: pa.RecordBatch, file: str, first: int, source: ColumnarSource, typist: Typist
 ) -> Iterator[Chunk | RejectedRows]:
     """Yield rows of one file, typed, and those that typing rejects; rows that cannot be read are left out.
 

@@ -25,7 +25,7 @@ from pyspark.sql import types as T
 from schemactl.destinations._migration import conversion
 from schemactl.destinations.spark.conversion import by_python, survivor
 from schemactl.destinations.spark.types import stored_type
-from schemactl.engine.spark.reading.typed import allow_all_types
+from schemactl.engine.spark.reading.columnar import allow_all_types
 from schemactl.migration.statements import Retype
 from schemactl.schema.coercion import coerce
 from schemactl.schema.types import Column, DataType

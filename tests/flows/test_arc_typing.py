@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 from loading_shop import LOCAL, Shop
 
+from schemactl.arc.fields import OnError
 from schemactl.errors import CommandWarning, InputError
 from schemactl.flows.export import ExportRequest, export
 from schemactl.flows.import_ import ImportRequest, import_files
@@ -23,7 +24,6 @@ from schemactl.flows.schemas import open_schemas
 from schemactl.flows.typing import TypingSource, find_typing
 from schemactl.inference.evidence import Position
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop
-from schemactl.schema.typing.model import OnError
 from schemactl.store.folder import SchemasFolder
 
 if TYPE_CHECKING:

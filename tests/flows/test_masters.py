@@ -105,7 +105,7 @@ except SchemactlError as error:
 
 COERCE = """
 from schemactl.destinations.spark.conversion import survivor
-from schemactl.engine.spark.reading.typed import allow_all_types
+from schemactl.engine.spark.reading.columnar import allow_all_types
 from schemactl.migration.statements import Retype
 from schemactl.schema.types import Column, DataType
 

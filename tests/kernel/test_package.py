@@ -14,9 +14,9 @@ from test_rows import LOAD, NOW, as_set, expected, with_table
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
+from schemactl.kernel.columnar import ColumnarSource
 from schemactl.kernel.outcome import tally_of
 from schemactl.kernel.package import RowsJob, WrittenFile, drop_superseded, write_documents, write_typed
-from schemactl.kernel.typed import TypedSource
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import LoadTime, RowCounts
@@ -189,7 +189,7 @@ def test_columns_of_stated_types_keep_them(tmp_path):
     plan = make_plan(PlanRequest(evidence, resolution, judge(with_table(), resolution.schema)))
     table = TYPED.append_column("any", pa.array(['{"b":[1],"a":null}', "5"]))
     table = table.append_column("file", pa.array([FILE] * 2)).append_column("block", pa.array([0, 0]))
-    source = TypedSource(tuple(table.column_names[:-2]), whole=frozenset({("any",)}))
+    source = ColumnarSource(tuple(table.column_names[:-2]), whole=frozenset({("any",)}))
 
     job = job_of(plan, tmp_path / "files")
     part = write_typed(table.to_batches(), job, "", {(FILE, 0): 0}, source)

@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
+from schemactl.arc.fields import Field, Long, OnError, String, Typing, TypingTask
+from schemactl.arc.text_columns import Typist
 from schemactl.inference.evidence import Position
+from schemactl.kernel.columnar import ColumnarSource
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import BlockCounts, Part
 from schemactl.kernel.rows import Chunk
-from schemactl.kernel.typed import TypedSource
-from schemactl.kernel.typing import Typist
 from schemactl.kernel.typing_rows import RejectedRows, check_partition, typed_rows
 from schemactl.normalization.tally import LoadTime
-from schemactl.schema.typing.model import Field, Long, OnError, String, Typing, TypingTask
 
 TYPING = Typing((Field(name="id", type=Long(), nullable=False), Field(name="name", type=String(), nullable=True)))
 
@@ -61,7 +61,7 @@ def test_rows_that_cannot_be_read_are_not_typed():
 
 
 def made(on_error: OnError) -> list[Chunk | RejectedRows]:
-    source = TypedSource(("id", "name"), task=TypingTask(TYPING, on_error))
+    source = ColumnarSource(("id", "name"), task=TypingTask(TYPING, on_error))
     rows = batch(("1", "a", None), ("x", "b", None), ("2", "b", "bad"), ("3", None, None))
     return list(typed_rows(rows, "a.csv", 11, source, Typist(TYPING)))
 

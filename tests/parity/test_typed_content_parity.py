@@ -16,8 +16,8 @@ from dlt.common.normalizers.json.helpers import get_row_hash
 from loaded_tables import DATASET, ByDlt, BySchemactl
 from test_inference_parity import PLAIN
 
+from schemactl.kernel.columnar import to_python
 from schemactl.kernel.keys import document_text, hash_texts, key_array, keys_of
-from schemactl.kernel.typed import to_python
 
 DECIMAL, SMALL = pa.decimal128(38, 9), pa.decimal128(20, 12)
 FIELDS = {

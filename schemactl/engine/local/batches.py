@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
+from schemactl.arc.fields import TypingTask
+from schemactl.arc.source_columns import check_column_type, match_columns, no_columns
 from schemactl.engine.input_warnings import warn_of_cuts
 from schemactl.engine.local.columns import SourceColumn, column_properties, is_nanoseconds, spark_name
 from schemactl.engine.local.row_files import RowFile, RowsTask, count_nanoseconds_in
 from schemactl.engine.local.tasks import BatchTask, FileTask, PackedFile
 from schemactl.engine.local.workers import Task
 from schemactl.engine.protocol import DocumentBatch, RowBatch, RowRecords, TextBatch
-from schemactl.engine.typing import check_column_type, match_columns, no_columns
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.partitions import Gaps
 from schemactl.schema.paths import Path
-from schemactl.schema.typing.model import TypingTask
 
 
 class TaskSource(Protocol):

@@ -10,6 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from schemactl.arc.fields import TypingTask
+from schemactl.arc.source_columns import check_column_type, match_columns, no_columns
 from schemactl.engine.input import shown_path
 from schemactl.engine.input_warnings import warn_of_cuts
 from schemactl.engine.parts import TaskParts
@@ -18,11 +20,9 @@ from schemactl.engine.spark.places import FILE, Numbering, block_column, place_c
 from schemactl.engine.spark.shipping import parts_frame
 from schemactl.engine.spark.sql import literal, quoted
 from schemactl.engine.spark.types import NANOSECONDS, typed_columns
-from schemactl.engine.typing import check_column_type, match_columns, no_columns
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.partitions import BUCKETS, Gaps
 from schemactl.schema.paths import ELEMENT, Path
-from schemactl.schema.typing.model import TypingTask
 
 FAULT: Final = "__schemactl_fault"
 """The column of ``Texts.frame`` that says why a row is bad, null for a good one."""
@@ -120,7 +120,7 @@ class Documents(DocumentBatch):
 
 
 @dataclass(frozen=True, slots=True)
-class Typed(RowBatch):
+class ColumnarRows(RowBatch):
     """Rows whose columns have types of their own.
 
     Attributes:
@@ -183,7 +183,7 @@ class Texts(TextBatch):
     Attributes:
         frame: the columns, named ``c0``, ``c1`` and so on, ``FAULT`` and ``FILE``; or shares, which have these columns
             (``Documents.is_for_workers``).
-        numbering: as of ``Typed``.
+        numbering: as of ``ColumnarRows``.
         task: how texts are typed.
         gaps, is_for_workers: as of ``Documents``.
     """
@@ -203,7 +203,7 @@ class Texts(TextBatch):
         return RowRecords(self.frame.select(*columns, FAULT, *place_of(self.numbering)), names)
 
 
-Batch: TypeAlias = "Documents | Typed"
+Batch: TypeAlias = "Documents | ColumnarRows"
 
 
 def is_sampled(share: float, *columns: str) -> Column:

@@ -10,16 +10,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.spark.batches import Typed
+from schemactl.engine.spark.batches import ColumnarRows
 from schemactl.engine.spark.places import Numbering
-from schemactl.engine.spark.reading.typed import typed_batch
+from schemactl.engine.spark.reading.columnar import columnar_batch
 from schemactl.errors import InputError, Location
 
 _PACKAGE: Final = "spark-avro_2.13"
 """Its Scala version is the one that Spark 4 is built for."""
 
 
-def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
+def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
     """Yield the rows of all files together.
 
     Raises:
@@ -36,4 +36,4 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
         )
         message = "Spark reads Avro by a package of its own, which is not here"
         raise InputError(message, at=Location(inputs[0].path), hint=hint) from error
-    yield typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
+    yield columnar_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)

@@ -8,18 +8,18 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.spark.batches import Typed
+from schemactl.engine.spark.batches import ColumnarRows
 from schemactl.engine.spark.places import Numbering
-from schemactl.engine.spark.reading.typed import typed_batch
+from schemactl.engine.spark.reading.columnar import columnar_batch
 from schemactl.errors import InputError, Location
 
 
-def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
+def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
     """Yield the rows of all files together; a column that only some have is one of all."""
     for each in inputs:
         _check(each)
     frame = spark.read.option("mergeSchema", True).orc([each.address for each in inputs])
-    yield typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
+    yield columnar_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
 
 
 def _check(file: Input) -> None:

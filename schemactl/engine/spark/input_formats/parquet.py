@@ -12,9 +12,9 @@ from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn_of_durations
 from schemactl.engine.parquet_faults import durations_in, reason_of
 from schemactl.engine.parquet_footers import ParquetFooter, footer_of
-from schemactl.engine.spark.batches import Typed
+from schemactl.engine.spark.batches import ColumnarRows
 from schemactl.engine.spark.places import Numbering
-from schemactl.engine.spark.reading.typed import allow_all_types, described_columns, typed_batch
+from schemactl.engine.spark.reading.columnar import allow_all_types, columnar_batch, described_columns
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import SECOND_DIGITS
 from schemactl.engine.stated_nulls import merge_nulls, stated_nulls
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _DISAGREE: Final = "CANNOT_MERGE_SCHEMAS"
 
 
-def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
+def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
     """Yield the rows of all files together; a column that only some have is one of all.
 
     Where files do not agree about a type, those with the same columns come together.
@@ -72,7 +72,7 @@ def _schema_of(file: Input) -> pyarrow.Schema:
         raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
 
 
-def _read(spark: SparkSession, files: Mapping[str, Mapping[Path, bool]], footer: ParquetFooter) -> Typed:
+def _read(spark: SparkSession, files: Mapping[str, Mapping[Path, bool]], footer: ParquetFooter) -> ColumnarRows:
     """Return the rows of files by address, with what each states of nulls."""
     frame = spark.read.option("mergeSchema", True).parquet(*files)
     if footer != ParquetFooter():
@@ -80,4 +80,4 @@ def _read(spark: SparkSession, files: Mapping[str, Mapping[Path, bool]], footer:
         # Not `frame.columns`: PySpark cannot name the types of all of them.
         names = [name for name, _ in described_columns(frame) if name not in footer.nulls]
         frame = frame.select(*(F.col(quoted(name)).alias(name, metadata=digits.get(name, {})) for name in names))
-    return typed_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK, merge_nulls(list(files.values())))
+    return columnar_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK, merge_nulls(list(files.values())))

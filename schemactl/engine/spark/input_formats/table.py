@@ -8,18 +8,18 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
-from schemactl.engine.spark.batches import Typed
+from schemactl.engine.spark.batches import ColumnarRows
 from schemactl.engine.spark.places import Numbering
-from schemactl.engine.spark.reading.typed import allow_all_types, typed_batch
+from schemactl.engine.spark.reading.columnar import allow_all_types, columnar_batch
 from schemactl.schema.paths import Path
 from schemactl.store.sources import TABLE_PREFIX
 
 
-def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Typed]:
+def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
     """Yield each table."""
     allow_all_types(spark)
     for each in inputs:
         frame = spark.table(each.path.removeprefix(TABLE_PREFIX))
         # Of most tables Spark says that all may be null, whatever they hold: that states nothing.
         required: dict[Path, bool] = {(field.name,): False for field in frame.schema.fields if not field.nullable}
-        yield typed_batch(frame, F.lit(each.path), Numbering.PARTITION, required)
+        yield columnar_batch(frame, F.lit(each.path), Numbering.PARTITION, required)

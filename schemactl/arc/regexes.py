@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from schemactl.schema.typing import characters
-from schemactl.schema.typing.characters import (
+from schemactl.arc import characters
+from schemactl.arc.characters import (
     ASCII,
     BLANKS,
     LINE_ENDS,

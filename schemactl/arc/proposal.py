@@ -8,8 +8,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemactl.kernel.typing import TextColumn
-from schemactl.schema.typing.model import Boolean, Date, Decimal, Field, FieldType, Long, String, Timestamp
+from schemactl.arc.fields import Boolean, Date, Decimal, Field, FieldType, Long, String, Timestamp
+from schemactl.arc.text_columns import TextColumn
 
 _NULLS: Final = ("", "N/A", "n/a", "NA", "NULL", "null", "None", "-")
 """Texts that stand for null where the others of a column are numbers, dates or truth values."""

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from schemactl.arc.hocon import parse_hocon
 from schemactl.errors import InputError
-from schemactl.formats._hocon_tree import parse_hocon
 from schemactl.formats._tree import Source, value_of
 
 

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 from outside_data import OutsideData
 
-from schemactl.formats.arc import read_typing
-from schemactl.kernel.date_columns import DateColumn
-from schemactl.kernel.java_dates import DatePattern, civil, days_of, instant_of, iso_time, week_of_year, week_year
-from schemactl.kernel.typing import ERRORS_TYPE, TextColumn, TypedTexts, Typist
-from schemactl.schema.typing.model import Date, Field, Long, String, Timestamp, Typing
-from schemactl.schema.typing.zones import find_zone
+from schemactl.arc.date_columns import DateColumn
+from schemactl.arc.date_texts import DatePattern, civil, days_of, instant_of, iso_time, week_of_year, week_year
+from schemactl.arc.fields import Date, Field, Long, String, Timestamp, Typing
+from schemactl.arc.schema_file import read_typing
+from schemactl.arc.text_columns import ERRORS_TYPE, TextColumn, TypedTexts, Typist
+from schemactl.arc.zones import find_zone
 
 SAYS_SO = {'hex: "-ff"', 'hex: "１２"', 'hex: "٤٢"', 'hex notnull: "-ff"', 'hex notnull: "+ff"'}
 """Cases in which Arc makes a null of a text and no error, and a text is an error here: nothing is lost unsaid."""
@@ -370,7 +370,7 @@ def test_columns_of_numbers_are_what_their_texts_are_one_by_one(kind: dict[str, 
     together = typed([*texts], **field)
     # A column of one odd text has no quick way.
     (read,) = read_typing(json.dumps([{"name": "a", "nullable": True, **field}]), "test").fields
-    from schemactl.kernel.typing import _each, _one_by_one, arrow_type
+    from schemactl.arc.text_columns import _each, _one_by_one, arrow_type
 
     expected = _each(pa.array(texts), _one_by_one(read.type)[1], arrow_type(read.type))
     assert list(map(repr, together.values.to_pylist())) == list(map(repr, expected.to_pylist()))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemactl.arc import schema_file as arc
 from schemactl.errors import InputError
 from schemactl.flows.export import ExportRequest, export
 from schemactl.flows.import_ import ImportRequest, import_files
-from schemactl.formats import arc
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import ClassEvidence, Position, merge_classes, observe
-from schemactl.kernel.typed import RowObserver, to_python
+from schemactl.kernel.columnar import RowObserver, to_python
 
 NESTED = [
     {"s": None, "l": [], "ll": [[1], None, []]},

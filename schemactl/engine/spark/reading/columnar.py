@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input_warnings import warn_of_cuts
-from schemactl.engine.spark.batches import Typed, count_values
+from schemactl.engine.spark.batches import ColumnarRows, count_values
 from schemactl.engine.spark.places import FILE, Numbering
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import NANOSECONDS
@@ -24,11 +24,11 @@ def allow_all_types(spark: SparkSession) -> None:
         spark.conf.set(name, "true")
 
 
-def typed_batch(
+def columnar_batch(
     frame: DataFrame, file: Column, numbering: Numbering, nulls: Mapping[Path, bool] | None = None
-) -> Typed:
-    """Return the columns of a frame, and ``file`` beside them; ``nulls`` as of ``Typed``."""
-    return Typed(frame.select(*_known_columns(frame), file.alias(FILE)), numbering, nulls or {})
+) -> ColumnarRows:
+    """Return the columns of a frame, and ``file`` beside them; ``nulls`` as of ``ColumnarRows``."""
+    return ColumnarRows(frame.select(*_known_columns(frame), file.alias(FILE)), numbering, nulls or {})
 
 
 def _known_columns(frame: DataFrame) -> list[Column]:

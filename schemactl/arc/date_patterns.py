@@ -1,4 +1,4 @@
-"""Java's patterns of dates and times (``DateTimeFormatter.ofPattern``), read into what ``kernel.java_dates`` parses by.
+"""Java's patterns of dates and times (``DateTimeFormatter.ofPattern``), read into what ``date_texts`` parses by.
 
 Messages of faults are Java's, so that people find them in Java's documentation.
 """

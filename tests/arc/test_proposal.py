@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from schemactl.kernel.typing import Typist
-from schemactl.kernel.typing_proposal import propose
-from schemactl.schema.typing.model import Boolean, Date, Decimal, Long, String, Timestamp, Typing
+from schemactl.arc.fields import Boolean, Date, Decimal, Long, String, Timestamp, Typing
+from schemactl.arc.proposal import propose
+from schemactl.arc.text_columns import Typist
 
 
 @pytest.mark.parametrize(

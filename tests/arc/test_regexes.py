@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from schemactl.schema.typing.regexes import RegexError, translate
+from schemactl.arc.regexes import RegexError, translate
 
 
 @pytest.mark.parametrize(

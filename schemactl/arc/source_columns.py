@@ -6,12 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemactl.errors import CommandWarning, InputError, did_you_mean
-from schemactl.examples import shown_error
-from schemactl.inference.report import TypingFinding
-from schemactl.kernel.outcome import FieldErrors
-from schemactl.schema.paths import ELEMENT, Path
-from schemactl.schema.typing.model import (
+from schemactl.arc.fields import (
     ERRORS,
     Array,
     Field,
@@ -22,6 +17,8 @@ from schemactl.schema.typing.model import (
     spark_type,
     type_name,
 )
+from schemactl.errors import CommandWarning, InputError, did_you_mean
+from schemactl.schema.paths import ELEMENT, Path
 
 
 def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str]:
@@ -81,28 +78,6 @@ def no_columns() -> InputError:
     """Return the error for documents that a typing is given for."""
     hint = "`--typing` takes CSV, TSV, XML, and text columns of Parquet, ORC, Avro and tables"
     return InputError("documents have no columns that could be typed", hint=hint)
-
-
-def findings_of(
-    task: TypingTask, errors: Mapping[tuple[str, str], FieldErrors], converted: Mapping[str, int]
-) -> tuple[TypingFinding, ...]:
-    """Return the errors of each field, in the order of the typing.
-
-    A field all of whose texts are errors stops the command, unless the call says what becomes of errors.
-    """
-    return tuple(
-        TypingFinding(
-            column=field.name,
-            count=found.count,
-            first=found.first,
-            message=shown_error(found.message),
-            mode=str(OnError.FAIL if task.is_default and not converted[field.name] else task.on_error),
-            nullable=field.nullable,
-            converted=converted[field.name],
-        )
-        for field in task.typing.fields
-        if (found := errors.get((field.name, ""))) is not None
-    )
 
 
 def types_of(task: TypingTask) -> dict[Path, dict[str, Any]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Final
 
-from schemactl.schema.typing.date_patterns import PatternError
+from schemactl.arc.date_patterns import PatternError
 
 _BODY: Final = re.compile(r"[#,]*[0,]*(?:\.0*#*)?(?:E0+)?")
 _MOST_EXPONENT: Final = 400

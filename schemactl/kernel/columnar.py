@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemactl.arc.fields import TypingTask
 from schemactl.inference.classes import LIST, NULL, OBJECT
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Position, example_of, merge_classes
 from schemactl.kernel.coercion import text_of
@@ -20,13 +21,12 @@ from schemactl.kernel.rows import NO_KEYS, Chunk
 from schemactl.kernel.stored import python_values
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct
 from schemactl.schema.paths import ELEMENT, Path
-from schemactl.schema.typing.model import TypingTask
 
 _AT_ONCE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class TypedSource:
+class ColumnarSource:
     """Rows of a source that states their types.
 
     Attributes:
@@ -63,13 +63,13 @@ def documents_of(columns: Mapping[str, pa.Array], whole: frozenset[Path]) -> lis
 
     Args:
         columns: of the source, one at least.
-        whole: as of ``TypedSource``.
+        whole: as of ``ColumnarSource``.
     """
     listed = [to_python(column, None, (name,), whole) for name, column in columns.items()]
     return [dict(zip(columns, values, strict=True)) for values in zip(*listed, strict=True)]
 
 
-def model_chunk(piece: Piece, numbers: Sequence[int], source: TypedSource) -> Chunk:
+def model_chunk(piece: Piece, numbers: Sequence[int], source: ColumnarSource) -> Chunk:
     """Return what a model makes of rows, beside the columns that it lacks, as these are stated."""
     scalars, nested = _parted(piece.columns, source)
     documents = piece.documents
@@ -83,7 +83,9 @@ def model_chunk(piece: Piece, numbers: Sequence[int], source: TypedSource) -> Ch
     return Chunk(piece.positions.file, numbers, documents, scalars, (), whole, ignored=piece.ignored)
 
 
-def _parted(columns: Mapping[str, pa.Array], source: TypedSource) -> tuple[dict[str, pa.Array], dict[str, list[Any]]]:
+def _parted(
+    columns: Mapping[str, pa.Array], source: ColumnarSource
+) -> tuple[dict[str, pa.Array], dict[str, list[Any]]]:
     """Return the columns of scalars, and the values of the others."""
     scalars = {
         name: column
@@ -98,7 +100,7 @@ def _parted(columns: Mapping[str, pa.Array], source: TypedSource) -> tuple[dict[
     return scalars, nested
 
 
-def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: TypedSource) -> Iterator[Chunk]:
+def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: ColumnarSource) -> Iterator[Chunk]:
     """Yield rows of one file as documents.
 
     Args:

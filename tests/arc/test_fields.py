@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from outside_data import OutsideData
 
+from schemactl.arc.fields import Array, Decimal, Field, FieldType, Struct, Typing, spark_type
+from schemactl.arc.schema_file import attributes, read_fields, read_typing
 from schemactl.errors import CommandWarning, InputError
 from schemactl.formats._tree import Source
-from schemactl.formats.arc import attributes, read_fields, read_typing
-from schemactl.schema.typing.model import Array, Decimal, Field, FieldType, Struct, Typing, spark_type
 
 STRING = '[{"name": "a", "type": "string", "nullable": true}]'
 

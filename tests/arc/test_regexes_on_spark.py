@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from schemactl.schema.typing.regexes import translate
+from schemactl.arc.regexes import translate
 
 pytestmark = pytest.mark.spark
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any, Final
 
-from schemactl.schema.typing.date_patterns import (
+from schemactl.arc.date_patterns import (
     Literal,
     LocalizedOffset,
     Number,
@@ -27,7 +27,7 @@ from schemactl.schema.typing.date_patterns import (
     has_zone,
     parse_pattern,
 )
-from schemactl.schema.typing.zones import find_zone, region_ids, region_names
+from schemactl.arc.zones import find_zone, region_ids, region_names
 
 DAY_NANOS: Final = 86_400 * 10**9
 _SECOND: Final = 10**9

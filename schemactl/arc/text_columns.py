@@ -18,10 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemactl.kernel.arrays import octets_of
-from schemactl.kernel.date_columns import DateColumn
-from schemactl.schema.typing.date_patterns import PatternError
-from schemactl.schema.typing.model import (
+from schemactl.arc.date_columns import DateColumn, octets_of
+from schemactl.arc.date_patterns import PatternError
+from schemactl.arc.fields import (
     Array,
     Binary,
     Boolean,
@@ -38,8 +37,8 @@ from schemactl.schema.typing.model import (
     Timestamp,
     Typing,
 )
-from schemactl.schema.typing.number_patterns import NumberPattern, parse_number_pattern
-from schemactl.schema.typing.regexes import translate
+from schemactl.arc.number_patterns import NumberPattern, parse_number_pattern
+from schemactl.arc.regexes import translate
 
 BLANKS: Final = "".join(map(chr, range(33)))
 """Characters that Java's ``trim`` drops."""
