@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from schemactl.arc.fields import TypingTask
 from schemactl.inference.classes import LIST, NULL, OBJECT
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Position, example_of, merge_classes
+from schemactl.kernel.chunks import NO_KEYS, Chunk
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, Positions, value_at
 from schemactl.kernel.kinds import natural_kind
-from schemactl.kernel.rows import NO_KEYS, Chunk
 from schemactl.kernel.stored import python_values
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct
 from schemactl.schema.paths import ELEMENT, Path

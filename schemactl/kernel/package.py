@@ -17,13 +17,14 @@ import pyarrow.fs
 import pyarrow.parquet
 
 from schemactl.garbage_collection import paused_collector
+from schemactl.kernel.chunks import NO_KEYS, Chunk
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.columnar import ColumnarSource, chunks_of, model_chunk, rows_by_table
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, Tables
 from schemactl.kernel.outcome import RowOutcome
 from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
-from schemactl.kernel.rows import NO_KEYS, Chunk, MadeRows, RowMaker
+from schemactl.kernel.rows import MadeRows, RowMaker
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import LoadTime
 

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from schemactl.arc.fields import ERRORS, OnError, TypingTask, type_name
 from schemactl.arc.text_columns import Typist
 from schemactl.inference.evidence import Position
+from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.columnar import ColumnarSource, chunks_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
 from schemactl.kernel.partitions import MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
-from schemactl.kernel.rows import Chunk
 from schemactl.normalization.tally import LoadTime
 
 TYPING: Final = "typing"

@@ -15,9 +15,10 @@ from schemactl.flows.schemas import open_schemas
 from schemactl.flows.tables import TableData
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
+from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.dispatch import Tables
 from schemactl.kernel.outcome import tally_of
-from schemactl.kernel.rows import Chunk, RowMaker
+from schemactl.kernel.rows import RowMaker
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import LoadTime, Tally
 from schemactl.schema.types import Schema

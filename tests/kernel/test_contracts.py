@@ -13,8 +13,9 @@ from schemactl.errors import InputError
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.resolve import resolve
+from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.outcome import RowOutcome, tally_of
-from schemactl.kernel.rows import Chunk, RowMaker
+from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.stored import stored_value
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey

@@ -18,8 +18,9 @@ import pytest
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.kernel import rows
+from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.outcome import IgnoredKey, RowOutcome, rejected_by, tally_of
-from schemactl.kernel.rows import Chunk, RowMaker
+from schemactl.kernel.rows import RowMaker
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest

@@ -10,11 +10,11 @@ import pyarrow as pa
 from schemactl.arc.fields import Field, Long, OnError, String, Typing, TypingTask
 from schemactl.arc.text_columns import Typist
 from schemactl.inference.evidence import Position
+from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.columnar import ColumnarSource
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
 from schemactl.kernel.outcome import FieldErrors
 from schemactl.kernel.partitions import BlockCounts, Part
-from schemactl.kernel.rows import Chunk
 from schemactl.kernel.typing_rows import RejectedRows, check_partition, typed_rows
 from schemactl.normalization.tally import LoadTime
 

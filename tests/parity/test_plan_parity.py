@@ -42,8 +42,9 @@ from test_inference_parity import (
 from schemactl.errors import InputError
 from schemactl.inference.resolve import resolve
 from schemactl.kernel import keys as kernel_keys
+from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.outcome import tally_of
-from schemactl.kernel.rows import Chunk, RowMaker
+from schemactl.kernel.rows import RowMaker
 from schemactl.kernel.stored import stored_value
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
