@@ -155,17 +155,22 @@ def missing_package(module: str | None) -> InputError | None:
 
 
 class hinting_at_extras(ContextDecorator):
-    """Report a module that only an extra installs as an error that names the extra, within a block or a function.
-
-    Raises:
-        InputError: such a module is not installed.
-    """
+    """Report a module that only an extra installs as an error that names the extra, within a block or a function."""
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, ModuleNotFoundError) and (missing := missing_package(error.name)):
             raise missing from error
+
+
+def backquoted(names: Iterable[object]) -> str:
+    """Return names in backquotes, with commas between them.
+
+    >>> backquoted(["id", "note"])
+    '`id`, `note`'
+    """
+    return ", ".join(f"`{name}`" for name in names)
 
 
 _LONGEST_SLIP = 128

@@ -49,9 +49,6 @@ def import_if_there(reference: str, kind: str) -> ModuleType | None:
     Args:
         reference: the path, as a user or another package states it.
         kind: what the module should be, for messages: ``detector``.
-
-    Raises:
-        InputError: the module is there, and something goes wrong inside of it.
     """
     if not all(part.isidentifier() for part in reference.split(".")):
         return None

@@ -17,7 +17,7 @@ from schemactl.arc.fields import (
     spark_type,
     type_name,
 )
-from schemactl.errors import CommandWarning, InputError, did_you_mean
+from schemactl.errors import CommandWarning, InputError, backquoted, did_you_mean
 from schemactl.schema.paths import ELEMENT, Path
 
 
@@ -45,15 +45,11 @@ def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str
         return list(cells.values())
     missing = [name for name in names if name not in cells]
     extra = [name for name in cells if name not in names]
-    described = [f"the source lacks {_listed(missing)}"] if missing else []
-    described += [f"the typing has no field for {_listed(extra)}"] if extra else []
+    described = [f"the source lacks {backquoted(missing)}"] if missing else []
+    described += [f"the typing has no field for {backquoted(extra)}"] if extra else []
     hint = did_you_mean(missing[0], extra) if missing else "add a field for it"
     counts = f"the typing has {len(names)} fields and the data {len(cells)} columns"
     raise InputError(f"{counts}: {'; '.join(described)}", hint=hint)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def check_column_type(field: Field, column_type: str | None) -> None:

@@ -49,11 +49,7 @@ def environment_names(surroundings: Surroundings) -> tuple[str, ...]:
 
 
 def find_environment(name: str, surroundings: Surroundings) -> Environment | None:
-    """Return the destination that settings name so; None where there is none.
-
-    Raises:
-        InputError: its address is missing, is none, or may not stand in its file; or `protected` is neither yes nor no.
-    """
+    """Return the destination that settings name so; None where there is none."""
     for file in surroundings.files:
         table = file.table.get(DESTINATIONS, {}).get(name)
         if table is not None:
@@ -96,9 +92,6 @@ def at_environment(
     """Return what is stated and the settings with the destinations that are named replaced by what they stand for.
 
     The options of the one that ``--to`` names go before those of the command in files.
-
-    Raises:
-        InputError: as ``find_environment``.
     """
     if not any(file.table.get(DESTINATIONS) for file in surroundings.files):
         return stated, surroundings
@@ -121,9 +114,6 @@ def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
     """Return the options of a command with the names of destinations among its REFs replaced by their addresses.
 
     A schema, file or folder of the name goes before: a stranger's settings cannot put another thing in its place.
-
-    Raises:
-        InputError: as ``find_environment``.
     """
     names = {each for each in environment_names(surroundings) if _NAME.fullmatch(each)}
     if not names:

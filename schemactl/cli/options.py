@@ -236,9 +236,6 @@ def parse_report(stated: str) -> tuple[str, str]:
 
     >>> parse_report("sarif=review.sarif")
     ('sarif', 'review.sarif')
-
-    Raises:
-        InputError: it lacks one of them, or there is no such output.
     """
     name, _, file = stated.partition("=")
     if not name or not file:
@@ -408,11 +405,7 @@ class SparkCommandOptions(CommonOptions):
     )
 
     def spark(self) -> SparkOptions:
-        """Return which Spark to use.
-
-        Raises:
-            InputError: a ``--conf`` is not ``K=V``.
-        """
+        """Return which Spark to use."""
         from schemactl.engine.spark.options import SparkOptions
 
         return SparkOptions(
@@ -423,11 +416,7 @@ class SparkCommandOptions(CommonOptions):
         )
 
     def engine_options(self) -> EngineOptions:
-        """Return which engine reads data.
-
-        Raises:
-            InputError: as `spark`.
-        """
+        """Return which engine reads data."""
         from schemactl.engine.choice import EngineName, EngineOptions
 
         return EngineOptions(EngineName(self.engine) if self.engine else None, self.spark(), owns_process=True)
@@ -437,10 +426,6 @@ class SparkCommandOptions(CommonOptions):
         """Return which engine reads data, and start Java for the block if it is Spark and the sources exist.
 
         Java takes longer to come up than all else that a command does before it reads data.
-
-        Raises:
-            InputError: as `spark`.
-            EngineError: Java cannot be started.
         """
         engine = self.engine_options()
         data = [source for source in sources if not source.endswith(".evidence.json")]
@@ -591,11 +576,7 @@ class DataOptions(SparkCommandOptions):
         return [*self.sources, *(source for _, source in parse_tables(self.table)[1])]
 
     def make_inference(self, agrees: Callable[[str], bool] | None) -> InferRequest:
-        """Return what ``infer`` and ``normalize`` are asked for alike, as the flows take it.
-
-        Raises:
-            InputError: an option is wrong, there is no source, or nothing names the schema.
-        """
+        """Return what ``infer`` and ``normalize`` are asked for alike, as the flows take it."""
         from schemactl.flows.models import find_model
         from schemactl.flows.request import InferRequest, dispatch_by
         from schemactl.flows.typing import find_typing
@@ -632,11 +613,7 @@ class DataOptions(SparkCommandOptions):
 
 
 def _has_header(header: bool, no_header: bool) -> bool | None:
-    """Return what ``--header`` and ``--no-header`` say together.
-
-    Raises:
-        InputError: both are given.
-    """
+    """Return what ``--header`` and ``--no-header`` say together."""
     if header and no_header:
         raise InputError("`--header` and `--no-header` cannot be used together")
     return True if header else False if no_header else None
@@ -647,9 +624,6 @@ def parse_dispatch(stated: Sequence[str]) -> dict[str, str]:
 
     >>> parse_dispatch(["click=clicks,view=views"])
     {'click': 'clicks', 'view': 'views'}
-
-    Raises:
-        InputError: a part is no ``VALUE=TABLE``, or a value is stated twice.
     """
     tables: dict[str, str] = {}
     for part in (part for text in stated for part in text.split(",")):
@@ -669,9 +643,6 @@ def parse_tables(stated: Sequence[str]) -> tuple[str | None, tuple[tuple[str, st
 
     >>> parse_tables(["orders", "contacts=crm/*.csv"])
     ('orders', (('contacts', 'crm/*.csv'),))
-
-    Raises:
-        InputError: two tables are stated for the same sources, or a table or its source is empty.
     """
     named = [(table, source) for table, equals, source in (each.partition("=") for each in stated) if equals]
     alone = [each for each in stated if "=" not in each]
@@ -685,11 +656,7 @@ def parse_tables(stated: Sequence[str]) -> tuple[str | None, tuple[tuple[str, st
 
 
 def parse_hints(options: DataOptions, beside: Path | None = None) -> Hints | None:
-    """Return what a call states of tables and columns, None where it states nothing.
-
-    Raises:
-        InputError: a hint or the file of hints is wrong.
-    """
+    """Return what a call states of tables and columns, None where it states nothing."""
     from schemactl.flows.edit import read_hints
     from schemactl.schema.hints import Hints, parse_column
 
@@ -708,9 +675,6 @@ def parse_conf(pairs: Iterable[str]) -> Mapping[str, str]:
 
     >>> parse_conf(["spark.a=1", "spark.b=x=y", "spark.a=2"])
     {'spark.a': '2', 'spark.b': 'x=y'}
-
-    Raises:
-        InputError: one is not ``K=V``.
     """
     conf = {}
     for pair in pairs:
@@ -729,9 +693,6 @@ def read_count(text: str, option: str, least: int = 1) -> int:
 
     >>> read_count("3", "--steps")
     3
-
-    Raises:
-        InputError: it is no such number.
     """
     if not (text.isascii() and text.isdigit() and int(text) >= least):
         raise InputError(f"`{text}` is not a whole number of {least} or more (`{option}`)")
@@ -743,9 +704,6 @@ def read_seconds(text: str, option: str) -> float:
 
     >>> read_seconds("1.5", "--lock-timeout")
     1.5
-
-    Raises:
-        InputError: it is no number of seconds.
     """
     try:
         seconds = float(text)

@@ -36,9 +36,6 @@ def files_for(base: str | None, policy: str | None = None) -> tuple[SettingsFile
     """Return the settings files that decide a review, the first one first; with a base of git's, no file of the head.
 
     ``base`` is the REF of the base, ``policy`` a file or ``git:REV``; None where the call names none.
-
-    Raises:
-        InputError: git is absent, a revision is unknown, a file is not TOML, or there is no such policy.
     """
     files = files_of(base)
     if policy is None:

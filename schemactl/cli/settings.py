@@ -124,11 +124,7 @@ class Surroundings:
 
 
 def find_surroundings() -> Surroundings:
-    """Return this process's environment and the settings files that hold for its working folder.
-
-    Raises:
-        InputError: a file is not TOML.
-    """
+    """Return this process's environment and the settings files that hold for its working folder."""
     return Surroundings(os.environ, find_files(_working_folder()))
 
 
@@ -317,11 +313,7 @@ def _converted(spec: OptionSpec, found: _Value) -> Any:
 
 
 def read_flag(value: Any, origin: str, at: Location | None) -> bool:
-    """Return whether a value of settings or of the environment says yes.
-
-    Raises:
-        InputError: it says neither yes nor no.
-    """
+    """Return whether a value of settings or of the environment says yes."""
     text = str(value)
     if is_true(text) or text.strip().lower() in FALSE:
         return is_true(text)
@@ -353,11 +345,7 @@ def find_own_file() -> SettingsFile | None:
 
 
 def find_file(folder: Path) -> SettingsFile | None:
-    """Return the settings file nearest upward from ``folder``, None where there is none.
-
-    Raises:
-        InputError: a file on the way is not TOML.
-    """
+    """Return the settings file nearest upward from ``folder``, None where there is none."""
     return next((file for path in file_paths(folder) if (file := read_file(path))), None)
 
 
@@ -368,11 +356,7 @@ def file_paths(folder: Path) -> Iterator[Path]:
 
 
 def read_file(path: Path) -> SettingsFile | None:
-    """Return a settings file, None where there is none, or it is of a project that states no settings of ours.
-
-    Raises:
-        InputError: it cannot be read, a link leads out of its repository, it is too long, or is not TOML.
-    """
+    """Return a settings file, None where there is none, or it is of a project that states no settings of ours."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -386,11 +370,7 @@ def read_file(path: Path) -> SettingsFile | None:
 
 
 def parse_file(text: str, path: Path, folder: Path) -> SettingsFile | None:
-    """Return a settings file of this text, None where it is of a project that states no settings of ours.
-
-    Raises:
-        InputError: it is not TOML.
-    """
+    """Return a settings file of this text, None where it is of a project that states no settings of ours."""
     is_project = path.name.rpartition(":")[2] == PROJECT_FILE_NAME
     if is_project and "schemactl" not in text:
         return None

@@ -43,10 +43,6 @@ class Terminal:
         """Write a result to a file, which only its user can read, or to standard output (``-``).
 
         A reader who has gone (``| head``) is no error.
-
-        Raises:
-            InputError: it is no text, and standard output is a screen.
-            SchemactlError: it cannot be written, as the disk is full for one.
         """
         if output not in (None, STDOUT):
             from schemactl.store.text import PRIVATE_MODE, replace_file
@@ -133,9 +129,6 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
     """Return how to write in this process; ``color`` is ``auto``, ``always`` or ``never``.
 
     ``environ`` has ``NO_COLOR``, ``FORCE_COLOR``, ``CI``, ``COLUMNS`` (https://no-color.org, https://force-color.org).
-
-    Raises:
-        InputError: a variable has no number where it needs one.
     """
     width = None
     columns = environ.get("COLUMNS", "")
@@ -201,11 +194,7 @@ def forget_stdout() -> None:
 
 
 def ask(question: str, text: str, terminal: Terminal, options: CommonOptions, *, yes: bool) -> bool:
-    """Return whether the answer is yes, or ``--yes`` was given; a person sees what is asked about.
-
-    Raises:
-        InputError: there is nobody to ask.
-    """
+    """Return whether the answer is yes, or ``--yes`` was given; a person sees what is asked about."""
     if options.format == "text":
         terminal.write(text)
     elif not yes:
@@ -221,9 +210,6 @@ def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> boo
     """Return whether a person has typed the name of a protected destination at which data will be lost.
 
     It may be ``typed`` beforehand (``--confirm``); ``name`` is None where nothing is protected, or will be lost.
-
-    Raises:
-        InputError: another name was typed beforehand, or there is nobody to ask.
     """
     if name is None:
         return True

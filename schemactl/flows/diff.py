@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.destinations import is_migrator
-from schemactl.errors import InputError
+from schemactl.errors import InputError, backquoted
 from schemactl.flows.lineage import sources_beside
 from schemactl.flows.references import Pair, Referred, comparable, find_pairs, find_schema, reported
 from schemactl.formats.dlt import Document
@@ -72,12 +72,7 @@ class DiffRequest:
 
 
 def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Report:
-    """Compare the schemas that two references name.
-
-    Raises:
-        InputError: a reference names no schema, a schema cannot be read, or the data cannot.
-        EngineError: Spark failed, which is only started for data.
-    """
+    """Compare the schemas that two references name."""
     with paused_collector():  # of 1,000 tables: a quarter of the time
         folder = SchemasFolder.at(request.schemas)
         if request.model is not None:
@@ -85,7 +80,7 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
         else:
             pairs = find_pairs(request.base, request.head, folder)
         if request.data is not None and len(pairs) > 1:
-            names = ", ".join(f"`{pair.name}`" for pair in pairs)
+            names = backquoted(pair.name for pair in pairs)
             raise InputError(
                 f"`--data` is data of one schema, and these are {len(pairs)}: {names}", hint="name one of them"
             )
@@ -93,12 +88,7 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
 
 
 def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress | None = None) -> Report:
-    """Review schemas that were found already; the references of the request are left alone.
-
-    Raises:
-        InputError: a schema cannot be read, or the data cannot.
-        EngineError: Spark failed, which is only started for data.
-    """
+    """Review schemas that were found already; the references of the request are left alone."""
     pairs = tuple(pairs)
     found = [_review_pair(pair, request, progress or no_progress) for pair in pairs]
     changed = {
@@ -182,11 +172,7 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
 
 
 def _sources(pair: Pair, comparison: Comparison) -> Sources:
-    """Return the source paths of both sides' tables and columns, by their names in the head.
-
-    Raises:
-        InputError: a file of lineage cannot be read.
-    """
+    """Return the source paths of both sides' tables and columns, by their names in the head."""
     found: dict[tuple[str, str | None], tuple[str, ...]] = {}
     for side in (pair.base, pair.head):
         found |= sources_beside(side.history, side.schema.name) if side is not None else {}

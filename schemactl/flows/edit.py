@@ -60,9 +60,6 @@ def edit_import(
 
     ``table`` is the one that hints without a table are about; None for the only root table. By another naming
     convention all names are made anew.
-
-    Raises:
-        InputError: a hint or a file is wrong, or the file cannot be written.
     """
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, name)
@@ -121,9 +118,6 @@ def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edite
 
     The import file comes first, and lineage has the old names until the export file has none: where the command is
     killed, the next one goes on.
-
-    Raises:
-        InputError: there is no such schema, its import file was edited, or the convention cannot be taken.
     """
     if opened.schema is None:
         raise missing_schema(folder, opened.name)
@@ -165,9 +159,5 @@ def _naming_of(schema: Schema) -> str:
 
 
 def read_hints(path: Path) -> Schema:
-    """Return a file of hints: a schema file, which states no more than its author cares about.
-
-    Raises:
-        InputError: there is no such file, or it is no valid schema.
-    """
+    """Return a file of hints: a schema file, which states no more than its author cares about."""
     return read(read_text(path), str(path)).schema

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.errors import InputError, Problem, nearest_or_all
+from schemactl.errors import InputError, Problem, backquoted, nearest_or_all
 from schemactl.flows.references import find_schemas
 from schemactl.formats import FORMATS, Loss, find_losses, holds_one_table, in_dialect
 from schemactl.formats._folding import fold
@@ -73,11 +73,6 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
 
     What a schema states is exported: brought up to dlt's current engine version, with the hash of its content. Of a
     destination it is the schema that its ledger names, else its tables.
-
-    Raises:
-        InputError: the reference names no schema, there is no such format, several schemas would become one text,
-            its naming convention is unknown, it has no such table, something is lost that may not be, or a file cannot
-            be written.
     """
     target = in_dialect(FORMATS[request.to], request.to, request.dialect, has_references=request.has_foreign_keys)
     if request.data is not None and request.to != "arc":
@@ -86,7 +81,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
     path = None if request.output is None else Path(request.output)
     is_file = path is None or path.is_file()
     if len(schemas) > 1 and is_file:
-        names = ", ".join(f"`{schema.name}`" for schema in schemas)
+        names = backquoted(schema.name for schema in schemas)
         raise InputError(
             f"`{request.reference}` names {len(schemas)} schemas: {names}",
             hint="name one of them, or a folder with `--output DIR`",
@@ -155,7 +150,7 @@ def _by_table(schemas: list[Schema], may_be_several: bool) -> list[tuple[str, Sc
             name: replace(schema, tables={**rest, name: schema.tables[name]}) for name in schema.tables if name in own
         }
     if not found or (len(found) > 1 and not may_be_several):
-        names = ", ".join(f"`{name}`" for name in found) or "none"
+        names = backquoted(found) or "none"
         hint = (
             "name one with `--table`, or a folder with `--output DIR/`; `--nested` folds nested tables into their root"
         )

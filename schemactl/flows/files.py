@@ -31,11 +31,7 @@ from schemactl.store.text import read_text, replace_file
 
 
 def list_schemas(schemas: SchemasPlace) -> tuple[Meaning, ...]:
-    """Return the schemas of a folder, by name.
-
-    Raises:
-        InputError: there is none, or a file is no valid schema.
-    """
+    """Return the schemas of a folder, by name."""
     folder = SchemasFolder.at(schemas)
     found = meanings(folder)
     if not found:
@@ -49,20 +45,13 @@ def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[P
     Args:
         files: by default all of the schemas folder.
         schemas: the folder of ``import/`` and ``export/``; an edited file of ``export/`` is wrong.
-
-    Raises:
-        InputError: there is no such file.
     """
     folder = SchemasFolder.at(schemas)
     return tuple((path, tuple(_problems(path, folder))) for path in _find(files, folder))
 
 
 def format_files(files: tuple[Path, ...], schemas: SchemasPlace, *, is_check: bool) -> tuple[tuple[Path, bool], ...]:
-    """Write schema files in the form that dlt takes, comments kept; nothing where it is a check.
-
-    Raises:
-        InputError: there is no such file, it is no valid schema, or cannot be written.
-    """
+    """Write schema files in the form that dlt takes, comments kept; nothing where it is a check."""
     folder = SchemasFolder.at(schemas)
     found = (TextFile(path, read_text(path)) for path in _find(files, folder))
     documents = [(file, _parse(file, folder)) for file in found]
@@ -133,9 +122,6 @@ def name_schema(file: Path, schema: Path) -> bool:
 
     That line takes the place of one that named another schema; nothing else changes. The JSON Schema's file is named by
     its path from there.
-
-    Raises:
-        InputError: the file is neither, or cannot be read or written.
     """
     if file.suffix not in _LINES:
         hint = "YAML and TOML name it in a comment; of JSON files the editor's own settings do"

@@ -94,10 +94,6 @@ def import_files(request: ImportRequest) -> Imported:
     """Read schemas from files and make their tables the content of the named schema.
 
     Of several files each brings tables of its own; what else a schema states comes from the first.
-
-    Raises:
-        InputError: a file cannot be read or is not of its format, two files bring the same table, or the schemas
-            folder cannot be read or written.
     """
     check_name(request.name)
     asked = (request.source, request.schemas, request.dialect, request.versions)
@@ -138,11 +134,7 @@ def import_files(request: ImportRequest) -> Imported:
 def import_schema(
     content: Schema, schemas: SchemasPlace, *, is_check: bool = False, is_merged: bool = False
 ) -> Imported:
-    """Make a schema the content of the one of its name in a schemas folder.
-
-    Raises:
-        InputError: the schemas folder cannot be read or written.
-    """
+    """Make a schema the content of the one of its name in a schemas folder."""
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, content.name)
     known = opened.schema
@@ -183,13 +175,7 @@ def read_source(
     dialect: str | None = None,
     versions: str | None = None,
 ) -> tuple[tuple[str, Document], ...]:
-    """Return what a file of a format says, standard input (``-``) or a destination, with where it stands.
-
-    Raises:
-        InputError: the file cannot be read or is not of its format; the format has no dialects or versions; the address
-            is wrong.
-        DestinationError: the destination cannot be read.
-    """
+    """Return what a file of a format says, standard input (``-``) or a destination, with where it stands."""
     path = Path(file)
     if find_address(str(file)) and not path.exists():
         if source is not None:

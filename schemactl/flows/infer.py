@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from schemactl.errors import InputError
+from schemactl.errors import InputError, backquoted
 from schemactl.flows.evidence import check_bad_records, check_documents, read_saved, with_records
 from schemactl.flows.evolution import Evolution, schema_before
 from schemactl.flows.lineage import save_lineage
@@ -46,13 +46,7 @@ MOST_ATTEMPTS = 10
 def infer(
     request: InferRequest, progress: Progress | None = None, open_engine: OpenEngine | None = None
 ) -> InferenceReport:
-    """Infer the schema of the sources and save it.
-
-    Raises:
-        InputError: a source or the schema cannot be read, or holds no records.
-        EngineError: the engine failed.
-        DestinationError: the destination that the schema is for cannot be read.
-    """
+    """Infer the schema of the sources and save it."""
     sample = parse_sample(request.sample)
     folder = SchemasFolder.at(request.schemas)
     if (file := request.evidence_file) is not None:
@@ -79,11 +73,7 @@ def infer(
 
 
 def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, Any]]) -> InferenceReport:
-    """Infer the schema of documents in memory, of all of them, and save it.
-
-    Raises:
-        InputError: the schema or the sample cannot be read, or there are no documents.
-    """
+    """Infer the schema of documents in memory, of all of them, and save it."""
     parse_sample(request.sample)
     folder = SchemasFolder.at(request.schemas)
     with noted_warnings() as noted:
@@ -99,9 +89,6 @@ def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
 
     Returns:
         The schema as it is, a new one where there is none.
-
-    Raises:
-        InputError: something is wrong.
     """
     check_name(request.name)
     if request.contract:
@@ -121,17 +108,13 @@ def _warn_of_own_columns(opened: Opened) -> None:
     settings = Settings.of(opened.schema.settings)
     own = sorted(name for name in SystemNames(naming_of(opened.schema)).all() if settings.preferred_type(name))
     if own:
-        names = ", ".join(f"`{name}`" for name in own)
+        names = backquoted(own)
         message = f"`preferred_types` of schema `{opened.name}` match dlt's own columns {names}, which keep their types"
         warnings.warn(LeftOutWarning(message), stacklevel=2)
 
 
 def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceReport:
-    """Evolve the stored schema by the evidence of each root table's data, and save it once.
-
-    Raises:
-        InputError: the schema cannot be read or written.
-    """
+    """Evolve the stored schema by the evidence of each root table's data, and save it once."""
     request = parts[0].request
     for _ in range(MOST_ATTEMPTS):
         opened = open_schemas(folder, request.name)
@@ -160,11 +143,7 @@ def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceRe
 
 
 def try_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None) -> tuple[str, ...] | None:
-    """Save as ``save`` does, and return the files written; None where another command has saved meanwhile.
-
-    Raises:
-        InputError: the folder is in use or cannot be written.
-    """
+    """Save as ``save`` does, and return the files written; None where another command has saved meanwhile."""
     try:
         return save(folder, opened, schema, hints)
     except InputError:
@@ -211,9 +190,6 @@ def collected(
     """Hand out the evidence of each root table, saved evidence among it; an engine is opened once, where there is data.
 
     A load looks at what stands in typed columns only where the schema is known, and warns of nanoseconds later.
-
-    Raises:
-        InputError: a source cannot be read, a file is met twice, or a part has no records at all.
     """
     saved = [read_saved(each.saved, {at.path for at in each.inputs}) for each in parts]
     if not any(part.inputs for part in parts):

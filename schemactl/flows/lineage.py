@@ -13,21 +13,13 @@ from schemactl.store.text import PRIVATE_MODE, read_text, remove_leftovers, repl
 
 
 def lineage_in(folder: Path, name: str) -> Lineage:
-    """Return the lineage of schema ``name`` that lies in a folder; nothing where there is no file.
-
-    Raises:
-        InputError: the file cannot be read, or is no lineage.
-    """
+    """Return the lineage of schema ``name`` that lies in a folder; nothing where there is no file."""
     path = folder / f"{name}{ENDING}"
     return from_json(read_text(path), str(path)) if path.exists() else Lineage()
 
 
 def sources_beside(file: Path | None, name: str) -> Sources:
-    """Return the source paths of a schema's tables and columns, by the lineage beside its file; none without a file.
-
-    Raises:
-        InputError: the lineage cannot be read, or is none.
-    """
+    """Return the source paths of a schema's tables and columns, by the lineage beside its file; none without a file."""
     return lineage_in(file.parent, name).sources if file else {}
 
 
@@ -36,9 +28,6 @@ def save_lineage(folder: SchemasFolder, name: str, found: Iterable[Lineage]) -> 
 
     Returns:
         All lineage so far, and the file where that is new.
-
-    Raises:
-        InputError: the file is no lineage, the folder is in use, or it cannot be written.
     """
     path, added = folder.exports / f"{name}{ENDING}", reduce(merge, found, Lineage())
     earlier = lineage_in(folder.exports, name)
@@ -51,11 +40,7 @@ def save_lineage(folder: SchemasFolder, name: str, found: Iterable[Lineage]) -> 
 
 
 def write_lineage(folder: SchemasFolder, name: str, lineage: Lineage) -> tuple[str, ...]:
-    """Write the lineage of schema ``name``, and return the file; none where there is no lineage.
-
-    Raises:
-        InputError: it cannot be written.
-    """
+    """Write the lineage of schema ``name``, and return the file; none where there is no lineage."""
     if not lineage.tables:
         return ()
     path = folder.exports / f"{name}{ENDING}"

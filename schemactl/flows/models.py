@@ -161,7 +161,9 @@ def _in_full(contract: str | None, default: Mapping[str, str]) -> dict[str, str]
     if contract is None:
         return dict(default)
     stated, named = Contract.of(contract), _named(contract, default)
-    return {entity: str(getattr(stated, entity)) if entity in named else mode for entity, mode in default.items()}
+    return {
+        entity: str(stated.mode_of(Entity(entity))) if entity in named else mode for entity, mode in default.items()
+    }
 
 
 def _named(contract: str, entities: Iterable[str]) -> set[str]:

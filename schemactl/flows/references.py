@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from schemactl.destinations import DESTINATIONS, Destination, find_address
-from schemactl.errors import CommandWarning, InputError, Location, nearest_or_all
+from schemactl.errors import CommandWarning, InputError, Location, backquoted, nearest_or_all
 from schemactl.flows.meaning import Meaning, meaning_of, meanings, meanings_at
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read
@@ -95,10 +95,6 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     ``import:`` and ``export:`` without a name stand for all schemas of that folder. A schema of the export
     folder comes before a file of the same name; ``./NAME`` names the file. The path of ``git:REV:PATH``
     starts at the top of the repository, as git has it; with ``./`` or ``../``, at the working folder.
-
-    Raises:
-        InputError: there is no such schema, it cannot be read, or it is not valid.
-        DestinationError: the destination cannot be read.
     """
     kind, _, rest = reference.partition(":")
     if reference == STDIN:
@@ -133,25 +129,16 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
 
 
 def find_schema(reference: str, folder: SchemasFolder) -> Referred:
-    """Return the one schema that ``reference`` names.
-
-    Raises:
-        InputError: as ``find_schemas``, or the reference names several schemas.
-        DestinationError: the destination cannot be read.
-    """
+    """Return the one schema that ``reference`` names."""
     found = find_schemas(reference, folder)
     if len(found) > 1:
-        names = ", ".join(f"`{each.schema.name}`" for each in found)
+        names = backquoted(each.schema.name for each in found)
         raise InputError(f"`{reference}` names {len(found)} schemas: {names}", hint="name one of them")
     return found[0]
 
 
 def refuse_revision(name: str, folder: SchemasFolder) -> None:
-    """Refuse what git knows as a revision, and neither schema folder as a schema: ``git:NAME`` is meant.
-
-    Raises:
-        InputError: it is a revision in the repository of the schemas, where ``git:`` looks, too.
-    """
+    """Refuse what git knows as a revision, and neither schema folder as a schema: ``git:NAME`` is meant."""
     if name in folder.names:
         return
     try:
@@ -196,31 +183,19 @@ def _from_imports(folder: SchemasFolder, name: str) -> tuple[Referred, ...]:
 
 
 def find_exported(folder: SchemasFolder, name: str | None = None) -> tuple[Referred, ...]:
-    """Return the schemas of the export folder as they stand there, or the one of a name; none where it has none.
-
-    Raises:
-        InputError: a file is no valid schema.
-    """
+    """Return the schemas of the export folder as they stand there, or the one of a name; none where it has none."""
     names = list_names(folder.exports)
     wanted = names if name is None else (name,) if name in names else ()
     return tuple(_named(file) for each in wanted if (file := read_schema(folder.exports, each)))
 
 
 def meant_by(folder: SchemasFolder) -> tuple[Referred, ...]:
-    """Return what a schemas folder means, by name; none where it is empty.
-
-    Raises:
-        InputError: a file is no valid schema.
-    """
+    """Return what a schemas folder means, by name; none where it is empty."""
     return tuple(_meant(meaning) for meaning in meanings(folder))
 
 
 def meant(folder: SchemasFolder, name: str) -> Referred:
-    """Return what a schemas folder means by a name, which must be there.
-
-    Raises:
-        InputError: a file is no valid schema.
-    """
+    """Return what a schemas folder means by a name, which must be there."""
     return _meant(meaning_of(folder, name))
 
 
@@ -317,9 +292,6 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
     over; a bare ``NAME`` is that schema in both. Any other base alone is compared with what the folder means: a folder
     or revision with all of its schemas, so that those which only one side has are found; anything else with the schema
     of its name. Of a folder or revision only that schema counts which a head that is no folder names.
-
-    Raises:
-        InputError: a reference names no schema, or one side has no schema of a name that was asked for.
     """
     if base == head == STDIN:
         raise InputError("standard input can be one of the two only")
@@ -346,11 +318,7 @@ def _is_of_git(reference: str | None) -> bool:
 
 
 def _refuse_links_of_review(base: str, head: str | None, folder: SchemasFolder) -> None:
-    """Refuse links among the files that are compared with a revision; reading a revision refuses those in it.
-
-    Raises:
-        InputError: a schema file, a folder of schemas, or one above it is a link of its repository.
-    """
+    """Refuse links among the files that are compared with a revision; reading a revision refuses those in it."""
     for reference in (base, head):
         if _is_of_git(reference):
             continue

@@ -58,22 +58,13 @@ class Opened:
 
 
 def open_schemas(folder: SchemasFolder, name: str) -> Opened:
-    """Read schema ``name`` as dlt loads it; nothing is written.
-
-    Raises:
-        InputError: a file cannot be read or is no valid schema, another name stands in it, or nothing says
-            whether the user has edited the import file.
-    """
+    """Read schema ``name`` as dlt loads it; nothing is written."""
     check_name(name)
     return open_files(name, read_schema(folder.imports, name), read_schema(folder.exports, name), folder.is_shared)
 
 
 def open_files(name: str, import_file: TextFile | None, export_file: TextFile | None, is_shared: bool) -> Opened:
-    """Return the schema of two files that are read already; ``is_shared`` where both are one.
-
-    Raises:
-        InputError: as ``open_schemas``.
-    """
+    """Return the schema of two files that are read already; ``is_shared`` where both are one."""
     export_document = _parse(export_file)
     if is_shared:
         schema = bump(export_document.schema) if export_document else None
@@ -147,11 +138,7 @@ def without_processing_hints(schema: Schema) -> Schema:
 
 
 def parse_named(file: TextFile) -> Document:
-    """Read a schema file of a schemas folder.
-
-    Raises:
-        InputError: the file is no valid schema, or the name in it is not the file's.
-    """
+    """Read a schema file of a schemas folder."""
     document = read(file.text, str(file.path))
     expected = schema_name(file.path)
     if expected is not None and document.schema.name != expected:

@@ -23,10 +23,6 @@ def find_shown(reference: str, folder: SchemasFolder, *, has_lineage: bool) -> t
     """Return the schemas that a reference names.
 
     Tables of a destination that keeps no schema of them, or several schemas, have no hash.
-
-    Raises:
-        InputError: there is no such schema, it cannot be read, or its lineage cannot.
-        DestinationError: the destination cannot be read.
     """
     return tuple(_shown(each, reference, has_lineage) for each in find_schemas(reference, folder))
 

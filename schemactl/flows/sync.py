@@ -27,9 +27,6 @@ def sync_schemas(
 
     No names stand for all schemas. ``agree`` shows what is planned, and returns whether the user agrees to drop what
     data brought. Of ``to``, a destination, comes back what it holds and the export file has lost.
-
-    Raises:
-        InputError: there is no such schema, or a file cannot be read or written.
     """
     folder = SchemasFolder.at(schemas)
     found = _find(names, folder)

@@ -99,11 +99,7 @@ class MigrationTarget(Target):
 
 
 def find_destination(text: str) -> Target:
-    """Return the destination that an address names as loads read it: what has no scheme is a folder of Parquet.
-
-    Raises:
-        InputError: there is no such destination.
-    """
+    """Return the destination that an address names as loads read it: what has no scheme is a folder of Parquet."""
     kind, _, rest = text.partition(":")
     if not text.strip():
         raise InputError("`--to` does not name a destination", hint="a folder, `duckdb:///PATH` ...")
@@ -131,11 +127,7 @@ _ENGINES_OF_FILES: Final = {".duckdb": "duckdb", ".db": "sqlite", ".sqlite": "sq
 
 
 def loadable(text: str) -> LoadTarget:
-    """Return the destination that an address names, as ``find_destination``; rows can be loaded into it.
-
-    Raises:
-        InputError: there is no such destination, or nothing can be loaded into it.
-    """
+    """Return the destination that an address names, as ``find_destination``; rows can be loaded into it."""
     found = find_destination(text)
     if not is_loader(found.destination):
         known = ", ".join(_of_installed(is_loader))
@@ -144,11 +136,7 @@ def loadable(text: str) -> LoadTarget:
 
 
 def migratable(to: str | None) -> MigrationTarget:
-    """Return the destination that ``--to`` names by an address with a scheme; it can be migrated.
-
-    Raises:
-        InputError: it names none, or one that cannot be migrated.
-    """
+    """Return the destination that ``--to`` names by an address with a scheme; it can be migrated."""
     if not to:
         raise InputError("no destination is named", hint="`--to DEST`, for example `--to duckdb:///data.duckdb`")
     address = find_address(to)

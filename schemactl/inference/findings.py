@@ -319,7 +319,7 @@ def _find_violation(
 ) -> ViolationFinding:
     """Return a violation with its values, what dlt's ``DataValidationError`` carries, and the level of each mode."""
     known = before.tables.get(violation.table)
-    modes = {str(entity): str(getattr(stated.contract, entity)) for entity in Entity}
+    modes = {str(entity): str(stated.contract.mode_of(entity)) for entity in Entity}
     concerned = columns if violation.column is None else [(violation.table, violation.column)]
     values = [of_class for origin in concerned for _, of_class in seen.taken(origin)]
     first = min(values, key=lambda of_class: of_class.first, default=None)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
+from schemactl.errors import backquoted
 from schemactl.review.rule import place_of
 from schemactl.review.wording import counted
 from schemactl.schema.arrow_types import NESTED_TYPE
@@ -70,7 +71,7 @@ def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case fo
             return "may no longer be null" if change.after is False else "may be null now"
         case ColumnsReordered():
             left = len(change.after) - _MOST_NAMES
-            names = ", ".join(f"`{name}`" for name in change.after[:_MOST_NAMES])
+            names = backquoted(change.after[:_MOST_NAMES])
             return f"columns in another order: {names}" + (f" and {left} more" if left > 0 else "")
         case SettingChanged():
             return f"setting {_stated(change.name, change.before, change.after)}"

@@ -206,7 +206,7 @@ def _typing_finding(typing: TypingFinding, name: str) -> Finding:
     if typing.contract is not None:
         rule = rules.VIOLATES
         message = f"`{typing.column}`: {typing.message} ({typing.contract}; {count}, first at {typing.first})"
-    found = finding_of(rule, message, name, at=_place(typing.first), column=typing.column)
+    found = finding_of(rule, message, name, location=_place(typing.first), column=typing.column)
     return replace(found, severity=Severity.ERROR if typing.stops else Severity.WARN)
 
 
@@ -221,7 +221,7 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
         )
         at = _place(violation.first) if violation.first is not None else None
-        found = finding_of(rules.VIOLATES, message, name, at=at, table=violation.table, column=name_of)
+        found = finding_of(rules.VIOLATES, message, name, location=at, table=violation.table, column=name_of)
         # What a contract discards is left out as it was asked for.
         yield found if violation.mode == "freeze" else replace(found, severity=Severity.WARN)
     for table in report.tables:
@@ -236,7 +236,7 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
     for null in report.nulls:
         what = "null" if null.variant is None else f"value of `{null.variant}`"
         message = f"`{null.table}.{null.column}`: {counted(null.count, what)}, first at {null.first}"
-        yield finding_of(rules.UNREAD, message, name, at=_place(null.first), table=null.table, column=null.column)
+        yield finding_of(rules.UNREAD, message, name, location=_place(null.first), table=null.table, column=null.column)
     for file in report.files:
         if file.bad:
             message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read"
@@ -244,5 +244,5 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             if file.first_bad is not None:
                 place = Position(file.path, file.first_bad)
                 message, at = f"{message}, first at {place}", _place(place)
-            yield finding_of(rules.UNREAD, message, name, at=at)
+            yield finding_of(rules.UNREAD, message, name, location=at)
     yield from (_typing_finding(typing, name) for typing in report.typing)

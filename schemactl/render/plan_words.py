@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, assert_never
 
+from schemactl.errors import backquoted
 from schemactl.migration.abilities import Way
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan
@@ -101,9 +102,9 @@ def title(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each 
         case DropUnique():
             return f"let values of `{name_of(step)}` repeat"
         case AddPrimaryKey():
-            return f"make {_listed(step.columns)} the primary key of `{step.table}`"
+            return f"make {backquoted(step.columns)} the primary key of `{step.table}`"
         case DropPrimaryKey():
-            return f"drop the primary key of `{step.table}`, {_listed(step.columns)}"
+            return f"drop the primary key of `{step.table}`, {backquoted(step.columns)}"
         case Prepare():
             return _title_of_phase(step)
         case SwapColumns():
@@ -168,10 +169,6 @@ def conversion(step: Step, statements: Sequence[str]) -> str | None:
             return f"SET {step.target.name} = {step.source.name}, values as dlt coerces them"
         case _:
             return None
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def risk(planned: PlannedStep) -> str:

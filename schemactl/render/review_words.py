@@ -16,7 +16,7 @@ from schemactl.render.harmless import escape
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
-from schemactl.review.wording import counted, short_hash
+from schemactl.review.wording import counted, joined, short_hash
 from schemactl.store.links import repository_top
 
 WORDS: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
@@ -39,34 +39,27 @@ def summary(report: Report) -> str:
         left = f"{counted(silenced, 'finding')} silenced" if silenced else "nothing to report"
         return f"{counted(content, 'change')}, {left}" if has_changes else "no changes"
     victims = list(_victims(report.findings))
-    return f"{counts} — breaks {_listed(victims)}" if victims else counts
+    return f"{counts} — breaks {joined(victims)}" if victims else counts
 
 
 def _victims(findings: Sequence[Finding]) -> Iterable[str]:
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    for axis, name in (("readers", "readers"), ("writers", "writers"), ("data", "stored data")):
-        if any(getattr(finding.impact, axis) is Severity.ERROR for finding in errors):
-            yield name
+    for axis in ("readers", "writers", "data"):
+        if any(finding.impact.by_axis[axis] is Severity.ERROR for finding in errors):
+            yield "stored data" if axis == "data" else axis
     if any(finding.is_violation for finding in findings):
         yield "the contract"
 
 
 def victims(finding: Finding) -> str:
     """Return who a finding breaks: ``breaks readers, may break stored rows``."""
-    of = {name: getattr(finding.impact, axis) for axis, name in _AXES}
-    broken = [name for name, severity in of.items() if severity is Severity.ERROR]
+    severities = {"stored rows" if axis == "data" else axis: level for axis, level in finding.impact.by_axis.items()}
+    broken = [name for name, severity in severities.items() if severity is Severity.ERROR]
     if finding.is_violation:
         broken.append("the contract")
-    doubtful = [name for name, severity in of.items() if severity.rank == Severity.WARN.rank]
+    doubtful = [name for name, severity in severities.items() if severity.rank == Severity.WARN.rank]
     parts = [f"{verb} {', '.join(names)}" for verb, names in (("breaks", broken), ("may break", doubtful)) if names]
     return ", ".join(parts) or "breaks nobody"
-
-
-_AXES: Final = (("readers", "readers"), ("writers", "writers"), ("data", "stored rows"))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def scope(report: Report) -> str:

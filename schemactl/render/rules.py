@@ -17,16 +17,15 @@ from schemactl.review.severity import Severity
 
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARN: "yellow", Severity.DEPENDS: "yellow"}
 _SHOWN: Final = {"Rule": "id title impact direction why fix is_contract is_cosmetic"}
-_AXES: Final = ("readers", "writers", "data")
 
 
 def print_rules(rules: Iterable[Rule], look: Look) -> str:
     """Return a line for each rule, with its severities."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("rule", *_AXES, "what happened"):
+    for heading in ("rule", "readers", "writers", "data", "what happened"):
         table.add_column(heading, no_wrap=heading != "what happened")
     for rule in rules:
-        table.add_row(rule.id, *(_severity(getattr(rule.impact, axis)) for axis in _AXES), rule.title)
+        table.add_row(rule.id, *map(_severity, rule.impact.by_axis.values()), rule.title)
     hint = Text("`schemactl rules ID` explains a rule and what to do instead", style="dim")
     return print_sections([[table], [hint]], look)
 
@@ -34,8 +33,8 @@ def print_rules(rules: Iterable[Rule], look: Look) -> str:
 def print_rule(rule: Rule, look: Look) -> str:
     """Return all about a rule: whom it breaks, why, what to do, how to silence it."""
     impact = Text()
-    for axis in _AXES:
-        impact.append(f"{axis}: ").append(_severity(getattr(rule.impact, axis))).append("   ")
+    for axis, severity in rule.impact.by_axis.items():
+        impact.append(f"{axis}: ").append(_severity(severity)).append("   ")
     sections: list[list[RenderableType]] = [
         [Text(rule.id, style="bold").append(f": {rule.title}"), impact],
         [Text(rule.why)],

@@ -51,8 +51,8 @@ def added_tables(comparison: Comparison, kind: Addition) -> Iterator[TableAdded]
     """Yield the added tables that are ``PLAIN`` or ``REVIVED``, but for those whose data was there in another form."""
     reshaped = reshaped_tables(comparison)
     for change in comparison.of(TableAdded):
-        found = Addition.REVIVED if own_last_day(comparison.base.schema, change.table.name) else Addition.PLAIN
-        if change.table.name not in reshaped and found is kind:
+        addition = Addition.REVIVED if own_last_day(comparison.base.schema, change.table.name) else Addition.PLAIN
+        if change.table.name not in reshaped and addition is kind:
             yield change
 
 
@@ -85,10 +85,10 @@ def removed_columns(comparison: Comparison, kind: Removal) -> Iterator[ColumnRem
     reshaped = reshaped_columns(comparison)
     for change in comparison.of(ColumnRemoved):
         if is_expired(column_last_day(comparison.base_table(change.table), change.column.name), comparison.today):
-            found = Removal.ANNOUNCED
+            removal = Removal.ANNOUNCED
         else:
-            found = Removal.FOLDED if variant_of(comparison, change) else Removal.PLAIN
-        if (change.table, change.column.name) not in reshaped and found is kind:
+            removal = Removal.FOLDED if variant_of(comparison, change) else Removal.PLAIN
+        if (change.table, change.column.name) not in reshaped and removal is kind:
             yield change
 
 
@@ -97,6 +97,6 @@ def removed_tables(comparison: Comparison, kind: Removal) -> Iterator[TableRemov
     reshaped = reshaped_tables(comparison)
     for change in comparison.of(TableRemoved):
         is_announced = is_expired(table_last_day(comparison.base.schema, change.table.name), comparison.today)
-        found = Removal.ANNOUNCED if is_announced else Removal.PLAIN
-        if change.table.name not in reshaped and found is kind:
+        removal = Removal.ANNOUNCED if is_announced else Removal.PLAIN
+        if change.table.name not in reshaped and removal is kind:
             yield change

@@ -26,7 +26,7 @@ from schemactl.review.comparison import Comparison
 from schemactl.review.hints import DEPRECATED, hint_changes
 from schemactl.review.rule import Match
 from schemactl.review.severity import Impact
-from schemactl.review.wording import place
+from schemactl.review.wording import full_name
 from schemactl.schema.changes import HeaderChanged
 from schemactl.schema.types import Properties, Schema, Table, chain_of
 
@@ -34,10 +34,10 @@ REMOVED_COLUMNS: Final = "x-removed-columns"
 REMOVED_TABLES: Final = "x-removed-tables"
 
 
-def read_last_day(stated: Any) -> date | None:
-    """Return the day that is stated as a date or as ISO text, None for anything else."""
+def read_last_day(day: Any) -> date | None:
+    """Return the day of a date or an ISO text, None for anything else."""
     try:
-        return date.fromisoformat(str(stated))
+        return date.fromisoformat(str(day))
     except ValueError:
         return None
 
@@ -48,7 +48,7 @@ def is_expired(last_day: date | None, today: date) -> bool:
 
 
 def column_last_day(table: Table | None, name: str) -> date | None:
-    """Return the last day of a column, None where none is announced; anything but a date is ignored."""
+    """Return the announced last day of a column; anything but a date is ignored."""
     if table is None:
         return None
     column = table.columns.get(name)
@@ -66,19 +66,19 @@ def own_last_day(schema: Schema, name: str) -> date | None:
 
 
 def deprecated_until(properties: Properties) -> date | None:
-    """Return the last day that ``x-deprecated`` states, None where it states none."""
-    stated = properties.get(DEPRECATED)
-    return read_last_day(stated.get("until") if isinstance(stated, Mapping) else stated)
+    """Return the last day in ``x-deprecated``, if it has one."""
+    deprecation = properties.get(DEPRECATED)
+    return read_last_day(deprecation.get("until") if isinstance(deprecation, Mapping) else deprecation)
 
 
 def table_last_day(schema: Schema, name: str) -> date | None:
-    """Return the last day of a table or else of its nearest announced parent, None where none is announced."""
-    return next((day for each in chain_of(schema, name) if (day := own_last_day(schema, each))), None)
+    """Return the announced last day of a table, or of its nearest announced parent."""
+    return next((day for table_name in chain_of(schema, name) if (day := own_last_day(schema, table_name))), None)
 
 
 def _stated(properties: Properties, key: str) -> Mapping[str, Any]:
-    stated = properties.get(key)
-    return stated if isinstance(stated, Mapping) else {}
+    days = properties.get(key)
+    return days if isinstance(days, Mapping) else {}
 
 
 Place = tuple[str, str | None]
@@ -89,22 +89,22 @@ class Notice:
     """A last day that changed.
 
     Attributes:
-        table, column: what is announced, by its name in the head schema; no column for a table.
-        before, after: the last day; None where none is announced.
-        is_there: whether the head schema has the table or column.
+        table, column: the announced table or column, by its name in the head schema; no column for a table.
+        before, after: the last day; None if none is announced.
+        exists: whether the head schema has the table or column.
     """
 
     table: str
     column: str | None
     before: date | None
     after: date | None
-    is_there: bool
+    exists: bool
     keys: tuple[str, ...]
 
     @property
     def where(self) -> str:
         """The full name in backquotes."""
-        return place(self.table, self.column)
+        return full_name(self.table, self.column)
 
     def match(self, sentence: str, impact: Impact | None = None) -> Match:
         """Return the match with a sentence."""
@@ -121,8 +121,8 @@ class Notice:
 
 def notices(comparison: Comparison) -> Iterator[Notice]:
     """Yield the last days that changed, except those removed with their table or column (reported as a removal)."""
-    stated = (*comparison.of(HeaderChanged), *hint_changes(comparison))
-    if not any(change.name in (REMOVED_TABLES, REMOVED_COLUMNS, DEPRECATED) for change in stated):
+    header_and_hint_changes = (*comparison.of(HeaderChanged), *hint_changes(comparison))
+    if not any(change.name in (REMOVED_TABLES, REMOVED_COLUMNS, DEPRECATED) for change in header_and_hint_changes):
         return
     base, head = _last_days(comparison.base.schema), _last_days(comparison.head.schema)
     tables = {old: new for new, old in comparison.base_tables.items()}
@@ -134,29 +134,30 @@ def notices(comparison: Comparison) -> Iterator[Notice]:
     for where in dict.fromkeys((*before, *head)):
         old, new = before.get(where), head.get(where)
         owner = comparison.head.schema.tables.get(where[0])
-        is_there = owner is not None and (where[1] is None or where[1] in owner.columns)
-        if old != new and (is_there or new or _outlives(comparison, where)):
-            yield Notice(*where, old, new, is_there, _keys(comparison, where))
+        exists = owner is not None and (where[1] is None or where[1] in owner.columns)
+        if old != new and (exists or new or _outlives(comparison, where)):
+            yield Notice(*where, old, new, exists, _keys(comparison, where))
 
 
 def _last_days(schema: Schema) -> Mapping[Place, date]:
     names = dict.fromkeys((*schema.tables, *_stated(schema.extensions, REMOVED_TABLES)))
-    found: dict[Place, date | None] = {(name, None): own_last_day(schema, name) for name in names}
+    last_days: dict[Place, date | None] = {(name, None): own_last_day(schema, name) for name in names}
     for table in schema.tables.values():
         names = dict.fromkeys((*table.columns, *_stated(table.properties, REMOVED_COLUMNS)))
-        found |= {(table.name, name): column_last_day(table, name) for name in names}
-    return {where: day for where, day in found.items() if day}
+        last_days |= {(table.name, name): column_last_day(table, name) for name in names}
+    return {where: day for where, day in last_days.items() if day}
 
 
 def _outlives(comparison: Comparison, where: Place) -> bool:
-    """Return whether the notice was stated apart from the table or column, and so retired its name."""
+    """Return whether the notice is not a mark on the table or column itself, and so retired its name."""
     name, column = where
     base = comparison.base.schema
     if column is None:
         return name in (base.extensions.get(REMOVED_TABLES) or {}) and name not in base.tables
     table = comparison.base_table(name)
-    stands = table is not None and name in comparison.head.schema.tables and column not in table.columns
-    return stands and table is not None and column in (table.properties.get(REMOVED_COLUMNS) or {})
+    if table is None or name not in comparison.head.schema.tables or column in table.columns:
+        return False
+    return column in (table.properties.get(REMOVED_COLUMNS) or {})
 
 
 def _keys(comparison: Comparison, where: Place) -> tuple[str, ...]:
@@ -165,7 +166,7 @@ def _keys(comparison: Comparison, where: Place) -> tuple[str, ...]:
     if column is None:
         is_marked = table is not None and table.properties.get(DEPRECATED) is not None
         return ("tables", name, DEPRECATED) if is_marked else (REMOVED_TABLES,)
-    found = table.columns.get(column) if table else None
-    if found is not None and found.properties.get(DEPRECATED) is not None:
+    head_column = table.columns.get(column) if table else None
+    if head_column is not None and head_column.properties.get(DEPRECATED) is not None:
         return ("tables", name, "columns", column, DEPRECATED)
     return ("tables", name, REMOVED_COLUMNS)

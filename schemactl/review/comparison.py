@@ -93,10 +93,10 @@ class Comparison:
 
     @cached_property
     def _by_kind(self) -> Mapping[type, list[Change]]:
-        found: dict[type, list[Change]] = {}
+        changes_by_kind: dict[type, list[Change]] = {}
         for change in self.changes:
-            found.setdefault(type(change), []).append(change)
-        return found
+            changes_by_kind.setdefault(type(change), []).append(change)
+        return changes_by_kind
 
     @cached_property
     def base_tables(self) -> Mapping[str, str]:
@@ -136,18 +136,18 @@ class Comparison:
 
     def base_column(self, table: str, column: str) -> Column | None:
         """Return a column of the base schema by its name in the head schema, None for a new one."""
-        found = self.base_table(table)
-        return found.columns.get(self.base_columns.get((table, column), column)) if found else None
+        base_table = self.base_table(table)
+        return base_table.columns.get(self.base_columns.get((table, column), column)) if base_table else None
 
     def head_column(self, table: str, column: str) -> Column | None:
         """Return a column of the head schema, None where there is none."""
-        found = self.head.schema.tables.get(table)
-        return found.columns.get(column) if found else None
+        head_table = self.head.schema.tables.get(table)
+        return head_table.columns.get(column) if head_table else None
 
     def has_stored_rows(self, table: str) -> bool:
         """Return whether a table of the head schema may have rows: the base schema has it, with a typed column."""
-        found = self.base_table(table)
-        return found is not None and not found.is_new
+        base_table = self.base_table(table)
+        return base_table is not None and not base_table.is_new
 
 
 def is_stored(column: Column) -> bool:

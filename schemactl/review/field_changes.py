@@ -39,7 +39,7 @@ STRUCTURE_HINTS: Final = (DATABASE_TYPE, SPARK_TYPE, NESTED_TYPE, FIELDS)
 """The properties of a column that state its fields."""
 
 StructureReader: TypeAlias = Callable[[str], NestedType | None]
-"""Reads a database's own type; None where it is not nested."""
+"""Reads a database's own type; None if it is not nested."""
 
 
 class FieldEvent(Enum):
@@ -59,7 +59,7 @@ class FieldChange:
     Attributes:
         hint: the property of the column that states the type.
         path, old_path: names and ``INSIDE``, as they are and as they were; empty for the column itself.
-        before, after: its type; None where the field does not exist. Of REORDERED, the objects with the fields.
+        before, after: its type; None if the field does not exist. Of REORDERED, the objects with the fields.
         before_properties, after_properties: as of a column of its own.
         is_stated: of RENAMED, whether the schema says so; else it is a guess.
     """
@@ -143,7 +143,8 @@ class _Field:
     def fields(self) -> dict[str, _Field]:
         """Return the fields of an object by name; none of other types."""
         notes = self.notes if isinstance(self.notes, Mapping) else {}
-        return {name: _with_note(of, notes.get(name)) for name, of in getattr(self.type, "fields", ())}
+        fields = self.type.fields if isinstance(self.type, Struct) else ()
+        return {name: _with_note(of, notes.get(name)) for name, of in fields}
 
     def inside(self, of: NestedType) -> _Field:
         """Return the elements of a list, or the values of a map; hints are about the fields in them."""
@@ -290,10 +291,7 @@ def _structures(
 
 
 def _stated_structure(column: Column) -> tuple[str, NestedType | None]:
-    """Return the hint and the type that it states, with its sizes; JSON texts where a column states none.
-
-    None where it is no type.
-    """
+    """Return the hint and its type, with sizes: JSON texts if a column has no such hint, None if it is no type."""
     spark_type, nested_type = (column.properties.get(hint) for hint in (SPARK_TYPE, NESTED_TYPE))
     try:
         if spark_type is not None:

@@ -11,7 +11,7 @@ from schemactl.review.field_changes import FieldPropertyChanged
 from schemactl.review.permitted_values import canonical, value_key
 from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact
-from schemactl.review.wording import listed, place, plain
+from schemactl.review.wording import full_name, listed, plain
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, TablePropertyChanged
 from schemactl.schema.nested_types import path_text
 from schemactl.schema.renames import ID
@@ -53,9 +53,9 @@ _CHANGES: Final = frozenset(
 )
 
 
-def max_nesting(stated: Any) -> Any:
+def max_nesting(options: Any) -> Any:
     """Return the one hint in ``x-normalizer`` that a person sets: it decides what becomes a table."""
-    return stated.get("max_nesting") if isinstance(stated, Mapping) else None
+    return options.get("max_nesting") if isinstance(options, Mapping) else None
 
 
 def constrains_values(name: str) -> bool:
@@ -119,9 +119,9 @@ def extra_hints(comparison: Comparison, *names: str) -> Iterator[HintChange]:
             yield change
 
 
-def is_unset(stated: Any) -> bool:
+def is_unset(value: Any) -> bool:
     """Return whether a hint counts as not given: absent, null or false."""
-    return stated is ABSENT or stated is None or stated is False
+    return value is ABSENT or value is None or value is False
 
 
 def is_restated(change: HintChange) -> bool:
@@ -145,18 +145,18 @@ def hint_match(
     """Return the match whose sentence is the name of the column or table and what happened to it."""
     match change:
         case FieldPropertyChanged():
-            where = place(change.table, f"{change.column}{path_text(change.path)}")
+            where = full_name(change.table, f"{change.column}{path_text(change.path)}")
         case ColumnPropertyChanged():
-            where = place(change.table, change.column)
+            where = full_name(change.table, change.column)
         case _:
-            where = place(change.table)
+            where = full_name(change.table)
     return Match.of(change, f"{where} {phrase}", impact=impact, aspect=aspect, before=before, after=after)
 
 
-def without(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+def without(values: Sequence[Any], excluded_values: Sequence[Any]) -> list[Any]:
     """Return the values that are not among others; unlike ``in``, ``true`` is not 1."""
-    known = {value_key(other) for other in others}
-    return [value for value in some if value_key(value) not in known]
+    excluded_keys = {value_key(excluded_value) for excluded_value in excluded_values}
+    return [value for value in values if value_key(value) not in excluded_keys]
 
 
 def values(some: Sequence[Any]) -> str:

@@ -161,7 +161,7 @@ UNREAD: Final = MigrationRule(
 
 def migration_rules() -> tuple[MigrationRule, ...]:
     """Return all rules of this module, by id."""
-    return tuple(each for each in globals().values() if isinstance(each, MigrationRule))
+    return tuple(rule for rule in globals().values() if isinstance(rule, MigrationRule))
 
 
 def finding_of(
@@ -169,12 +169,14 @@ def finding_of(
     message: str,
     name: str,
     *,
-    at: Location | None = None,
+    location: Location | None = None,
     table: str | None = None,
     column: str | None = None,
 ) -> Finding:
     """Return a finding of a rule about migrations."""
-    mark = hashlib.sha256("\x1f".join((rule.id, name, message)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    fingerprint = hashlib.sha256("\x1f".join((rule.id, name, message)).encode("utf-8", "surrogatepass")).hexdigest()[
+        :12
+    ]
     return Finding(
         rule=rule.id,
         title=rule.title,
@@ -185,8 +187,8 @@ def finding_of(
         why=rule.why,
         fix=rule.fix,
         schema=name,
-        fingerprint=mark,
+        fingerprint=fingerprint,
         table=table,
         column=column,
-        location=at,
+        location=location,
     )

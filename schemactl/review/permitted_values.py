@@ -97,9 +97,9 @@ class Bound:
     stated: Any = field(default=None, compare=False)
 
 
-def listed_values(stated: Any) -> list[Any] | None:
+def listed_values(enum: Any) -> list[Any] | None:
     """Return the values of an ``x-enum``, the codes where it maps them to labels; None where there is no limit."""
-    return list(stated) if isinstance(stated, list | tuple | Mapping) else None
+    return list(enum) if isinstance(enum, list | tuple | Mapping) else None
 
 
 @dataclass(frozen=True)
@@ -155,14 +155,14 @@ class PermittedValues:
             return all(other.admits(value, limit) is True for value in self.values)
         match limit:
             case Limit.LOWER | Limit.UPPER:
-                bound, wanted = self._bound_of_values(limit), other.bounds.get(limit)
-                return wanted is None or (bound is not None and _is_inside(bound, wanted, limit) is True)
+                bound, other_bound = self._bound_of_values(limit), other.bounds.get(limit)
+                return other_bound is None or (bound is not None and _is_inside(bound, other_bound, limit) is True)
             case Limit.STEP:
-                wanted_step = other.stated_step
-                return wanted_step is None or (self.step is not None and (self.step / wanted_step).denominator == 1)
+                other_step = other.stated_step
+                return other_step is None or (self.step is not None and (self.step / other_step).denominator == 1)
             case Limit.SHORTEST | Limit.LONGEST | Limit.FEWEST | Limit.MOST:
-                size, wanted_size = self._size_of_values(limit), other.sizes.get(limit)
-                return wanted_size is None or (size is not None and _is_size_inside(size, wanted_size, limit))
+                size, other_size = self._size_of_values(limit), other.sizes.get(limit)
+                return other_size is None or (size is not None and _is_size_inside(size, other_size, limit))
             case Limit.UNIQUE:
                 return self.is_unique or not other.is_unique
             case Limit.ENUM:
@@ -257,9 +257,9 @@ def _bound(hints: Properties, limit: Limit, data_type: FullType | None) -> Bound
     if exclusive is True:  # in JSON Schema's draft 4 it is a mark on the other hint
         inclusive, exclusive = None, inclusive
     bounds = [
-        Bound(point, is_inclusive, stated)
-        for stated, is_inclusive in ((inclusive, True), (exclusive, False))
-        if (point := _point(stated, data_type)) is not None
+        Bound(point, is_inclusive, limit_value)
+        for limit_value, is_inclusive in ((inclusive, True), (exclusive, False))
+        if (point := _point(limit_value, data_type)) is not None
     ]
     if len(bounds) > 1 and _is_inside(bounds[0], bounds[1], limit) is not True:
         return bounds[1]
@@ -274,21 +274,21 @@ def _bound_of_type(data_type: FullType | None, limit: Limit) -> Bound | None:
     return Bound(Fraction(half - 1 if limit is Limit.UPPER else -half))
 
 
-def _is_inside(bound: Bound, wanted: Bound, limit: Limit) -> bool | None:
+def _is_inside(bound: Bound, other: Bound, limit: Limit) -> bool | None:
     """Return whether a bound is as tight as another one; None for points that cannot be compared."""
-    points = bound.point, wanted.point
+    points = bound.point, other.point
     if isinstance(points[0], Fraction) is not isinstance(points[1], Fraction):
         return None
     # Texts of one length are dates or times.
     if isinstance(points[0], str) and isinstance(points[1], str) and len(points[0]) != len(points[1]):
         return None
     if points[0] == points[1]:
-        return wanted.is_inclusive or not bound.is_inclusive
+        return other.is_inclusive or not bound.is_inclusive
     return bool(points[0] < points[1] if limit is Limit.UPPER else points[0] > points[1])  # type: ignore[operator]
 
 
-def _is_size_inside(size: int, wanted: int, limit: Limit) -> bool:
-    return size <= wanted if limit in _MAXIMA else size >= wanted
+def _is_size_inside(size: int, other_size: int, limit: Limit) -> bool:
+    return size <= other_size if limit in _MAXIMA else size >= other_size
 
 
 def _point(value: Any, data_type: FullType | None) -> Point | None:

@@ -29,7 +29,7 @@ class Reshape:
     """One key of the data that is stored in another form.
 
     Attributes:
-        table, column: the column that stands, or stood, for all of the data; names as in the changes.
+        table, column: the column that holds, or held, all of the data; names as in the changes.
         tables, columns: those that the data is, or was, spread over; tables by name.
         keeps_column: whether the column of single values stays beside its nested table.
     """
@@ -54,8 +54,9 @@ def reshaped_tables(comparison: Comparison) -> frozenset[str]:
 
 def reshaped_columns(comparison: Comparison) -> frozenset[tuple[str, str]]:
     """Return the columns (table, column) whose coming or going is part of a reshape."""
-    found = reshapes(comparison)
-    return frozenset((each.table, name) for each in found for name in (each.column, *each.columns))
+    return frozenset(
+        (reshape.table, name) for reshape in reshapes(comparison) for name in (reshape.column, *reshape.columns)
+    )
 
 
 class _Finder:
@@ -70,18 +71,20 @@ class _Finder:
         if not (self._new or self._gone or (self._added and self._removed)):
             return
         naming = naming_of(self._comparison.head.schema)
-        known = {(change.table, change.column.name) for change in self._removed}
+        removed_columns = {(change.table, change.column.name) for change in self._removed}
         for added in self._added:
             if added.column.properties.get("data_type") == DataType.JSON:
                 yield from self._collapsed(added, naming)
         for removed in self._removed:
             yield from self._spread(removed, naming)
-        yield from self._beside(known, naming)
+        yield from self._beside(removed_columns, naming)
 
     def _collapsed(self, added: ColumnAdded, naming: Naming) -> Iterator[Reshape]:
         old_name = self._comparison.base_tables.get(added.table, added.table)
-        places = {added.table: None, old_name: None}
-        tables = [name for place in places for name in _below(place, added.column.name, self._gone, naming)]
+        parent_names = {added.table: None, old_name: None}
+        tables = [
+            name for parent_name in parent_names for name in _below(parent_name, added.column.name, self._gone, naming)
+        ]
         columns = _flattened(added.table, added.column.name, self._removed, naming)
         if tables or columns:
             yield Reshape(Form.COLLAPSED, added.table, added.column.name, tuple(sorted(tables)), columns)
@@ -96,45 +99,46 @@ class _Finder:
         elif naming.shorten_fragments(table, column.name) in tables:
             yield Reshape(Form.LISTED, table, column.name, tables)
 
-    def _beside(self, gone: set[tuple[str, str]], naming: Naming) -> Iterator[Reshape]:
+    def _beside(self, removed_columns: set[tuple[str, str]], naming: Naming) -> Iterator[Reshape]:
         """Yield columns that stay while a nested table of their name comes, as dlt leaves them (docs/dlt.md §6.5)."""
-        new = {(change.table, change.column.name) for change in self._added}
+        changed_columns = removed_columns | {(change.table, change.column.name) for change in self._added}
+        new_tables = {table.name for tables in self._new.values() for table in tables}
         for parent, tables in self._new.items():
-            owner = self._comparison.head.schema.tables.get(parent)
-            if owner is None or any(parent == each.name for those in self._new.values() for each in those):
+            parent_table = self._comparison.head.schema.tables.get(parent)
+            if parent_table is None or parent in new_tables:
                 continue
-            names = {table.name for table in tables}
-            for column in owner.columns.values():
-                if (parent, column.name) in new | gone or column.data_type in (None, DataType.JSON):
+            nested_names = {table.name for table in tables}
+            for column in parent_table.columns.values():
+                if (parent, column.name) in changed_columns or column.data_type in (None, DataType.JSON):
                     continue
-                if naming.shorten_fragments(parent, column.name) in names:
+                if naming.shorten_fragments(parent, column.name) in nested_names:
                     nested = tuple(sorted(_below(parent, column.name, self._new, naming)))
                     yield Reshape(Form.LISTED, parent, column.name, nested, keeps_column=True)
 
 
 def _by_parent(tables: Iterator[Table]) -> Mapping[str, list[Table]]:
-    found: dict[str, list[Table]] = defaultdict(list)
+    tables_by_parent: dict[str, list[Table]] = defaultdict(list)
     for table in tables:
         if table.parent is not None:
-            found[table.parent].append(table)
-    return dict(found)
+            tables_by_parent[table.parent].append(table)
+    return dict(tables_by_parent)
 
 
 def _below(table: str, column: str, by_parent: Mapping[str, list[Table]], naming: Naming) -> Iterator[str]:
     """Yield the nested tables that hold a key of a table, with all that is nested in them."""
     name = naming.shorten_fragments(table, column)
-    waiting = [
-        each.name
-        for each in by_parent.get(table, ())
-        if each.name == name or each.name.startswith(name + naming.path_separator)
+    pending_names = [
+        nested_table.name
+        for nested_table in by_parent.get(table, ())
+        if nested_table.name == name or nested_table.name.startswith(name + naming.path_separator)
     ]
-    seen: set[str] = set()
-    while waiting:
-        found = waiting.pop(0)
-        if found not in seen:
-            seen.add(found)
-            yield found
-            waiting += [each.name for each in by_parent.get(found, ())]
+    yielded_names: set[str] = set()
+    while pending_names:
+        nested_name = pending_names.pop(0)
+        if nested_name not in yielded_names:
+            yielded_names.add(nested_name)
+            yield nested_name
+            pending_names += [nested_table.name for nested_table in by_parent.get(nested_name, ())]
 
 
 def _flattened(

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from schemactl.review.comparison import Comparison
 from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact, Severity
-from schemactl.review.wording import place
+from schemactl.review.wording import full_name
 from schemactl.schema.changes import ColumnRetyped
 from schemactl.schema.conversions import (
     EPOCH_UNIT,
@@ -122,7 +122,7 @@ class Retype:
         ``is_open``: whether the values decide.
         """
         question: Literal["type"] | None = "type" if is_open else None
-        where = place(self.change.table, self.change.column)
+        where = full_name(self.change.table, self.change.column)
         return Match.of(self.change, f"{where} {sentence}", impact=impact, question=question)
 
 
@@ -154,31 +154,31 @@ def converted(comparison: Comparison) -> Iterator[tuple[Retype, Effect, str]]:
         before, after = retype.before, retype.after
         if before.data_type == after.data_type:
             continue
-        place_of = retype.change.table, retype.change.column
-        columns = (find(*place_of) for find in (comparison.base_column, comparison.head_column))
+        column_path = retype.change.table, retype.change.column
+        columns = (find(*column_path) for find in (comparison.base_column, comparison.head_column))
         # One side states the unit; a point in time needs none any more.
         is_epoch = any(column is not None and column.properties.get("x-unit") == EPOCH_UNIT for column in columns)
         counts_seconds = after.data_type == DataType.TIMESTAMP and is_epoch
-        found = conversion_between(before, after, counts_seconds=counts_seconds)
-        alone = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
-        if found is Conversion.DEPENDS and alone is Conversion.WHOLE:
+        outcome = conversion_between(before, after, counts_seconds=counts_seconds)
+        family_outcome = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
+        if outcome is Conversion.DEPENDS and family_outcome is Conversion.WHOLE:
             lost = f"`{after}` may be too small for its values"
-        elif found in (Conversion.DEPENDS, Conversion.LOSES):
+        elif outcome in (Conversion.DEPENDS, Conversion.LOSES):
             lost = consequence(before.data_type, after.data_type, counts_seconds=counts_seconds)
-        elif found is Conversion.REFUSED:
+        elif outcome is Conversion.REFUSED:
             lost = "dlt converts no value"
         else:
             lost = "every value survives"
             lost += ", queries on it do not" if crosses_families(before.data_type, after.data_type) else ""
-        yield retype, _EFFECTS[found], lost
+        yield retype, _EFFECTS[outcome], lost
 
 
 def conversion_rule(effect: Effect) -> Finder:
     """Return the finder of columns of another data type with an effect; one of another family breaks its readers."""
 
     def find(comparison: Comparison) -> Iterator[Match]:
-        for retype, found, lost in converted(comparison):
-            if found is effect:
+        for retype, retype_effect, lost in converted(comparison):
+            if retype_effect is effect:
                 crosses = crosses_families(retype.before.data_type, retype.after.data_type)
                 impact = replace(effect.impact, readers=Severity.ERROR) if crosses else None
                 sentence = f"changes from `{retype.before}` to `{retype.after}`: {lost}"

@@ -70,21 +70,18 @@ def compare(base: Side, head: Side, today: date) -> Comparison:
 
 
 def review(comparison: Comparison, settings: ReviewSettings) -> tuple[Finding, ...]:
-    """Return what all rules find, worst first, then in the order of the head schema.
+    """Return the findings of all rules, worst first, then in the order of the head schema.
 
-    Silenced and cosmetic findings are there as well; ``Review`` and ``Report`` say which count.
-
-    Raises:
-        InputError: a schema names a naming convention or a contract that does not exist.
+    They include silenced and cosmetic findings; ``Review`` and ``Report`` say which count.
     """
     judge = _Judge(comparison, settings)
-    found = [
+    findings = [
         judge.finding(rule, match)
         for rule in all_rules()
         if rule.is_contract or settings.severities.get(rule.id) is not Severity.NONE
         for match in rule.find(comparison)
     ]
-    return tuple(sorted(found, key=_order(comparison)))
+    return tuple(sorted(findings, key=_order(comparison)))
 
 
 def explain(compatibility: Compatibility, is_transitive: bool) -> str:
@@ -114,12 +111,12 @@ class _Judge:
 
     def finding(self, rule: Rule, match: Match) -> Finding:
         settings, schema = self.settings, self.comparison.head.schema.name
-        asked = (match.table or "", match.column or "", match.question or "", match.field)
-        counted = settings.counted.get(asked) if match.question is not None else None
+        count_key = (match.table or "", match.column or "", match.question or "", match.field)
+        counted = settings.counted.get(count_key) if match.question is not None else None
         impact = match.impact or rule.impact
         if counted is not None and impact.data is Severity.DEPENDS:
             impact = replace(impact, data=Severity.ERROR if counted.bad else Severity.NONE)
-        found = Finding(
+        finding = Finding(
             rule=rule.id,
             title=rule.title,
             severity=self._severity(rule, match, impact),
@@ -142,9 +139,9 @@ class _Judge:
             advice=match.advice,
         )
         # A silence of a single finding may come with what it accepts: so it accepts no change of settings that decide.
-        silences = [each for each in settings.silences if each.fingerprint is None or not rule.is_gate]
-        silence = silence_for(silences, found, self.comparison.today)
-        return found if silence is None else replace(found, silence=silence)
+        silences = [silence for silence in settings.silences if silence.fingerprint is None or not rule.is_gate]
+        silence = silence_for(silences, finding, self.comparison.today)
+        return finding if silence is None else replace(finding, silence=silence)
 
     def _fix(self, rule: Rule, match: Match, counted: Counted | None) -> str:
         if counted is None:
@@ -163,11 +160,9 @@ class _Judge:
         stability = promise_of(self.comparison, match.table, match.column)
         if stability is Stability.DRAFT:
             return Severity.INFO
-        softer = softened(impact, stability)
-        axes = _AXES[self.settings.compatibility]
-        worst: Severity = max(
-            (getattr(softer, axis) for axis in axes), key=lambda each: each.rank, default=Severity.NONE
-        )
+        softened_impact = softened(impact, stability)
+        severities = [softened_impact.by_axis[axis] for axis in _AXES[self.settings.compatibility]]
+        worst = max(severities, key=lambda severity: severity.rank, default=Severity.NONE)
         if worst is Severity.DEPENDS:
             return Severity.WARN
         # What a rule finds matters to somebody, if not to those asked for.
@@ -176,11 +171,11 @@ class _Judge:
     def _base_keys(self, keys: Keys) -> Keys:
         """Return the keys with the names that tables and columns have in the base schema."""
         match keys:
-            case ("tables", str(table), "columns", str(column), *rest):
+            case ("tables", str(table), "columns", str(column), *inner_keys):
                 old_column = self.comparison.base_columns.get((table, column), column)
-                return ("tables", self.comparison.base_tables.get(table, table), "columns", old_column, *rest)
-            case ("tables", str(table), *rest):
-                return ("tables", self.comparison.base_tables.get(table, table), *rest)
+                return ("tables", self.comparison.base_tables.get(table, table), "columns", old_column, *inner_keys)
+            case ("tables", str(table), *inner_keys):
+                return ("tables", self.comparison.base_tables.get(table, table), *inner_keys)
             case _:
                 return keys
 
@@ -192,8 +187,8 @@ def _order(comparison: Comparison) -> Callable[[Finding], tuple[int, int, int, s
 
     @cache
     def columns_of(table: str) -> Mapping[str, int]:
-        there, before = head.tables.get(table), comparison.base_table(table)
-        return _places(there.columns if there else {}, before.columns if before else {})
+        head_table, base_table = head.tables.get(table), comparison.base_table(table)
+        return _places(head_table.columns if head_table else {}, base_table.columns if base_table else {})
 
     def key(finding: Finding) -> tuple[int, int, int, str]:
         table = column = -1
@@ -208,4 +203,4 @@ def _order(comparison: Comparison) -> Callable[[Finding], tuple[int, int, int, s
 
 
 def _places(head: Mapping[str, Any], base: Mapping[str, Any]) -> Mapping[str, int]:
-    return {name: place for place, name in enumerate(dict.fromkeys((*head, *base)))}
+    return {name: position for position, name in enumerate(dict.fromkeys((*head, *base)))}

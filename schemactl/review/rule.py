@@ -187,7 +187,7 @@ class Rule:
         find: yields the places where the rule applies; none in schemas where the rule is about something else.
         is_contract: whether a match breaks the base schema's own contract: it counts in every mode.
         is_cosmetic: whether matches are shown only when asked for.
-        is_gate: whether a match changes the review itself: it is an error in every mode, whoever is broken.
+        is_gate: whether a match changes the review itself: it is an error in every mode.
         is_about_file: whether it is about the file and its history, which older versions of it say nothing about.
     """
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from schemactl.errors import InputError, did_you_mean, nearest_or_all
+from schemactl.errors import InputError, backquoted, did_you_mean, nearest_or_all
 from schemactl.review.rules import rule_ids
 from schemactl.review.severity import Severity
 
 
 def parse_severity(rule: str, level: str) -> Severity:
-    """Return the severity that is stated for a rule.
-
-    Raises:
-        InputError: there is no such rule or level.
-    """
-    levels = {each.value: each for each in Severity if each is not Severity.DEPENDS}
+    """Return the severity of a level's name, for a rule."""
+    levels = {severity.value: severity for severity in Severity if severity is not Severity.DEPENDS}
     if rule not in rule_ids():
-        near = did_you_mean(rule.upper(), rule_ids()) or "`schemactl rules` lists them"
-        raise InputError(f"there is no rule `{rule}`", hint=near)
+        suggestion = did_you_mean(rule.upper(), rule_ids()) or "`schemactl rules` lists them"
+        raise InputError(f"there is no rule `{rule}`", hint=suggestion)
     if level not in levels:
         if not level:
-            known = ", ".join(f"`{each}`" for each in levels)
-            raise InputError(f"`{rule}` states no level", hint=f"`{rule}=LEVEL`, a level is {known}")
+            level_names = backquoted(levels)
+            raise InputError(f"`{rule}` states no level", hint=f"`{rule}=LEVEL`, a level is {level_names}")
         raise InputError(f"`{level}` is not a severity for `{rule}`", hint=nearest_or_all(level, levels))
     return levels[level]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -48,6 +49,11 @@ class Impact:
     readers: Severity = Severity.NONE
     writers: Severity = Severity.NONE
     data: Severity = Severity.NONE
+
+    @property
+    def by_axis(self) -> Mapping[str, Severity]:
+        """The three severities by their names."""
+        return {"readers": self.readers, "writers": self.writers, "data": self.data}
 
 
 BREAKS_ALL: Final = Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.ERROR)

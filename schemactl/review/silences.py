@@ -64,27 +64,26 @@ def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -
     Args:
         items: tables such as ``{"rule": "C204", "table": "orders", "reason": "...", "until": "2026-03-31"}``, each
             with the place where it is written.
-
-    Raises:
-        InputError: an unknown key or rule, no rule, no reason, a value that is no text or no date; all of them.
     """
-    problems = [problem for number, (item, at) in enumerate(items, 1) for problem in _problems(item, number, at)]
+    problems = [
+        problem for number, (table, location) in enumerate(items, 1) for problem in _problems(table, number, location)
+    ]
     if len(problems) == 1:
         raise InputError(problems[0].message, at=problems[0].at, hint=problems[0].hint)
     if problems:
         raise InputError("the silences cannot be read", problems=tuple(problems))
     return tuple(
         Silence(
-            rule=item["rule"],
-            reason=item["reason"].strip(),
-            table=item.get("table"),
-            column=item.get("column"),
-            until=_until(item.get("until")),
-            at=at,
-            fingerprint=item.get("fingerprint"),
-            severity=Severity(item["severity"]) if item.get("severity") else None,
+            rule=table["rule"],
+            reason=table["reason"].strip(),
+            table=table.get("table"),
+            column=table.get("column"),
+            until=_until(table.get("until")),
+            at=location,
+            fingerprint=table.get("fingerprint"),
+            severity=Severity(table["severity"]) if table.get("severity") else None,
         )
-        for item, at in items
+        for table, location in items
     )
 
 
@@ -103,42 +102,42 @@ def _fits(pattern: str | None, name: str | None) -> bool:
     return pattern is None or (name is not None and fnmatchcase(name, pattern))
 
 
-def _problems(item: Mapping[str, Any], number: int, at: Location | None) -> Iterator[Problem]:
+def _problems(item: Mapping[str, Any], number: int, location: Location | None) -> Iterator[Problem]:
     where = f"silence {number}"
     if not isinstance(item, Mapping):
-        yield Problem(f"{where} is not a table", at, f"keys: {', '.join(_KEYS)}")
+        yield Problem(f"{where} is not a table", location, f"keys: {', '.join(_KEYS)}")
         return
     for key in item:
         if key not in _KEYS:
-            yield Problem(f"{where} has an unknown key `{key}`", at, nearest_or_all(str(key), _KEYS))
+            yield Problem(f"{where} has an unknown key `{key}`", location, nearest_or_all(str(key), _KEYS))
     for key in ("rule", "table", "column", "fingerprint", "severity", "reason"):
         if item.get(key) is not None and not isinstance(item[key], str):
-            yield Problem(f"{where}: `{key}` is `{item[key]}`, not text", at)
-    yield from _rule_problems(item.get("rule"), where, at)
+            yield Problem(f"{where}: `{key}` is `{item[key]}`, not text", location)
+    yield from _rule_problems(item.get("rule"), where, location)
     if not str(item.get("reason") or "").strip():
-        yield Problem(f"{where} has no `reason`", at, "say why the rule is accepted, for those who read it later")
+        yield Problem(f"{where} has no `reason`", location, "say why the rule is accepted, for those who read it later")
     if isinstance(item.get("severity"), str) and item["severity"] not in _SEVERITIES:
-        yield Problem(f"{where}: `{item['severity']}` is not a severity", at, f"known: {', '.join(_SEVERITIES)}")
+        yield Problem(f"{where}: `{item['severity']}` is not a severity", location, f"known: {', '.join(_SEVERITIES)}")
     if item.get("until") is not None and _until(item["until"]) is None:
-        yield Problem(f"{where}: `until` is `{item['until']}`, not a date", at, "write it as `2026-03-31`")
+        yield Problem(f"{where}: `until` is `{item['until']}`, not a date", location, "write it as `2026-03-31`")
 
 
-def _rule_problems(rule: Any, where: str, at: Location | None) -> Iterator[Problem]:
-    known = rule_ids()
+def _rule_problems(rule: Any, where: str, location: Location | None) -> Iterator[Problem]:
+    known_ids = rule_ids()
     if not rule:
-        yield Problem(f"{where} has no `rule`", at, "the id of a rule, such as `C204`")
-    elif isinstance(rule, str) and rule not in known:
-        near = f"did you mean `{rule.upper()}`?" if rule.upper() in known else did_you_mean(rule, known)
-        yield Problem(f"{where}: there is no rule `{rule}`", at, near or "ids look like `C204`")
+        yield Problem(f"{where} has no `rule`", location, "the id of a rule, such as `C204`")
+    elif isinstance(rule, str) and rule not in known_ids:
+        near = f"did you mean `{rule.upper()}`?" if rule.upper() in known_ids else did_you_mean(rule, known_ids)
+        yield Problem(f"{where}: there is no rule `{rule}`", location, near or "ids look like `C204`")
 
 
-def _until(stated: Any) -> date | None:
-    return read_last_day(stated) if isinstance(stated, date | str) else None
+def _until(day: Any) -> date | None:
+    return read_last_day(day) if isinstance(day, date | str) else None
 
 
 def write_silence(finding: Finding, until: date, reason: str, table: str) -> str:
     """Return the TOML of a silence that covers exactly one finding, as bad as it is."""
-    stated = {
+    entries = {
         "rule": finding.rule,
         "table": finding.table,
         "column": finding.column,
@@ -149,7 +148,7 @@ def write_silence(finding: Finding, until: date, reason: str, table: str) -> str
     # A string of TOML is one of JSON, except for the character DEL.
     texts = {
         key: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        for key, value in stated.items()
+        for key, value in entries.items()
         if value is not None
     }
     lines = (f"[[{table}]]", *(f"{key} = {text}" for key, text in texts.items()), f"until = {until.isoformat()}")

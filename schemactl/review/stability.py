@@ -24,9 +24,9 @@ class Stability(StrEnum):
     STABLE = "stable"
 
 
-def stability(stated: Any) -> Stability:
+def stability(hint: Any) -> Stability:
     """Return what a hint promises; nothing stated, and anything unknown, is ``stable``."""
-    return _stability(stated) or Stability.STABLE
+    return _stability(hint) or Stability.STABLE
 
 
 def softened(impact: Impact, stability: Stability) -> Impact:
@@ -45,21 +45,26 @@ def promise_of(comparison: Comparison, table: str | None, column: str | None) ->
         return Stability.STABLE
     if column is not None:
         # Only for what is new, the head's word counts.
-        found = comparison.base_column(table, column) or comparison.head_column(table, column)
-        stated = _stability(found.properties.get(STABILITY)) if found else None
-        if stated is not None:
-            return stated
+        shared_column = comparison.base_column(table, column) or comparison.head_column(table, column)
+        column_stability = _stability(shared_column.properties.get(STABILITY)) if shared_column else None
+        if column_stability is not None:
+            return column_stability
     base_table = comparison.base_tables.get(table, table)
     schema, name = comparison.head.schema, table
     if base_table in comparison.base.schema.tables:
         schema, name = comparison.base.schema, base_table
     of_chain = (
-        schema.tables[each].properties.get(STABILITY) for each in chain_of(schema, name) if each in schema.tables
+        schema.tables[ancestor].properties.get(STABILITY)
+        for ancestor in chain_of(schema, name)
+        if ancestor in schema.tables
     )
-    return next((found for found in map(_stability, of_chain) if found is not None), Stability.STABLE)
+    return next(
+        (table_stability for table_stability in map(_stability, of_chain) if table_stability is not None),
+        Stability.STABLE,
+    )
 
 
-def _stability(stated: Any) -> Stability | None:
-    if stated is None:
+def _stability(hint: Any) -> Stability | None:
+    if hint is None:
         return None
-    return Stability(stated) if stated in tuple(Stability) else Stability.STABLE
+    return Stability(hint) if hint in tuple(Stability) else Stability.STABLE

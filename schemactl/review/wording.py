@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from schemactl.errors import backquoted
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.renames import RENAMED_FROM
 from schemactl.schema.structure import DATABASE_TYPE
@@ -16,16 +17,16 @@ _SHORT_HASH = 8
 
 
 def plain(value: Any) -> Any:
-    """Return the value as JSON data; what is not stated becomes None."""
+    """Return the value as JSON data, None for an absent property."""
     return None if value is ABSENT else value
 
 
 def quote_value(value: Any) -> str:
     """Return a value for a sentence: text in backquotes, other data as JSON, nothing as ``unset``."""
-    stated = plain(value)
-    if stated is None:
+    plain_value = plain(value)
+    if plain_value is None:
         return "unset"
-    text = stated if isinstance(stated, str) else json.dumps(stated, ensure_ascii=False, default=str)
+    text = plain_value if isinstance(plain_value, str) else json.dumps(plain_value, ensure_ascii=False, default=str)
     return f"`{text}`"
 
 
@@ -41,28 +42,31 @@ def counted(number: int, noun: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return names in backquotes; beyond the first five they are only counted."""
-    quoted = [f"`{name}`" for name in names]
-    if len(quoted) > _MOST_NAMES:
-        return ", ".join(quoted[:_MOST_NAMES]) + f" and {len(quoted) - _MOST_NAMES} more"
-    *others, last = quoted
-    return f"{', '.join(others)} and {last}" if others else last
+    if len(names) > _MOST_NAMES:
+        return f"{backquoted(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
+    return joined([f"`{name}`" for name in names])
+
+
+def joined(phrases: Sequence[str]) -> str:
+    """Return phrases with commas and a last ``and`` between them."""
+    return " and ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1])))
 
 
 def typed(column: Column) -> str:
     """Return the column's name with its data type and that of its database, as far as it has them."""
-    stated = (column.properties.get("data_type"), column.properties.get(DATABASE_TYPE))
-    types = ", stored as ".join(f"`{each}`" for each in stated if each)
+    type_names = (column.properties.get("data_type"), column.properties.get(DATABASE_TYPE))
+    types = ", stored as ".join(f"`{type_name}`" for type_name in type_names if type_name)
     return f"`{column.name}` ({types})" if types else f"`{column.name}`"
 
 
-def place(table: str, column: str | None = None) -> str:
+def full_name(table: str, column: str | None = None) -> str:
     """Return a table's or a column's full name in backquotes."""
     return f"`{table}`" if column is None else f"`{table}.{column}`"
 
 
 def key(columns: Iterable[str]) -> str:
     """Return a key's columns in backquotes, all of them, in parentheses."""
-    return f"({', '.join(f'`{column}`' for column in columns)})"
+    return f"({backquoted(columns)})"
 
 
 def advice(before: str, after: str) -> str:

@@ -62,6 +62,10 @@ class Contract:
                 raise InputError(f"a contract has no entity `{entity}`", hint=nearest_or_all(str(entity), Entity))
         return cls(**{entity: _mode(mode) for entity, mode in (stated or {}).items()})
 
+    def mode_of(self, entity: Entity) -> Mode:
+        """Return the mode for an entity."""
+        return {Entity.TABLES: self.tables, Entity.COLUMNS: self.columns, Entity.DATA_TYPE: self.data_type}[entity]
+
 
 @dataclass(frozen=True, slots=True)
 class StatedContract:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from schemactl.errors import InputError, did_you_mean
+from schemactl.errors import InputError, backquoted, did_you_mean
 from schemactl.schema.templates import check_name
 from schemactl.store.links import check_link, real_path, refuse_links
 from schemactl.store.text import read_text
@@ -86,27 +86,19 @@ def schema_name(path: Path) -> str | None:
 
 
 def list_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of the schemas in one folder, sorted; none where there is no folder.
-
-    Raises:
-        InputError: a link leads out of its repository, or it cannot be listed.
-    """
+    """Return the names of the schemas in one folder, sorted; none where there is no folder."""
     # On disk a colon is part of the name, so `a:b.schema.yaml` is no schema `b`.
     found = (_SCHEMA_FILE.fullmatch(path.name) for path in _entries(folder))
     return tuple(sorted({match["name"] for match in found if match}))
 
 
 def find_file(folder: Path, name: str) -> Path | None:
-    """Return the file of schema ``name`` in one folder, None where there is none.
-
-    Raises:
-        InputError: the name is not a schema's, or several files hold that schema.
-    """
+    """Return the file of schema ``name`` in one folder, None where there is none."""
     check_name(name)
     paths = [folder / f"{name}.schema.{ending}" for ending in ENDINGS]
     found = [path for path in paths if path.exists() or path.is_symlink()]
     if len(found) > 1:
-        files = ", ".join(f"`{path.name}`" for path in found)
+        files = backquoted(path.name for path in found)
         raise InputError(f"`{folder}` holds schema `{name}` more than once: {files}", hint="keep one of them")
     return found[0] if found else None
 
@@ -122,11 +114,7 @@ def read_schema(folder: Path, name: str) -> TextFile | None:
 
 
 def refuse_linked_schemas(folder: SchemasFolder) -> None:
-    """Refuse a folder, one above it, or a schema file in it, that is a link of its repository.
-
-    Raises:
-        InputError: there is such a link.
-    """
+    """Refuse a folder, one above it, or a schema file in it, that is a link of its repository."""
     for part in (folder.root, folder.imports, folder.exports):
         refuse_links(part)
         for path in _entries(part):

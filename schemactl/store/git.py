@@ -129,11 +129,7 @@ def colors_diffs(folder: Path) -> bool:
 
 
 def path_inside(top: Path, path: Path) -> str:
-    """Return ``path`` from the repository's top, as git writes it, by its name: its links may lead elsewhere.
-
-    Raises:
-        InputError: it is outside.
-    """
+    """Return ``path`` from the repository's top, as git writes it, by its name: its links may lead elsewhere."""
     named = path_in_repository(path, top)
     if named is None or named.inside is None:
         raise InputError(f"`{path}` is outside the git repository `{top}`")
@@ -187,20 +183,12 @@ def _run(folder: Path, arguments: tuple[str, ...], lines: str) -> subprocess.Com
 
 
 def sizes_of(top: Path, blobs: Sequence[str]) -> list[int]:
-    """Return the bytes that each of some files has.
-
-    Raises:
-        InputError: the repository lacks one.
-    """
+    """Return the bytes that each of some files has."""
     return [_size_in(line, top) for line in _asked_of(top, "--batch-check", blobs).splitlines()]
 
 
 def contents_of(top: Path, blobs: Sequence[str]) -> list[bytes]:
-    """Return what each of some files holds, by one process.
-
-    Raises:
-        InputError: the repository lacks one.
-    """
+    """Return what each of some files holds, by one process."""
     answer, contents, position = _asked_of(top, "--batch", blobs), [], 0
     for _ in blobs:
         start = answer.index(b"\n", position) + 1
@@ -238,11 +226,7 @@ _SAME, _DIFFERENT = 0, 1
 
 
 def text_diff(base: Path | None, head: Path | None) -> str:
-    """Return a unified diff of two files; None stands for a file that is not there.
-
-    Raises:
-        InputError: git is absent or cannot read a file.
-    """
+    """Return a unified diff of two files; None stands for a file that is not there."""
     files = [str(path) if path else os.devnull for path in (base, head)]
     quiet = ("--no-index", "--no-ext-diff", "--no-textconv", "--no-color")
     result = run_git(Path.cwd(), "diff", *quiet, "--", *files)

@@ -39,11 +39,7 @@ class RevisionFile:
 
     @property
     def text(self) -> str:
-        """The content as text.
-
-        Raises:
-            InputError: as ``store.text.decode``.
-        """
+        """The content as text."""
         return decode(self.content, self.name)
 
 

@@ -78,11 +78,7 @@ def path_in_repository(path: Path, top: Path | None = None) -> RepositoryPath | 
 
 
 def check_link(path: Path) -> RepositoryPath | None:
-    """Return a path in its repository, None for a path outside, unless a link leads it out or into ``.git``.
-
-    Raises:
-        InputError: a link does.
-    """
+    """Return a path in its repository, None for a path outside, unless a link leads it out or into ``.git``."""
     named = _by_name(path)
     if named is not None and named.link is not None:
         target = real_path(path)
@@ -93,11 +89,7 @@ def check_link(path: Path) -> RepositoryPath | None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path that a link leads out of its repository, and a pipe or a device among the files of one.
-
-    Raises:
-        InputError: it is such a path.
-    """
+    """Refuse a path that a link leads out of its repository, and a pipe or a device among the files of one."""
     if check_link(path) is not None:
         try:
             mode = path.stat().st_mode
@@ -111,9 +103,6 @@ def refuse_links(path: Path) -> None:
     """Refuse a path that is a link of its repository, or lies behind one, wherever that leads.
 
     A review compares the content of one path at two revisions; a link would put another path in its place.
-
-    Raises:
-        InputError: it is such a path.
     """
     named = check_link(path)
     if named is not None and named.link is not None:

@@ -30,11 +30,7 @@ def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
 
 @contextmanager
 def locked_schemas(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
-    """Hold the lock of a schemas folder, which is kept in git: the lock file is in a folder that git ignores by itself.
-
-    Raises:
-        InputError: as ``locked``.
-    """
+    """Hold the lock of a schemas folder: its file is in a folder that git ignores by itself."""
     own = folder / ".schemactl"
     ignoring = own / ".gitignore"
     with _holding(own / "lock", folder, wait_seconds):

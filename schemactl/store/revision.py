@@ -89,9 +89,6 @@ def files_at(revision: str, paths: Sequence[Path], max_bytes: int = MAX_BYTES) -
     """Return those of some files, at least one, that were there at ``revision``, in the order of ``paths``.
 
     They are below the working folder's repository, and need not exist.
-
-    Raises:
-        InputError: as ``read_revision``, but for a path that the revision lacks; or a file has more than ``max_bytes``.
     """
     top = find_repository(paths[0])
     commit = commit_of(top, revision)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from schemactl.errors import CommandWarning, InputError
+from schemactl.errors import CommandWarning, InputError, backquoted
 from schemactl.redaction import redact
 from schemactl.store.folder import ENDINGS
 
@@ -51,9 +51,6 @@ def schema_for(sources: Sequence[str]) -> str:
 
     >>> schema_for(["data/orders-2024.jsonl"])
     'orders_2024'
-
-    Raises:
-        InputError: there are several sources, or the one has no name that a schema can have.
     """
     if len(sources) != 1:
         what = "several sources do not name a schema" if sources else "nothing names a schema"
@@ -65,18 +62,14 @@ def schema_for(sources: Sequence[str]) -> str:
 
 
 def file_beside(source: str) -> Path | None:
-    """Return the schema file that lies beside a source: ``shop.schema.yaml`` or ``shop_schema.yml`` of ``shop.csv``.
-
-    Raises:
-        InputError: there are several.
-    """
+    """Return the schema file that lies beside a source: ``shop.schema.yaml`` or ``shop_schema.yml`` of ``shop.csv``."""
     if not is_local(source):
         return None
     name = _name_of(source)
     names = (*(f"{name}.schema.{ending}" for ending in ENDINGS), f"{name}_schema.yml", f"{name}_schema.yaml")
     found = [path for each in names if name and (path := Path(source).parent / each).is_file()]
     if len(found) > 1:
-        files = ", ".join(f"`{path}`" for path in found)
+        files = backquoted(found)
         raise InputError(f"`{source}` has several schema files beside it: {files}", hint="keep one of them")
     return found[0] if found else None
 

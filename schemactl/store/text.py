@@ -49,11 +49,7 @@ def read_stdin() -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file, mapped into memory: a footer is read without the rows before it.
-
-    Raises:
-        InputError: there is no such file, a link leads out of its repository, or it cannot be read.
-    """
+    """Return the content of a file, mapped into memory: a footer is read without the rows before it."""
     import mmap
 
     check_file(path)
@@ -146,11 +142,7 @@ def replace_file(path: Path, content: str | bytes, mode: int = NEW_FILE_MODE) ->
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of commands that were killed; call it only while no other command can write.
-
-    Raises:
-        InputError: a link leads the folder out of its repository.
-    """
+    """Remove temporary files of commands that were killed; call it only while no other command can write."""
     check_link(folder)
     for leftover in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
         with suppress(OSError):

@@ -257,11 +257,7 @@ def _plain(value: Any) -> Any:
 
 
 def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
-    """Return severities by rule; the last one of a rule counts.
-
-    Raises:
-        InputError: one is not ``RULE=LEVEL``, or there is no such rule or level.
-    """
+    """Return severities by rule; the last one of a rule counts."""
     from schemactl.review.severities import parse_severity
 
     found = {}

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from schemactl.destinations._session import literal
 from schemactl.destinations.duckdb.session import DuckDbSession
+from schemactl.errors import backquoted
 from schemactl.migration.records import Blocker
 from schemactl.migration.steps import (
     AddColumn,
@@ -105,14 +106,14 @@ def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker |
     if isinstance(step, AddColumn | CreateTable | DropTable):
         return None  # what refers to a table that is dropped may be dropped before
     if dependents.referring:
-        listed = _listed(dependents.referring)
+        listed = backquoted(dependents.referring)
         return Blocker(
             f"foreign keys of {listed} refer to `{table}`, and DuckDB changes no such table",
             "make the tables without foreign keys first",
         )
     if dependents.indexes:
         return Blocker(
-            f"`{table}` has the index {_listed(dependents.indexes)}, and DuckDB changes no table that has one",
+            f"`{table}` has the index {backquoted(dependents.indexes)}, and DuckDB changes no table that has one",
             "drop it before, and make it again afterwards",
         )
     if is_copied:
@@ -161,7 +162,3 @@ def comments_again(dataset: str, table: str, dependents: Dependents, columns: Co
         for name, text in dependents.comments
         if not name or name.lower() in map(str.lower, columns)
     ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

@@ -82,7 +82,7 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
     reviews, plans, problems, name = [], [], [], str(folder.path)
     for problem in check_problems(folder):
         at = Location(str(folder.path / (problem.file or "")), problem.line)
-        problems.append(finding_of(rules.UNSOUND, problem.message, name, at=at))
+        problems.append(finding_of(rules.UNSOUND, problem.message, name, location=at))
     for each in folder.migrations:
         stated = known.get(json_name(each.name))
         own = {name: file_hash(folder.files[name]) for name in own_files_of(each.name, folder.files)}
@@ -92,12 +92,12 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
         if stated is not None:
             at = Location(str(folder.path / json_name(each.name)))
             message = f"`{each.name}` is another one than in `{since}`"
-            problems.append(finding_of(rules.CHANGED, message, name, at=at))
+            problems.append(finding_of(rules.CHANGED, message, name, location=at))
         for dialect in each.plans:
             try:
                 bound = derived_plan(each.unbound_plan(dialect), module_of(dialect).ABILITIES)
             except InputError as error:
-                problems.append(finding_of(rules.UNSOUND, error.message, name, at=Location(name)))
+                problems.append(finding_of(rules.UNSOUND, error.message, name, location=Location(name)))
                 continue
             file = str(folder.path / sql_name(each.name, dialect))
             plans.append(bound)
@@ -135,14 +135,14 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
         at, table, column = Location(file, lines.get(number)), table_of(planned.step), column_of(planned.step)
         what = f"step {number} ({kind_of(planned.step)} `{name_of(planned.step)}`)"
         for rule, message in _rules_of(planned):
-            findings.append(finding_of(rule, f"{what}: {message}", name, at=at, table=table, column=column))
+            findings.append(finding_of(rule, f"{what}: {message}", name, location=at, table=table, column=column))
     for own in plan.own:
         step, count = plan.steps[own.number - 1].step, len(own.statements)
         if not own.is_empty:
             what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
             message = f"`{own.file}` {what} {own.when.words} step {own.number} ({kind_of(step)} `{name_of(step)}`)"
             at = Location(str(Path(file).parent / own.file))
-            findings.append(finding_of(rules.OWN, message, name, at=at, table=table_of(step)))
+            findings.append(finding_of(rules.OWN, message, name, location=at, table=table_of(step)))
     return Review(
         name=name,
         base=Version(origin=file, number=version, stated_hash=base, hash=base or "no schema"),

@@ -28,12 +28,7 @@ def rule_ids() -> tuple[str, ...]:
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Return all rules, by id.
-
-    Raises:
-        InputError: an installed module has no rule, or the rule states another id than that of its name, by which it is
-            silenced and configured.
-    """
+    """Return all rules, by id."""
     return tuple(sorted((rule for name in RULES for rule in _rules_of(name)), key=lambda rule: rule.id))
 
 
@@ -42,10 +37,10 @@ def _rules_of(name: str) -> Iterator[Rule]:
     if module.__name__ == f"{__name__}.{name}":
         yield from (replace(rule, id=variable) for variable, rule in vars(module).items() if isinstance(rule, Rule))
         return
-    known, rule = name.partition("_")[0].upper(), getattr(module, "RULE", None)
+    rule_id, rule = name.partition("_")[0].upper(), getattr(module, "RULE", None)
     if rule is None:
         raise InputError(f"the module that is installed as the rule `{name}` has no `RULE`")
-    if rule.id not in ("", known):
+    if rule.id not in ("", rule_id):
         hint = "let the name of the entry point begin with the rule's id, or leave `id` out"
         raise InputError(f"the rule that is installed as `{name}` states the id `{rule.id}`", hint=hint)
-    yield replace(rule, id=known)
+    yield replace(rule, id=rule_id)

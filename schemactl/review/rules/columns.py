@@ -39,7 +39,7 @@ from schemactl.review.rule import (
     Rule,
     Severity,
 )
-from schemactl.review.wording import advice, listed, place, plain, quote_value, typed
+from schemactl.review.wording import advice, full_name, listed, plain, quote_value, typed
 from schemactl.schema.backfill import BACKFILL, backfill_fault
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
@@ -227,15 +227,21 @@ C207 = Rule(
 def find_variant_added(comparison: Comparison) -> Matches:
     """Yield each added variant, by its mark or by its name."""
     for change in added_columns(comparison, Addition.VARIANT):
-        of = variant_of(comparison, change)
-        column = comparison.head_column(change.table, of) if of else None
-        beside = f" beside `{of}` (which is {quote_value(column.properties.get('data_type'))})" if column else ""
-        own, base = change.column.data_type, column.data_type if column else None
-        is_missed = own is not None and base is not None and not crosses_families(base, own)
+        base_name = variant_of(comparison, change)
+        base_column = comparison.head_column(change.table, base_name) if base_name else None
+        beside = (
+            f" beside `{base_name}` (which is {quote_value(base_column.properties.get('data_type'))})"
+            if base_column
+            else ""
+        )
+        variant_type, base_type = change.column.data_type, base_column.data_type if base_column else None
+        is_same_family = (
+            variant_type is not None and base_type is not None and not crosses_families(base_type, variant_type)
+        )
         yield Match.of(
             change,
             f"variant {typed(change.column)} is new in `{change.table}`{beside}",
-            impact=replace(C208.impact, readers=Severity.ERROR) if is_missed else None,
+            impact=replace(C208.impact, readers=Severity.ERROR) if is_same_family else None,
         )
 
 
@@ -400,17 +406,17 @@ def _merged_match(change: TablePropertyChanged, phrase: str, before: Any, after:
     return Match.of(change, f"{phrase} in `{change.table}`", before=before, after=after)
 
 
-def _source_names(stated: Any) -> Mapping[str, str]:
-    names = plain(stated)
+def _source_names(hint: Any) -> Mapping[str, str]:
+    names = plain(hint)
     return names if isinstance(names, Mapping) else {}
 
 
 def _shared_names(names: Mapping[str, str]) -> Mapping[tuple[str, str], list[str]]:
     """Return the levels and names that several keys have, with these keys."""
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    paths_by_name: dict[tuple[str, str], list[str]] = defaultdict(list)
     for path, name in names.items():
-        found[path.rpartition(".")[0], name].append(path)
-    return {place: paths for place, paths in found.items() if len(paths) > 1}
+        paths_by_name[path.rpartition(".")[0], name].append(path)
+    return {level_and_name: paths for level_and_name, paths in paths_by_name.items() if len(paths) > 1}
 
 
 C213 = Rule(
@@ -437,7 +443,7 @@ def find_field_added(comparison: Comparison) -> Matches:
 
 def _new_field(change: FieldChange) -> str:
     assert change.after is not None
-    return f"field {place(change.table, change.name)} (`{type_label(change.after)}`) is new"
+    return f"field {full_name(change.table, change.name)} (`{type_label(change.after)}`) is new"
 
 
 def _is_required(change: FieldChange) -> bool:
@@ -468,7 +474,7 @@ def find_field_removed(comparison: Comparison) -> Matches:
         else:
             notice = f", though it was to stay until {until}" if until else ""
             impact = BREAKS_ALL if freezes_fields(comparison.head.schema, change.table) else None
-        sentence = f"field {place(change.table, change.name)} (`{type_label(change.before)}`) is gone{notice}"
+        sentence = f"field {full_name(change.table, change.name)} (`{type_label(change.before)}`) is gone{notice}"
         yield field_match(change, sentence, impact)
 
 
@@ -491,7 +497,7 @@ def find_field_renamed(comparison: Comparison) -> Matches:
     """Yield each field with another name, by the same ``x-id``, or by a guess that is made as with columns."""
     for change in field_changes(comparison, FieldEvent.RENAMED):
         verb = "is" if change.is_stated else "seems to be"
-        where = place(change.table, change.old_name)
+        where = full_name(change.table, change.old_name)
         yield field_match(change, f"field {where} {verb} called `{change.path[-1]}` now")
 
 
@@ -544,7 +550,7 @@ C217 = Rule(
 def find_fields_reordered(comparison: Comparison) -> Matches:
     """Yield each object whose fields have another order among each other; the place of a new field says nothing."""
     for change in field_changes(comparison, FieldEvent.REORDERED):
-        sentence = f"the fields of {place(change.table, change.name)} have another order"
+        sentence = f"the fields of {full_name(change.table, change.name)} have another order"
         yield field_match(change, sentence)
 
 
@@ -585,7 +591,7 @@ def find_null_forbidden(comparison: Comparison) -> Matches:
             has_rows = column is None or is_stored(column)
             yield Match.of(
                 change,
-                f"{place(change.table, change.column)} must not be null any more",
+                f"{full_name(change.table, change.column)} must not be null any more",
                 impact=None if has_rows else BREAKS_NOBODY,
                 question="null" if has_rows else None,
             )
@@ -612,7 +618,7 @@ def find_null_allowed(comparison: Comparison) -> Matches:
             column = comparison.base_column(change.table, change.column)
             yield Match.of(
                 change,
-                f"{place(change.table, change.column)} may be null now",
+                f"{full_name(change.table, change.column)} may be null now",
                 impact=None if column is None or is_stored(column) else BREAKS_NOBODY,
             )
 
@@ -672,7 +678,7 @@ def find_required_without_field(comparison: Comparison) -> Matches:
     """Yield each column that may not be null and has no field in the model that the head is made of."""
     for table, column in comparison.head.unfilled:
         if (table, column) not in comparison.base.unfilled:
-            sentence = f"{place(table, column)} must not be null, and no field of the model fills it"
+            sentence = f"{full_name(table, column)} must not be null, and no field of the model fills it"
             yield Match(sentence=sentence, table=table, column=column)
 
 

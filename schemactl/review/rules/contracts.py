@@ -99,7 +99,7 @@ def shifts(comparison: Comparison) -> Iterator[Shift]:
 
 def _shifts(table: str | None, before: Contract, after: Contract, entities: Iterable[Entity]) -> Iterator[Shift]:
     for entity in entities:
-        old, new = getattr(before, entity), getattr(after, entity)
+        old, new = before.mode_of(entity), after.mode_of(entity)
         if old is not new:
             yield Shift(table, entity, old, new)
 
@@ -107,45 +107,49 @@ def _shifts(table: str | None, before: Contract, after: Contract, entities: Iter
 def restated(comparison: Comparison) -> Iterator[str | None]:
     """Yield the tables, None for the whole schema, whose contract is stated differently and has the same modes."""
     base, head = comparison.base.schema, comparison.head.schema
-    of_schema = any(shift.table is None for shift in shifts(comparison))
-    if not of_schema and any(comparison.of(SettingChanged, CONTRACT)):
+    schema_modes_changed = any(shift.table is None for shift in shifts(comparison))
+    if not schema_modes_changed and any(comparison.of(SettingChanged, CONTRACT)):
         yield None
-    for stated in comparison.of(TablePropertyChanged, CONTRACT):
-        old_name = comparison.base_tables.get(stated.table, stated.table)
-        if contract_for(base, old_name) == contract_for(head, stated.table):
-            yield stated.table
+    for change in comparison.of(TablePropertyChanged, CONTRACT):
+        old_name = comparison.base_tables.get(change.table, change.table)
+        if contract_for(base, old_name) == contract_for(head, change.table):
+            yield change.table
 
 
 def _owners(comparison: Comparison) -> dict[str, tuple[str | None, str | None]]:
     """Return the tables that state the contract of each shared table, before and after; without dlt's own tables."""
     base, head = comparison.base.schema, comparison.head.schema
     prefix = system_prefix(naming_of(head))
-    found: dict[str, tuple[str | None, str | None]] = {}
+    owners: dict[str, tuple[str | None, str | None]] = {}
     for name in head.tables:
         old_name = comparison.base_tables.get(name, name)
         if not name.startswith(prefix) and old_name in base.tables:
-            found[name] = (_owner(base, old_name), _owner(head, name))
-    return found
+            owners[name] = (_owner(base, old_name), _owner(head, name))
+    return owners
 
 
 def _owner(schema: Schema, name: str | None) -> str | None:
-    """Return the nearest table up to the root that states a contract, None where the settings decide."""
-    tables = (schema.tables[each] for each in chain_of(schema, name) if each in schema.tables)
+    """Return the nearest table up to the root that has a contract, None if the settings decide."""
+    tables = (schema.tables[ancestor] for ancestor in chain_of(schema, name) if ancestor in schema.tables)
     return next((table.name for table in tables if CONTRACT in table.properties), None)
 
 
 def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[FieldChange, ...] | None:
-    """Return the field changes that violate a contract; None where the violation is not about fields alone.
+    """Return the field changes that violate a contract; None if the violation is not about fields alone.
 
     As with columns, removed and reordered fields violate none, since data asks for neither.
     """
-    place = violation.table, violation.column
-    others: list[ColumnRetyped | NullabilityChanged] = [*comparison.of(ColumnRetyped)]
-    others += comparison.of(NullabilityChanged)
-    stated = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
-    is_of_structure = any((change.table, change.column) == place for change in stated)
+    column_path = violation.table, violation.column
+    other_changes: list[ColumnRetyped | NullabilityChanged] = [*comparison.of(ColumnRetyped)]
+    other_changes += comparison.of(NullabilityChanged)
+    structure_changes = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
+    is_of_structure = any((change.table, change.column) == column_path for change in structure_changes)
     is_of_type = violation.entity is Entity.DATA_TYPE and violation.variant_of is None
-    if not is_of_structure or not is_of_type or any((each.table, each.column) == place for each in others):
+    if (
+        not is_of_structure
+        or not is_of_type
+        or any((change.table, change.column) == column_path for change in other_changes)
+    ):
         return None
     if not any(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)):
         # Loads of such schemas ignore the stated structure.
@@ -285,10 +289,12 @@ def find_contract_removed(comparison: Comparison) -> Matches:
         if is_unset(change.after) and not is_unset(change.before) and freed:
             sentence = f"the schema states no contract any more; it was {quote_value(change.before)}"
             yield Match.of(change, sentence, after=None)
-    for stated in comparison.of(TablePropertyChanged, CONTRACT):
-        if is_unset(stated.after) and not is_unset(stated.before) and stated.table in freed:
+    for table_change in comparison.of(TablePropertyChanged, CONTRACT):
+        if is_unset(table_change.after) and not is_unset(table_change.before) and table_change.table in freed:
             yield Match.of(
-                stated, f"`{stated.table}` states no contract any more; it was {quote_value(stated.before)}", after=None
+                table_change,
+                f"`{table_change.table}` states no contract any more; it was {quote_value(table_change.before)}",
+                after=None,
             )
 
 

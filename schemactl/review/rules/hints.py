@@ -36,7 +36,7 @@ from schemactl.review.rule import (
     Severity,
 )
 from schemactl.review.stability import Stability, stability
-from schemactl.review.wording import from_to, place, quote_value
+from schemactl.review.wording import from_to, full_name, quote_value
 from schemactl.schema.arrow_types import NESTED_TYPE, describe
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, ColumnRetyped, NullabilityChanged
 from schemactl.schema.full_types import full_type
@@ -83,7 +83,7 @@ def find_hint_changed(comparison: Comparison) -> Matches:
             continue
         if change.name == NESTED_TYPE:
             sides = (change.before, change.after)
-            before, after = (describe(each) if isinstance(each, str) else each for each in sides)
+            before, after = (describe(side) if isinstance(side, str) else side for side in sides)
             change = replace(change, before=before, after=after)
         yield hint_match(change, _hint_phrase(change))
     for change in field_hints(comparison):
@@ -146,9 +146,9 @@ def find_processing_note_changed(comparison: Comparison) -> Matches:
             yield hint_match(change, f"has other processing notes of dlt in `{change.name}`")
 
 
-def _notes_of_dlt(stated: Any) -> Any:
-    if isinstance(stated, Mapping):
-        return {name: note for name, note in stated.items() if name != _NESTING}
+def _notes_of_dlt(notes: Any) -> Any:
+    if isinstance(notes, Mapping):
+        return {name: note for name, note in notes.items() if name != _NESTING}
     return {}
 
 
@@ -172,14 +172,14 @@ def find_restated(comparison: Comparison) -> Matches:
     for retyped in comparison.of(ColumnRetyped):
         before, after = full_type(retyped.before), full_type(retyped.after)
         if before == after:
-            where, phrase = place(retyped.table, retyped.column), f"`{after}`" if after else "no type"
+            where, phrase = full_name(retyped.table, retyped.column), f"`{after}`" if after else "no type"
             yield Match.of(retyped, f"{where} states its type in another way, and it is still {phrase}")
     for change in comparison.of(NullabilityChanged):
         if change.is_restated:
             phrase = (
                 f"states `nullable` as {quote_value(change.after)} instead of {quote_value(change.before)}, {_SAME}"
             )
-            yield Match.of(change, f"{place(change.table, change.column)} {phrase}")
+            yield Match.of(change, f"{full_name(change.table, change.column)} {phrase}")
     for hint in hint_changes(comparison):
         if is_restated(hint) and hint.name != "description":
             phrase = f"states `{hint.name}` as {quote_value(hint.after)} instead of {quote_value(hint.before)}, {_SAME}"
@@ -291,19 +291,21 @@ def find_removal_announced(comparison: Comparison) -> Matches:
         elif notice.after and notice.before and notice.after > notice.before:
             yield notice.match(f"the last day of {notice.where} is {notice.after} now, before it was {notice.before}")
     for change in extra_hints(comparison, DEPRECATED):
-        stated = change.after
-        if _has_day(change.before) or _has_day(stated):
+        deprecation = change.after
+        if _has_day(change.before) or _has_day(deprecation):
             continue
-        if is_unset(stated):
+        if is_unset(deprecation):
             yield hint_match(change, "is no longer deprecated")
-        elif isinstance(stated, Mapping) and stated.get("use"):
-            yield hint_match(change, f"is deprecated; use `{stated['use']}`")
+        elif isinstance(deprecation, Mapping) and deprecation.get("use"):
+            yield hint_match(change, f"is deprecated; use `{deprecation['use']}`")
         else:
-            yield hint_match(change, f"is deprecated: {stated}" if isinstance(stated, str) else "is deprecated")
+            yield hint_match(
+                change, f"is deprecated: {deprecation}" if isinstance(deprecation, str) else "is deprecated"
+            )
 
 
-def _has_day(stated: Any) -> bool:
-    return stated is not ABSENT and deprecated_until({DEPRECATED: stated}) is not None
+def _has_day(deprecation: Any) -> bool:
+    return deprecation is not ABSENT and deprecated_until({DEPRECATED: deprecation}) is not None
 
 
 H610 = Rule(
@@ -327,9 +329,9 @@ def find_notice_shortened(comparison: Comparison) -> Matches:
     for notice in notices(comparison):
         before, after = notice.before, notice.after
         if after is None:
-            phrase = "is to stay after all" if notice.is_there else "is no longer a retired name"
+            phrase = "is to stay after all" if notice.exists else "is no longer a retired name"
             yield notice.match(f"{notice.where} {phrase}; its last day was {before}", Impact(readers=Severity.WARN))
-        elif before is None and after < earliest and notice.is_there:
+        elif before is None and after < earliest and notice.exists:
             yield notice.match(f"{notice.where} is to go after {after}, which is less than {LEAST_DAYS} days away")
         elif before is not None and after < before:
             yield notice.match(f"the last day of {notice.where} is brought forward from {before} to {after}")

@@ -20,7 +20,7 @@ from schemactl.review.rule import (
     Rule,
     Severity,
 )
-from schemactl.review.wording import key, place
+from schemactl.review.wording import full_name, key
 from schemactl.schema.changes import (
     ABSENT,
     ColumnAdded,
@@ -129,9 +129,9 @@ def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) ->
 
     def find(comparison: Comparison) -> Iterator[Match]:
         for before, after in filter(applies, reference_changes(comparison)):
-            table = next(each.table for each in (after, before) if each)
+            table = next(reference.table for reference in (after, before) if reference)
             yield Match(
-                sentence=sentence.format(table=place(table), before=before, after=after),
+                sentence=sentence.format(table=full_name(table), before=before, after=after),
                 table=table,
                 keys=("tables", table, "references"),
                 before=before.stated if before else None,
@@ -148,30 +148,37 @@ def reference_changes(comparison: Comparison) -> Iterator[ReferenceChange]:
             _in_head_names(comparison, reference) for reference in read_references(change.table, change.before)
         )
         after = distinct(read_references(change.table, change.after))
-        for same in ("meaning", "columns", "target"):
-            for one in list(before):
-                other = next((each for each in after if getattr(each, same) == getattr(one, same)), None)
-                if other is not None:
-                    before.remove(one)
-                    after.remove(other)
-                    if one.meaning != other.meaning:
-                        yield ReferenceChange(one, other)
-        yield from (ReferenceChange(gone, None) for gone in before)
-        yield from (ReferenceChange(None, new) for new in after)
+        for aspect in _ASPECTS:
+            for old in list(before):
+                new = next((candidate for candidate in after if aspect(candidate) == aspect(old)), None)
+                if new is not None:
+                    before.remove(old)
+                    after.remove(new)
+                    if old.meaning != new.meaning:
+                        yield ReferenceChange(old, new)
+        yield from (ReferenceChange(removed, None) for removed in before)
+        yield from (ReferenceChange(None, added) for added in after)
+
+
+_ASPECTS: Final[tuple[Callable[[Reference], Any], ...]] = (
+    lambda reference: reference.meaning,
+    lambda reference: reference.columns,
+    lambda reference: reference.target,
+)
 
 
 def distinct(references: Iterable[Reference]) -> list[Reference]:
     """Return the references without those that repeat another one."""
-    found: list[Reference] = []
+    distinct_references: list[Reference] = []
     for reference in references:
-        if all(reference.meaning != other.meaning for other in found):
-            found.append(reference)
-    return found
+        if all(reference.meaning != other.meaning for other in distinct_references):
+            distinct_references.append(reference)
+    return distinct_references
 
 
-def read_references(table: str, stated: Any) -> list[Reference]:
+def read_references(table: str, hint: Any) -> list[Reference]:
     """Return the references that a table states."""
-    references: list[Mapping[str, Any]] = [] if stated is ABSENT or not stated else stated
+    references: list[Mapping[str, Any]] = [] if hint is ABSENT or not hint else hint
     return [
         Reference(
             table=table,
@@ -204,9 +211,9 @@ def find_primary_key_extended(comparison: Comparison) -> Matches:
             continue
         if change.before:
             grown = f"grows from {key(change.before)} to {key(change.after)}"
-            yield change.match(f"the primary key of {place(change.table)} {grown}")
+            yield change.match(f"the primary key of {full_name(change.table)} {grown}")
         else:
-            yield change.match(f"{place(change.table)} has a primary key now: {key(change.after)}")
+            yield change.match(f"{full_name(change.table)} has a primary key now: {key(change.after)}")
 
 
 K501 = Rule(
@@ -227,9 +234,9 @@ def find_primary_key_reduced(comparison: Comparison) -> Matches:
     for change in key_changes(comparison, "primary_key"):
         verb, sides = "changes" if change.added else "shrinks", f"from {key(change.before)} to {key(change.after)}"
         if not change.after:
-            yield change.match(f"{place(change.table)} has no primary key any more; it was {key(change.before)}")
+            yield change.match(f"{full_name(change.table)} has no primary key any more; it was {key(change.before)}")
         elif change.removed:
-            sentence = f"the primary key of {place(change.table)} {verb} {sides}"
+            sentence = f"the primary key of {full_name(change.table)} {verb} {sides}"
             yield change.match(sentence, impact=BREAKS_ALL if change.added else None)
 
 
@@ -254,7 +261,7 @@ def find_key_reordered(comparison: Comparison) -> Matches:
         for change in comparison.of(ColumnsReordered):
             before, after = _sides(comparison, change.table, hint)
             if before != after and set(before) == set(after):
-                sentence = f"the {name} of {place(change.table)} is {key(after)} now, in another order"
+                sentence = f"the {name} of {full_name(change.table)} is {key(after)} now, in another order"
                 yield KeyChange(change.table, hint, before, after).match(sentence)
 
 
@@ -296,7 +303,7 @@ K505 = Rule(
 def find_merge_key_changed(comparison: Comparison) -> Matches:
     """Yield each table with another merge key."""
     for change in key_changes(comparison, "merge_key"):
-        where, before, after = place(change.table), key(change.before), key(change.after)
+        where, before, after = full_name(change.table), key(change.before), key(change.after)
         if not change.before:
             yield change.match(f"{where} has a merge key now: {after}")
         elif not change.after:
@@ -325,7 +332,7 @@ def find_row_links_changed(comparison: Comparison) -> Matches:
     for hint, name in _LINKS:
         for change in key_changes(comparison, hint):
             before, after = (key(side) if side else "nothing" for side in (change.before, change.after))
-            yield change.match(f"the {name} of {place(change.table)} changes from {before} to {after}")
+            yield change.match(f"the {name} of {full_name(change.table)} changes from {before} to {after}")
 
 
 K507 = Rule(
@@ -411,8 +418,10 @@ def find_root_key_added(comparison: Comparison) -> Matches:
         base, column = comparison.base_table(change.table), change.column
         is_root_key = bool(column.properties.get("root_key")) or column.name.casefold() == "_dlt_root_id"
         if base and base.is_nested and not base.is_new and is_root_key and not column.nullable:
-            where = place(change.table, change.column.name)
-            yield Match.of(change, f"{where} is new and may not be null; the rows of {place(change.table)} have none")
+            where = full_name(change.table, change.column.name)
+            yield Match.of(
+                change, f"{where} is new and may not be null; the rows of {full_name(change.table)} have none"
+            )
 
 
 K512 = Rule(
@@ -436,7 +445,7 @@ def find_reference_to_nothing(comparison: Comparison) -> Matches:
         for reference in distinct(read_references(table.name, table.properties.get("references"))):
             for gone in dict.fromkeys(_gone_names(comparison, reference)):
                 yield Match(
-                    sentence=f"{place(table.name)} refers by {reference}, and {gone} is gone",
+                    sentence=f"{full_name(table.name)} refers by {reference}, and {gone} is gone",
                     table=table.name,
                     keys=("tables", table.name, "references"),
                     before=reference.stated,
@@ -448,13 +457,13 @@ def _gone_names(comparison: Comparison, reference: Reference) -> Iterator[str]:
     """Yield the names that the head schema lacks; what neither schema has may be in another one."""
     base, head = comparison.base.schema.tables, comparison.head.schema.tables
     if reference.target in base and reference.target not in head:
-        yield place(reference.target)
+        yield full_name(reference.target)
         return
     for name, columns in ((reference.table, reference.columns), (reference.target, reference.target_columns)):
-        there, here = comparison.base_table(name), head.get(name)
+        base_table, head_table = comparison.base_table(name), head.get(name)
         for column in columns:
-            if there and here and column in there.columns and column not in here.columns:
-                yield place(name, column)
+            if base_table and head_table and column in base_table.columns and column not in head_table.columns:
+                yield full_name(name, column)
 
 
 K513 = Rule(

@@ -34,8 +34,8 @@ def find_wire_type_changed(comparison: Comparison) -> Matches:
         forms = {_form(name, properties) for name, properties in zip(names, (before, after), strict=True)}
         # Of items of a list the usual type is not looked up.
         is_same = len(forms) == 1 or forms in ({None, _VARINT}, {None, "octets"})
-        what = "type" if change.name == PROTO_TYPE else "type of keys"
-        old, new = (f"the {what} `{name}`" if name else f"its usual {what}" for name in names)
+        type_label = "type" if change.name == PROTO_TYPE else "type of keys"
+        old, new = (f"the {type_label} `{name}`" if name else f"its usual {type_label}" for name in names)
         ending = ", which messages carry alike" if is_same else ""
         phrase = f"has {new} in messages, no longer {old}{ending}"
         yield hint_match(change, phrase, BREAKS_NOBODY if is_same else None)
@@ -62,8 +62,8 @@ def _form(declared_type: str | None, properties: Properties) -> str | None:
     return _VARINT if is_enum else _ENCODINGS.get(declared_type or "", declared_type)
 
 
-def _numbers(stated: Any) -> Mapping[str, Any]:
-    return stated if isinstance(stated, Mapping) else {}
+def _numbers(enum: Any) -> Mapping[str, Any]:
+    return enum if isinstance(enum, Mapping) else {}
 
 
 C220 = Rule(

@@ -9,7 +9,7 @@ from typing import Any, Final
 from schemactl.errors import InputError
 from schemactl.review.hints import is_unset, max_nesting
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import from_to, listed, place, plain
+from schemactl.review.wording import from_to, full_name, listed, plain
 from schemactl.schema.changes import (
     ColumnAdded,
     ColumnRenamed,
@@ -32,7 +32,7 @@ def _naming_change(comparison: Comparison) -> Iterator[tuple[str, str, Naming | 
     dlt has several references of one convention.
     """
     for change in comparison.of(NormalizerChanged, "names"):
-        before, after = (str(plain(stated) or DEFAULT_NAMING) for stated in (change.before, change.after))
+        before, after = (str(plain(convention) or DEFAULT_NAMING) for convention in (change.before, change.after))
         if convention_name(before) != convention_name(after):
             try:
                 yield before, after, load_naming(after)
@@ -149,7 +149,7 @@ def find_nesting_changed(comparison: Comparison) -> Matches:
         before, after = max_nesting(of_table.before), max_nesting(of_table.after)
         if before != after:
             yield Match(
-                sentence=f"`max_nesting` of {place(of_table.table)} changes {from_to(before, after)}",
+                sentence=f"`max_nesting` of {full_name(of_table.table)} changes {from_to(before, after)}",
                 table=of_table.table,
                 keys=("tables", of_table.table, "x-normalizer", "max_nesting"),
                 before=before,
@@ -158,7 +158,7 @@ def find_nesting_changed(comparison: Comparison) -> Matches:
 
 
 def _normalizer_options(comparison: Comparison, change: NormalizerChanged) -> Matches:
-    before, after = ((plain(stated) or {}).get("config") or {} for stated in (change.before, change.after))
+    before, after = ((plain(normalizer) or {}).get("config") or {} for normalizer in (change.before, change.after))
     path = ("normalizers", "json", "config")
     for name in {**before, **after}:
         old, new = before.get(name), after.get(name)
@@ -166,10 +166,10 @@ def _normalizer_options(comparison: Comparison, change: NormalizerChanged) -> Ma
             sentence = f"`{name}` changes {from_to(old, new)}"
             yield Match(sentence=sentence, keys=(*path, name), before=old, after=new)
     for table, old, new in _propagation_changes(comparison, before, after):
-        whose = f"the rows of {place(table)}" if table else "all root tables"
+        whose = f"the rows of {full_name(table)}" if table else "all root tables"
         sentence = f"what {whose} hand down to nested rows changes {from_to(old, new)}"
-        place_of = ("tables", table) if table else ("root",)
-        yield Match(sentence=sentence, keys=(*path, "propagation", *place_of), before=old, after=new)
+        table_keys = ("tables", table) if table else ("root",)
+        yield Match(sentence=sentence, keys=(*path, "propagation", *table_keys), before=old, after=new)
 
 
 def _propagation_changes(
@@ -191,9 +191,9 @@ def _propagation_changes(
             yield table, left, right
 
 
-def _breaks_paths(stated: Any) -> bool:
+def _breaks_paths(flag: Any) -> bool:
     """Return whether ``__`` parts a name; it does where nothing is stated."""
-    return plain(stated) is None or bool(stated)
+    return plain(flag) is None or bool(flag)
 
 
 M904 = Rule(
@@ -229,14 +229,14 @@ def _troubled_names(schema: Schema, limits: NameLimits) -> Matches:
 
 def _name_troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[str, str, str]]:
     """Yield names with the kind of trouble and what the destination makes of them; a name may be in both kinds."""
-    met: dict[str, str] = {}
+    names_by_folded: dict[str, str] = {}
     for name in names:
         size = len(name.encode("utf-8", "surrogatepass"))
         if limits.max_bytes is not None and size > limits.max_bytes:
             yield name, "length", f"has {size} bytes, and the destination keeps {limits.max_bytes}"
-        known = met.setdefault(name.casefold(), name)
-        if known != name and not limits.is_case_sensitive:
-            yield name, "case", f"is `{known}` to the destination, which ignores case"
+        first_name = names_by_folded.setdefault(name.casefold(), name)
+        if first_name != name and not limits.is_case_sensitive:
+            yield name, "case", f"is `{first_name}` to the destination, which ignores case"
 
 
 M905 = Rule(
@@ -266,9 +266,9 @@ def find_json_normalizer_changed(comparison: Comparison) -> Matches:
             )
 
 
-def _normalizer_module(stated: Any) -> str:
+def _normalizer_module(normalizer: Any) -> str:
     """Return the module of ``normalizers.json``; dlt's own may be named without its package (docs/dlt.md §1.5)."""
-    name = (plain(stated) or {}).get("module") or RELATIONAL_NORMALIZER
+    name = (plain(normalizer) or {}).get("module") or RELATIONAL_NORMALIZER
     return RELATIONAL_NORMALIZER if name == RELATIONAL_NORMALIZER.rpartition(".")[2] else str(name)
 
 
@@ -346,9 +346,9 @@ def find_reserved_word(comparison: Comparison) -> Matches:
     """Yield each new or renamed table and column with such a name."""
     for table, column in _newly_named(comparison):
         name = column or table
-        if warehouses := [each for each, words in RESERVED_WORDS.items() if name.casefold() in words]:
+        if warehouses := [warehouse for warehouse, words in RESERVED_WORDS.items() if name.casefold() in words]:
             yield Match(
-                sentence=f"{place(table, column)} is a reserved word in {', '.join(warehouses)}",
+                sentence=f"{full_name(table, column)} is a reserved word in {', '.join(warehouses)}",
                 table=table,
                 column=column,
                 after=name,
@@ -374,19 +374,22 @@ def find_case_clash(comparison: Comparison) -> Matches:
         name, owner = (table, None) if column is None else (column, table)
         if owner is not None and owner not in by_case:
             by_case[owner] = _by_case(tables[owner].columns)
-        other = next((each for each in by_case[owner][name.casefold()] if each != name), None)
-        if other is not None:
-            what = f"table `{table}`" if column is None else place(table, column)
+        clashing_name = next((candidate for candidate in by_case[owner][name.casefold()] if candidate != name), None)
+        if clashing_name is not None:
+            subject = f"table `{table}`" if column is None else full_name(table, column)
             yield Match(
-                sentence=f"{what} differs from `{other}` in case alone", table=table, column=column, after=other
+                sentence=f"{subject} differs from `{clashing_name}` in case alone",
+                table=table,
+                column=column,
+                after=clashing_name,
             )
 
 
 def _by_case(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    found: dict[str, list[str]] = {}
+    names_by_folded: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(name.casefold(), []).append(name)
-    return found
+        names_by_folded.setdefault(name.casefold(), []).append(name)
+    return names_by_folded
 
 
 M908 = Rule(

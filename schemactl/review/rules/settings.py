@@ -87,17 +87,17 @@ def find_patterns_changed(comparison: Comparison) -> Matches:
 
 
 def _hint_patterns(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Matches:
-    places = _column_names(comparison)
+    columns_by_name = _column_names(comparison)
     for hint in {**before, **after}:
         old, new = before.get(hint) or [], after.get(hint) or []
         if set(old) == set(new):
             continue
-        hit_before, hit_after = _matching_names(old, places), _matching_names(new, places)
+        hit_before, hit_after = _matching_names(old, columns_by_name), _matching_names(new, columns_by_name)
         yield Match(
             sentence=_pattern_sentence(
                 f"default_hints.{hint}",
-                [place for name, place in places.items() if name in hit_after - hit_before],
-                [place for name, place in places.items() if name in hit_before - hit_after],
+                [columns for name, columns in columns_by_name.items() if name in hit_after - hit_before],
+                [columns for name, columns in columns_by_name.items() if name in hit_before - hit_after],
                 paths=_path_patterns({*old} ^ {*new}),
             ),
             keys=("settings", "default_hints", hint),
@@ -107,15 +107,15 @@ def _hint_patterns(comparison: Comparison, before: Mapping[str, Any], after: Map
 
 
 def _type_patterns(comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]) -> Matches:
-    places = _column_names(comparison)
-    old, new = _preferred_types(before, places), _preferred_types(after, places)
+    columns_by_name = _column_names(comparison)
+    old, new = _preferred_types(before, columns_by_name), _preferred_types(after, columns_by_name)
     if before == after and old == new:  # only the order of patterns changed, and decides nothing
         return
     yield Match(
         sentence=_pattern_sentence(
             "preferred_types",
-            [place for name, place in places.items() if new.get(name) not in (None, old.get(name))],
-            [place for name, place in places.items() if name in old and name not in new],
+            [columns for name, columns in columns_by_name.items() if new.get(name) not in (None, old.get(name))],
+            [columns for name, columns in columns_by_name.items() if name in old and name not in new],
             paths=_path_patterns({*before.items()} ^ {*after.items()}),
         ),
         keys=("settings", "preferred_types"),
@@ -126,8 +126,8 @@ def _type_patterns(comparison: Comparison, before: Mapping[str, Any], after: Map
 
 def _path_patterns(changed: Iterable[str | tuple[str, Any]]) -> list[str]:
     """Return the patterns of paths among those that changed: a schema does not say which columns they hit."""
-    texts = (each if isinstance(each, str) else each[0] for each in changed)
-    return sorted({text for text in texts if text.startswith(PREFIX)})
+    patterns = (pattern if isinstance(pattern, str) else pattern[0] for pattern in changed)
+    return sorted({pattern for pattern in patterns if pattern.startswith(PREFIX)})
 
 
 def _pattern_sentence(setting: str, now: list[str], no_longer: list[str], paths: list[str]) -> str:
@@ -152,11 +152,11 @@ def _matching_names(patterns: Iterable[str], names: Iterable[str]) -> frozenset[
     return frozenset(name for name in names if any(pattern.search(name) for pattern in compiled))
 
 
-def _preferred_types(stated: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, str]:
+def _preferred_types(preferred_types: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, str]:
     """Return the preferred types by name, of the names that have one."""
-    settings = Settings.of({"preferred_types": stated})
-    found = ((name, settings.preferred_type(name)) for name in names)
-    return {name: str(data_type) for name, data_type in found if data_type}
+    settings = Settings.of({"preferred_types": preferred_types})
+    types_by_name = ((name, settings.preferred_type(name)) for name in names)
+    return {name: str(data_type) for name, data_type in types_by_name if data_type}
 
 
 S802 = Rule(

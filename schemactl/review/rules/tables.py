@@ -128,13 +128,13 @@ def _nested_followers(comparison: Comparison) -> Counter[str]:
     """Return how many nested tables follow each table that was renamed on its own account."""
     renames = list(comparison.of(TableRenamed))
     leaders = {change.after for change in renames if not change.follows_parent}
-    found: Counter[str] = Counter()
+    follower_counts: Counter[str] = Counter()
     for change in renames:
         chain = chain_of(comparison.head.schema, change.after) if change.follows_parent else ()
         leader = next((name for name in chain if name in leaders), None)
         if leader is not None:
-            found[leader] += 1
-    return found
+            follower_counts[leader] += 1
+    return follower_counts
 
 
 T104 = Rule(
@@ -199,9 +199,9 @@ def find_nesting_changed(comparison: Comparison) -> Matches:
 def _reshape_phrase(reshape: Reshape) -> str:
     tables = f"in {_noun('table', reshape.tables)} {listed(reshape.tables)}" if reshape.tables else ""
     columns = f"in {_noun('column', reshape.columns)} {listed(reshape.columns)}" if reshape.columns else ""
-    spread = " and ".join(part for part in (columns, tables) if part)
-    one = f"in one `json` column `{reshape.column}` of `{reshape.table}`"
-    before, after = (spread, one) if reshape.form is Form.COLLAPSED else (one, spread)
+    spread = " and ".join(phrase for phrase in (columns, tables) if phrase)
+    json_column = f"in one `json` column `{reshape.column}` of `{reshape.table}`"
+    before, after = (spread, json_column) if reshape.form is Form.COLLAPSED else (json_column, spread)
     return f"nested data that was {before} is {after} now"
 
 
@@ -276,9 +276,9 @@ def find_write_disposition_changed(comparison: Comparison) -> Matches:
         )
 
 
-def _effective_disposition(stated: Any, is_root: bool) -> str | None:
+def _effective_disposition(disposition: Any, is_root: bool) -> str | None:
     """Return what holds; a nested table that states none does as its parent."""
-    return plain(stated) or (_DEFAULT_DISPOSITION if is_root else None)
+    return plain(disposition) or (_DEFAULT_DISPOSITION if is_root else None)
 
 
 def _without_root_key(comparison: Comparison, table: Table) -> Iterator[str]:
@@ -351,7 +351,7 @@ def find_merge_strategy_changed(comparison: Comparison) -> Matches:
         if before == after or (None in (before, after) and not is_special):
             continue
         phrase, impact = _strategy_effect(before, after, head)
-        was, becomes = (quote_value(each) if each else "no strategy" for each in (before, after))
+        was, becomes = (quote_value(strategy) if strategy else "no strategy" for strategy in (before, after))
         yield Match(
             sentence=f"rows of `{name}` are merged by {becomes} now, before by {was}{phrase}",
             table=name,
@@ -458,9 +458,11 @@ def find_columns_reordered(comparison: Comparison) -> Matches:
             for order in (change.before, change.after)
         )
         if before != after:
-            places = enumerate(zip(before, after, strict=True), 1)
-            moved = next(f"number {at} is `{new}`, no longer `{old}`" for at, (old, new) in places if old != new)
-            sentence = f"the columns of `{change.table}` stand in another order: {moved}"
+            positions = enumerate(zip(before, after, strict=True), 1)
+            first_difference = next(
+                f"number {position} is `{new}`, no longer `{old}`" for position, (old, new) in positions if old != new
+            )
+            sentence = f"the columns of `{change.table}` stand in another order: {first_difference}"
             yield Match.of(change, sentence, before=list(before), after=list(after))
 
 

@@ -19,7 +19,7 @@ from schemactl.review.retypes import (
     value_effect,
 )
 from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import place
+from schemactl.review.wording import full_name
 from schemactl.schema.changes import ColumnRetyped
 from schemactl.schema.conversions import SPELLED_DIFFERENTLY
 from schemactl.schema.full_types import full_type
@@ -81,7 +81,7 @@ def find_type_refused(comparison: Comparison) -> Matches:
     for change in comparison.of(ColumnRetyped):
         before = full_type(change.before)
         if before and full_type(change.after) is None:
-            where = place(change.table, change.column)
+            where = full_name(change.table, change.column)
             sentence = f"{where} loses its type `{before}`: the next load would infer one anew"
             yield Match.of(
                 change, sentence, impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.WARN)
@@ -262,7 +262,9 @@ def find_field_retyped(comparison: Comparison) -> Matches:
             impact = replace(impact, writers=Severity.ERROR)
         is_resized = before == after  # the size is not part of what Spark calls the type
         labels = sizes if is_resized else (type_label(before), type_label(after))
-        sentence = f"{place(change.table, change.name)} changes from `{labels[0]}` to `{labels[1]}`: {effect.phrase}"
+        sentence = (
+            f"{full_name(change.table, change.name)} changes from `{labels[0]}` to `{labels[1]}`: {effect.phrase}"
+        )
         yield field_match(change, sentence, impact, "field" if effect.is_open and not is_resized else None)
 
 

@@ -136,8 +136,8 @@ def _limit_match(comparison: Comparison, change: ColumnPropertyChanged, name: st
     return hint_match(change, f"{phrase}{same}", impact, before=sides[0], after=sides[1])
 
 
-def _words(stated: Any) -> str | None:
-    return None if is_unset(stated) else quote_value(stated)
+def _words(bound: Any) -> str | None:
+    return None if is_unset(bound) else quote_value(bound)
 
 
 def _bound_words(bound: Bound | None, limit: Limit) -> str | None:
@@ -197,9 +197,9 @@ def find_enum_meaning_changed(comparison: Comparison) -> Matches:
         # Where a column holds numbers and names are permitted, the place of a name is its number.
         are_names = all(isinstance(name, str) and not name.lstrip("-").isdigit() for name in (*before, *after))
         if is_number and (before or after) and are_names:
-            kept = [name for name in before if not without([name], after)]
-            if moved := [name for name in kept if before.index(name) != after.index(name)]:
-                yield hint_match(change, f"gives other numbers to {values(moved)}")
+            common_names = [name for name in before if not without([name], after)]
+            if moved_names := [name for name in common_names if before.index(name) != after.index(name)]:
+                yield hint_match(change, f"gives other numbers to {values(moved_names)}")
 
 
 Q954 = Rule(

@@ -14,6 +14,7 @@ from schemactl.review.rule import (
     Rule,
     Severity,
 )
+from schemactl.review.wording import joined
 from schemactl.schema.changes import HeaderChanged
 from schemactl.schema.hash import MAX_PREVIOUS_HASHES
 from schemactl.schema.renames import is_related
@@ -48,12 +49,10 @@ V001 = Rule(
 def find_cosmetic_change(comparison: Comparison) -> Matches:
     """Yield a match where all that changed is cosmetic."""
     kinds = [cosmetic_kind(change) for change in comparison.changes if is_content(change)]
-    phrase = [kind for kind in dict.fromkeys(kinds) if kind is not None]
+    phrases = [kind for kind in dict.fromkeys(kinds) if kind is not None]
     if kinds and None not in kinds:
-        *others, last = phrase
-        what = f"{', '.join(others)} and {last}" if others else last
         yield Match(
-            sentence=f"the hash is another, but only {what} changed",
+            sentence=f"the hash is another, but only {joined(phrases)} changed",
             keys=("version_hash",),
             before=comparison.base.stated_hash,
             after=comparison.head.stated_hash,
@@ -86,21 +85,21 @@ def find_history_broken(comparison: Comparison) -> Matches:
 def _history_fault(comparison: Comparison) -> str | None:
     base, head = comparison.base, comparison.head
     old, new = base.stated_hash, head.stated_hash
-    known = head.schema.previous_hashes
-    if not old or not new or old == new or old in known or base.schema.name != head.schema.name:
+    head_ancestors = head.schema.previous_hashes
+    if not old or not new or old == new or old in head_ancestors or base.schema.name != head.schema.name:
         return None
     versions = f"version {head.schema.version}", f"version {base.schema.version}"
     if new in base.schema.previous_hashes:
         return f"the schema goes back to {versions[0]}, which the base ({versions[1]}) has left behind"
     # dlt forgets the stored schema's ancestors with each edit of the import file. What git has on one line is no fork,
-    # unless the file was made anew: then the two share no ancestor.
-    is_continued = not {new, *known}.isdisjoint((old, *base.schema.previous_hashes))
+    # unless the file was created again: then the two share no ancestor.
+    is_continued = not {new, *head_ancestors}.isdisjoint((old, *base.schema.previous_hashes))
     if is_continued and comparison.is_descendant():
         return None
     if base.schema.version == head.schema.version:
         return f"both schemas are {versions[0]}, with different contents"
     # dlt keeps ten hashes; older ones are no proof of anything.
-    if len(known) >= MAX_PREVIOUS_HASHES:
+    if len(head_ancestors) >= MAX_PREVIOUS_HASHES:
         return None
     return f"{versions[0]} does not come from the base: the hash of {versions[1]} is not in `previous_hashes`"
 

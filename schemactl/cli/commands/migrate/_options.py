@@ -129,20 +129,12 @@ class WritingOptions(MigrateOptions):
         return str(named["name"]) if named.get("protected") is True else None
 
     def agree(self, terminal: Terminal, question: str, shown: str, *, loses_data: bool = False) -> bool:
-        """Return whether a person agrees to what is shown; with the name of a protected destination that loses data.
-
-        Raises:
-            InputError: there is nobody to ask, or another name was typed beforehand.
-        """
+        """Return whether a person agrees to what is shown; with the name of a protected destination that loses data."""
         agreed = ask(question, shown, terminal, self, yes=self.yes)
         return agreed and confirm_loss(self.protected_name if loses_data else None, self.confirm, terminal)
 
     def patience(self) -> Patience:
-        """Return how long to wait for others.
-
-        Raises:
-            InputError: it is no number of seconds, or of retries.
-        """
+        """Return how long to wait for others."""
         from schemactl.migration.records import Patience
 
         limit = self.statement_timeout
@@ -165,11 +157,7 @@ class SigningOptions(MigrateOptions):
     )
 
     def key(self) -> bytes | None:
-        """Return the key.
-
-        Raises:
-            InputError: the environment has none of that name.
-        """
+        """Return the key."""
         if self.sign_key is None:
             return None
         found = os.environ.get(self.sign_key)
@@ -187,11 +175,7 @@ class FolderOptions(MigrateOptions):
 
 
 def check_is_plain(formats: Iterable[str], instead: str) -> None:
-    """Refuse formats that a result has not.
-
-    Raises:
-        InputError: one is neither text nor JSON.
-    """
+    """Refuse formats that a result has not."""
     for name in formats:
         if name not in ("text", "json"):
             raise InputError(f"this result has no format `{name}`", hint=f"known: `text`, `json`; {instead}")
