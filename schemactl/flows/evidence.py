@@ -16,7 +16,7 @@ from schemactl.errors import InputError, Location, Problem
 from schemactl.examples import mask_examples
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge
 from schemactl.inference.report import InferenceReport
-from schemactl.inference.saved import is_evidence_file, read_evidence
+from schemactl.inference.saved_evidence import is_evidence_file, read_evidence
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema
 from schemactl.store.sources import table_name

@@ -21,11 +21,11 @@ from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike, with_empty
 from schemactl.flows.target import find_destination
 from schemactl.inference.evidence import FileEvidence, Position, merge, observe
-from schemactl.inference.hiding import hide_values
 from schemactl.inference.identifiers import SystemNames
+from schemactl.inference.masking import hide_values
 from schemactl.inference.report import DataReading, InferenceReport, SourceWarning, merge_reports
 from schemactl.inference.sample import Sample, parse_sample
-from schemactl.inference.saved import ENDING, is_evidence_file, write_evidence
+from schemactl.inference.saved_evidence import ENDING, is_evidence_file, write_evidence
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Contract
 from schemactl.schema.naming import naming_of

@@ -17,7 +17,7 @@ from schemactl.schema.types import DataType
 NULL: Final = "null"
 OBJECT: Final = "object"
 KEYED_OBJECT: Final = "object:id"
-"""An object that brings its own ``_dlt_id``: dlt adds no link columns to its row."""
+"""An object with its own ``_dlt_id``: dlt adds no link columns to its row."""
 LIST: Final = "list"
 
 _TARGETS: Final = tuple(data_type for data_type in DataType if data_type is not DataType.TEXT)
@@ -44,7 +44,9 @@ def classify(value: Any) -> str:
         case int() | float() | str():
             kind = _KINDS[type(value)]
             answers = [str(target) for target in _TARGETS if target is not kind and can_coerce(value, kind, target)]
-            answers += [f"{name}={found}" for name in DETECTORS if (found := DETECTORS[name].detect(value))]
+            answers += [
+                f"{name}={detected_type}" for name in DETECTORS if (detected_type := DETECTORS[name].detect(value))
+            ]
             if isinstance(value, int) and value not in INT64:
                 # Of 64 bits unsigned, of the range of a wei, beyond.
                 is_unsigned = INT64.stop <= value < UINT64_LIMIT
@@ -62,7 +64,7 @@ def kind_of(value_class: str) -> str:
 
 
 def type_of_class(value_class: str) -> DataType | None:
-    """Return the type that values of a class have by themselves (``inference.values.kind``); None where they have none.
+    """Return the type that values of a class have by themselves (``values.kind``); None for objects, lists, nulls.
 
     >>> str(type_of_class("text:date,timestamp")), type_of_class("object")
     ('text', None)
@@ -79,7 +81,7 @@ def type_of_class(value_class: str) -> DataType | None:
 
 
 def has_row_key(value: dict[str, Any]) -> bool:
-    """Return whether an object brings a value for ``_dlt_id``, however the key is spelled."""
+    """Return whether an object has a value for ``_dlt_id``, however the key is spelled."""
     return any(map(value.get, filter(is_row_key, value)))
 
 

@@ -1,8 +1,8 @@
-"""Evidence: what a dataset was seen to hold, path by path. Made by a scan, saved, merged, read by ``resolve``.
+"""Evidence: statistics and examples of a dataset, path by path. A scan collects it, ``resolve`` reads it.
 
 Evidence is a commutative monoid: ``merge`` is associative and commutative and ``Evidence()`` is its identity, so
-evidence of any parts of a dataset merges into evidence of the whole (tests/inference/test_evidence.py holds it).
-"Where first" is a place in the input: files by path, then position within the file.
+evidence of any parts of a dataset merges into evidence of the whole (tests/inference/test_evidence.py proves it).
+Positions are ordered by path of the file, then by position within the file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Value = TypeVar("_Value")
 MAX_EXAMPLE_LENGTH = 80
 
 MOST_LEVELS: Final = 200
-"""How deep documents may nest: what comes after goes through them level by level, as Python's stack allows."""
+"""How deep documents may nest: later code recurses into them, and Python's stack is limited."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,19 +43,19 @@ class Position:
 
     @property
     def location(self) -> Location:
-        """The place as people look it up."""
+        """The place as people look it up: rows in spreadsheets, lines in other files."""
         return Location(self.file, row=self.number) if _ROWS.search(self.file) else Location(self.file, self.number)
 
     def __str__(self) -> str:
         return str(self.location)
 
     def __reduce__(self) -> tuple[type[Position], tuple[str, int]]:
-        """Be pickled by what makes it: by its fields, as dataclasses are, takes four times as long."""
+        """Pickle the constructor's arguments: pickling the fields, as dataclasses do, takes four times as long."""
         return Position, (self.file, self.number)
 
 
 _ROWS: Final = re.compile(r"\.(?:csv|tsv|tab)(?:\.\w+)?$", re.IGNORECASE)
-"""How names of files end whose numbers are called rows; those of other names are right, and read as lines."""
+"""Endings of files whose numbers are called rows; in other files they are called lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class ClassEvidence:
     """The evidence of one class of values at one path.
 
     Attributes:
-        first: the first document that holds one.
-        examples: a scalar of that document as it stood in the data (texts unquoted, numbers as written), in a tuple.
+        first: the first document with such a value.
+        examples: a scalar of that document as the data has it (texts unquoted, numbers as written), in a tuple.
         shortest, longest: length of texts in characters, of lists in elements; None for other kinds.
         least, greatest: range of numbers; None for other kinds.
     """
@@ -78,14 +78,14 @@ class ClassEvidence:
     greatest: float | None = None
 
     def __reduce__(self) -> tuple[type[ClassEvidence], tuple[Any, ...]]:
-        """Be pickled as positions are."""
-        found = (self.count, self.first, self.examples, self.shortest, self.longest, self.least, self.greatest)
-        return ClassEvidence, found
+        """Pickle the constructor's arguments, as positions do."""
+        fields = (self.count, self.first, self.examples, self.shortest, self.longest, self.least, self.greatest)
+        return ClassEvidence, fields
 
 
 @dataclass(frozen=True, slots=True)
 class FileEvidence:
-    """One input as it was read: documents, records that could not be read, all records before a sample was taken."""
+    """The counts of one input: documents, unreadable records, all records before a sample was taken."""
 
     documents: int
     bad: int = 0
@@ -100,7 +100,7 @@ class FileEvidence:
 
 
 PathEvidence = Mapping[str, ClassEvidence]
-"""The classes met at one path, by name."""
+"""The classes of values at one path, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +108,17 @@ class Evidence:
     """The evidence of a dataset.
 
     Attributes:
-        paths: for each path the classes of values met there.
-        witnesses: for each document that is the first of some class at some path, its content, cut down to the
-            values that it is the first of. Key order is the document's.
-        files: what was read, by input.
-        typed: columns whose type the source itself states (Parquet, tables ...), in order: path -> dlt column
-            properties. No value has to be looked at for these.
-        stated: for columns of ``typed`` that sources do not agree about, all data types that they state.
-        nullable: whether columns of ``typed`` may be null, where their sources state that too.
-        counted: what stands in sources that state types, where it was counted: nothing that a schema depends on.
-            Classes are named by the stated data type, beside ``null``, ``object`` and ``list``.
-        room: what columns, by table and name, need to take all values, as properties: known only where rows were made.
+        paths: the classes of values at each path.
+        witnesses: each document that has the first value of some class at some path, cut down to these values. Key
+            order is the document's.
+        files: the counts of each input.
+        typed: columns whose type the source itself declares (Parquet, tables ...), in order: path -> dlt column
+            properties. Inference reads no values of these.
+        stated: for columns of ``typed`` that sources do not agree about, all data types that they declare.
+        nullable: whether columns of ``typed`` may be null, if their sources declare that too.
+        counted: counts of values in sources that declare types; no schema depends on them. Classes are named by the
+            declared data type, beside ``null``, ``object`` and ``list``.
+        room: the properties that columns, by table and name, need for all values; only rows tell them.
     """
 
     paths: Mapping[Path, PathEvidence] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Evidence:
     room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
     def stated_types(self, path: Path) -> frozenset[DataType]:
-        """Return the data types that sources state at ``path``, none where none does."""
+        """Return the types that sources declare at ``path``; empty if undeclared."""
         if path in self.stated:
             return self.stated[path]
         return frozenset({DataType(self.typed[path]["data_type"])}) if path in self.typed else frozenset()
@@ -146,8 +146,8 @@ class Evidence:
         return self._count(path, NULL)
 
     def count(self, path: Path) -> int:
-        """Return how many values stand at ``path``, nulls included."""
-        return sum(seen.count for _, seen in self._at(path))
+        """Return how many values ``path`` has, nulls included."""
+        return sum(class_evidence.count for _, class_evidence in self._at(path))
 
     def absences(self, path: Path) -> int:
         """Return how many objects that could hold the last key of ``path`` do not; 0 for elements of lists."""
@@ -156,7 +156,7 @@ class Evidence:
         return self._count(path[:-1], OBJECT) - self.count(path)
 
     def _count(self, path: Path, kind: str) -> int:
-        return sum(seen.count for name, seen in self._at(path) if kind_of(name) == kind)
+        return sum(class_evidence.count for name, class_evidence in self._at(path) if kind_of(name) == kind)
 
     def _at(self, path: Path) -> Iterator[tuple[str, ClassEvidence]]:
         yield from self.paths.get(path, {}).items()
@@ -166,37 +166,39 @@ class Evidence:
 def merge(*parts: Evidence) -> Evidence:
     """Return the evidence of all parts together.
 
-    The parts must not overlap: a file that two have read would count twice, so callers refuse that before.
+    The parts must not overlap: a file in two parts would count twice, so callers reject that first.
     """
-    paths = _merge_paths(part.paths for part in parts)
-    witnesses = {at: document for part in parts for at, document in part.witnesses.items()}
-    if sum(bool(part.paths) for part in parts) > 1:
+    paths = _merge_paths(partial.paths for partial in parts)
+    witnesses = {position: document for partial in parts for position, document in partial.witnesses.items()}
+    if sum(bool(partial.paths) for partial in parts) > 1:
         witnesses = cut_witnesses(paths, witnesses)
-    typed = _merge_keyed((part.typed for part in parts), widen)
-    stated = {path: frozenset().union(*(part.stated_types(path) for part in parts)) for path in typed}
+    typed = _merge_keyed((partial.typed for partial in parts), widen)
+    declared_types = {path: frozenset().union(*(partial.stated_types(path) for partial in parts)) for path in typed}
     return Evidence(
         paths,
         witnesses,
-        files=_merge_keyed((part.files for part in parts), FileEvidence.with_part),
+        files=_merge_keyed((partial.files for partial in parts), FileEvidence.with_part),
         typed=typed,
-        stated={path: types for path, types in stated.items() if len(types) > 1},
+        stated={path: types for path, types in declared_types.items() if len(types) > 1},
         nullable=_merge_nullable(parts),
-        counted=_merge_paths(part.counted for part in parts),
-        room=_merge_keyed((part.room for part in parts), widen),
+        counted=_merge_paths(partial.counted for partial in parts),
+        room=_merge_keyed((partial.room for partial in parts), widen),
     )
 
 
 def _merge_nullable(parts: Sequence[Evidence]) -> dict[Path, bool]:
-    """Merge what sources state of nulls.
+    """Merge what sources declare about nulls.
 
-    A column may be null if one source states so. It may not if all state that, and no part has documents without it.
+    A column may be null if one source says so. It may not if all sources say so and no part has documents without it.
     """
     merged: dict[Path, bool] = {}
-    for path in dict.fromkeys(path for part in parts for path in part.nullable):
-        concerned = [part for part in parts if part.documents or path in part.typed or path in part.nullable]
-        stated = [part.nullable.get(path) for part in concerned]
-        if True in stated or None not in stated:
-            merged[path] = True in stated
+    for path in dict.fromkeys(path for partial in parts for path in partial.nullable):
+        relevant_parts = [
+            partial for partial in parts if partial.documents or path in partial.typed or path in partial.nullable
+        ]
+        declarations = [partial.nullable.get(path) for partial in relevant_parts]
+        if True in declarations or None not in declarations:
+            merged[path] = True in declarations
     return merged
 
 
@@ -208,13 +210,13 @@ def _merge_keyed(
     parts: Iterable[Mapping[_Key, _Value]], both: Callable[[_Value, _Value], _Value]
 ) -> dict[_Key, _Value]:
     merged: dict[_Key, _Value] = {}
-    for key, value in chain.from_iterable(part.items() for part in parts):
+    for key, value in chain.from_iterable(partial.items() for partial in parts):
         merged[key] = both(merged[key], value) if key in merged else value
     return merged
 
 
 def merge_classes(left: ClassEvidence, right: ClassEvidence) -> ClassEvidence:
-    """Merge what two parts of a dataset saw of one class at one path."""
+    """Merge two parts' evidence of one class at one path."""
     earlier, later = (left, right) if left.first <= right.first else (right, left)
     return ClassEvidence(
         count=left.count + right.count,
@@ -228,23 +230,19 @@ def merge_classes(left: ClassEvidence, right: ClassEvidence) -> ClassEvidence:
 
 
 def _outer(choose: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Return the outer one of two ends, by ``min`` or ``max``; None is no end."""
+    """Return the lesser (``min``) or greater (``max``) of two limits; None means no limit."""
     if left is None or right is None:
         return right if left is None else left
     return choose(left, right)
 
 
 def example_of(value: str | float | bool) -> str:
-    """Return a scalar as it stands in JSON, texts without quotes and cut to a line's length."""
+    """Return a scalar as JSON writes it, texts without quotes and cut to a line's length."""
     return value[:MAX_EXAMPLE_LENGTH] if isinstance(value, str) else json.dumps(value)
 
 
 def observe(documents: Iterable[tuple[Position, Any]]) -> Evidence:
-    """Collect evidence from documents in memory: what a Spark scan collects, for tests and for small inputs.
-
-    Raises:
-        InputError: a document nests too deep.
-    """
+    """Collect the evidence of documents in memory, as a scan does."""
     paths: dict[Path, dict[str, ClassEvidence]] = {}
     first: dict[Position, Any] = {}
     counts: Counter[str] = Counter()
@@ -265,9 +263,9 @@ def _observe_value(value: Any, path: Path, position: Position, paths: dict[Path,
     if len(path) > MOST_LEVELS:
         raise too_deep(position)
     name = classify(value)
-    seen = _observe_one(value, position)
+    class_evidence = _observe_one(value, position)
     classes = paths.setdefault(path, {})
-    classes[name] = merge_classes(classes[name], seen) if name in classes else seen
+    classes[name] = merge_classes(classes[name], class_evidence) if name in classes else class_evidence
     match value:
         case dict():
             for key, item in value.items():
@@ -293,7 +291,7 @@ def _observe_one(value: Any, position: Position) -> ClassEvidence:
 
 
 def as_float(value: float) -> float | None:
-    """Return a number for a range: an integer past all floats as an infinity, None for NaN, which has no place."""
+    """Return a number for a range: an infinity for integers beyond all floats, None for NaN, which has no order."""
     try:
         number = float(value)
     except OverflowError:
@@ -304,19 +302,19 @@ def as_float(value: float) -> float | None:
 def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Position, Any]) -> dict[Position, Any]:
     """Cut each document down to the values that are the first of their class, and drop documents without any.
 
-    What is left of a list keeps the scalars of the rows around it, as those may be copied into its own rows
+    A list that stays keeps the scalars of the rows around it, because those may be copied into its own rows
     (``propagation`` in the config of dlt's normalizer).
     """
     firsts: dict[Position, _Firsts] = {}
     for path, classes in paths.items():
-        for name, seen in classes.items():
-            firsts.setdefault(seen.first, _Firsts()).at(path, classes).names.add(name)
-    kept: dict[Position, Any] = {}
+        for name, class_evidence in classes.items():
+            firsts.setdefault(class_evidence.first, _Firsts()).at(path, classes).names.add(name)
+    witnesses: dict[Position, Any] = {}
     for position in sorted(firsts.keys() & documents.keys()):
         cut = _cut_row(documents[position], firsts[position])
         if cut is not _NOTHING:
-            kept[position] = cut
-    return kept
+            witnesses[position] = cut
+    return witnesses
 
 
 _NOTHING: Any = object()
@@ -326,64 +324,64 @@ _LONGEST_WITNESS: Final = 1 << 16
 
 @dataclass(slots=True)
 class _Firsts:
-    """The classes at one path, and below, that a document is the first of, as far as they were not met yet."""
+    """The classes, at one path and below it, whose first value a document has and that were not met yet."""
 
     names: set[str] = field(default_factory=set)
     below: dict[str | None, _Firsts] = field(default_factory=dict)
-    known: PathEvidence = field(default_factory=dict)
+    classes: PathEvidence = field(default_factory=dict)
     is_single: bool = True
 
-    def at(self, path: Path, known: PathEvidence) -> _Firsts:
-        """Return those of a path below the document."""
-        found = self
+    def at(self, path: Path, classes: PathEvidence) -> _Firsts:
+        """Return the node of a path below the document."""
+        node = self
         for step in path:
-            found = found.below.setdefault(step, _Firsts(is_single=found.is_single and step is not ELEMENT))
-        found.known = known
-        return found
+            node = node.below.setdefault(step, _Firsts(is_single=node.is_single and step is not ELEMENT))
+        node.classes = classes
+        return node
 
     def take(self, value: Any) -> bool:
-        """Return whether a value is a first; the next one of its class is none."""
+        """Return whether this is the first value of its class, and mark the class as met."""
         if not self.names:
             return False
-        # A value by itself is what the names are of. To classify each takes seconds in rows of 10,000 columns.
+        # A path outside lists has one value, so the names are its class. Classifying takes seconds for 10,000 columns.
         if self.is_single:
             self.names.clear()
             return True
         name = classify(value)
         if name not in self.names:
-            return name not in self.known
+            return name not in self.classes
         self.names.discard(name)
         return True
 
 
 def _cut_row(value: Any, firsts: _Firsts) -> Any:
-    """Cut a value that makes a row of its own: a document or an element of a list."""
+    """Cut a value that becomes a row: a document or an element of a list."""
     cut = _cut(value, firsts)
     return _with_scalars(cut, value) if isinstance(cut, dict) and _holds_list(cut) else cut
 
 
 def _cut(value: Any, firsts: _Firsts) -> Any:
-    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` where nothing is left."""
+    """Return ``value`` without the parts that another document witnesses, ``_NOTHING`` if nothing remains."""
     is_first = firsts.take(value)
     match value:
         case dict():
-            parts = {key: _cut_below(value[key], firsts, key) for key in list(filter(firsts.below.__contains__, value))}
-            if not is_first and all(part is _NOTHING for part in parts.values()):
+            items = {key: _cut_below(value[key], firsts, key) for key in list(filter(firsts.below.__contains__, value))}
+            if not is_first and all(item is _NOTHING for item in items.values()):
                 return _NOTHING
             if has_row_key(value):
                 # Without its own row key the object would become another kind of row.
-                parts = {key: item if is_row_key(key) else parts.get(key, _NOTHING) for key, item in value.items()}
-            return {key: part for key, part in parts.items() if part is not _NOTHING}
+                items = {key: item if is_row_key(key) else items.get(key, _NOTHING) for key, item in value.items()}
+            return {key: item for key, item in items.items() if item is not _NOTHING}
         case list():
             elements = [_cut_below(item, firsts, ELEMENT) for item in value if ELEMENT in firsts.below]
-            left = _first_of_each([item for item in elements if item is not _NOTHING])
-            return left if left or is_first else _NOTHING
+            elements_left = _first_of_each([item for item in elements if item is not _NOTHING])
+            return elements_left if elements_left or is_first else _NOTHING
         case _:
             return _shortened(value) if is_first else _NOTHING
 
 
 def _cut_below(value: Any, firsts: _Firsts, step: str | None) -> Any:
-    """Cut a value one step further; where nothing more is left to be met, nobody looks there again."""
+    """Cut a value one step further, and drop the node once all its classes were met."""
     below = firsts.below[step]
     cut = _cut_row(value, below) if step is ELEMENT else _cut(value, below)
     if not below.names and not below.below:
@@ -392,7 +390,7 @@ def _cut_below(value: Any, firsts: _Firsts, step: str | None) -> Any:
 
 
 def _shortened(value: Any) -> Any:
-    """Return a text of megabytes by its beginning, where that is of the same class; any other value as it is."""
+    """Return the beginning of a very long text if that has the same class; any other value unchanged."""
     if not isinstance(value, str) or len(value) <= _LONGEST_WITNESS:
         return value
     start = value[:_LONGEST_WITNESS]
@@ -405,28 +403,28 @@ def _holds_list(value: Any) -> bool:
 
 def _with_scalars(cut: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
     """Return ``cut`` with all scalars of ``whole`` outside its lists."""
-    kept: dict[str, Any] = {}
+    items: dict[str, Any] = {}
     for key, item in whole.items():
         match item:
             case dict():
                 inner = _with_scalars(cut.get(key, {}), item)
                 if inner or key in cut:
-                    kept[key] = inner
+                    items[key] = inner
             case list():
                 if key in cut:
-                    kept[key] = cut[key]
+                    items[key] = cut[key]
             case _:
-                kept[key] = _shortened(item)
-    return kept
+                items[key] = _shortened(item)
+    return items
 
 
 def _first_of_each(elements: list[Any]) -> list[Any]:
-    """Drop scalars of a class that an earlier element of the same list has; objects and lists were cut already."""
-    met: set[str] = set()
-    left: list[Any] = []
+    """Drop scalars of a class that an earlier element of the same list has; objects and lists are cut already."""
+    scalar_classes: set[str] = set()
+    elements_left: list[Any] = []
     for element in elements:
         name = classify(element)
-        if isinstance(element, (dict, list)) or name not in met:
-            left.append(element)
-        met.add(name)
-    return left
+        if isinstance(element, (dict, list)) or name not in scalar_classes:
+            elements_left.append(element)
+        scalar_classes.add(name)
+    return elements_left

@@ -37,16 +37,16 @@ Seen = tuple[str, ClassEvidence]
 
 
 class Taking:
-    """Resolution and evidence, indexed once: what stands at the source paths of each column."""
+    """Indexes the evidence at the source paths of each column of a resolution."""
 
     def __init__(self, resolution: Resolution, evidence: Evidence) -> None:
         self.resolution = resolution
         self.evidence = evidence
         self.bases = variant_bases(resolution.schema)
-        # By table and path the columns that take values of stated types.
+        # Columns that take values of declared types, by table and path.
         self._of_stated: dict[tuple[str, Path], list[Origin]] = {}
-        for origin, taken in resolution.taken.items():
-            for path, name in taken:
+        for origin, taken_classes in resolution.taken.items():
+            for path, name in taken_classes:
                 if name == TYPED:
                     self._of_stated.setdefault((origin[0], path), []).append(origin)
         self._totals: Counter[tuple[str, Path]] = Counter()
@@ -68,10 +68,10 @@ class Taking:
                 yield path, class_name, of_class
 
     def _at(self, origin: Origin, path: Path, name: str) -> Iterator[Seen]:
-        """Yield what a column takes at a path under one class; ``TYPED`` is any class of a stated type."""
+        """Yield the evidence of one class at a path that a column takes; ``TYPED`` is any class of a declared type."""
         counted = self.evidence.counted.get(path, {})
         if name == TYPED:
-            yield from (each for each in counted.items() if self._is_stated_for(origin, path, each[0]))
+            yield from (item for item in counted.items() if self._is_declared_for(origin, path, item[0]))
             return
         if (of_class := self.evidence.paths.get(path, {}).get(name)) is not None:
             yield name, of_class
@@ -79,17 +79,17 @@ class Taking:
         if kind in (OBJECT, LIST) and kind in counted:
             yield kind, counted[kind]
 
-    def _is_stated_for(self, origin: Origin, path: Path, name: str) -> bool:
-        """Return whether values of a stated type go to this column: it may be a variant, or have some beside it."""
+    def _is_declared_for(self, origin: Origin, path: Path, name: str) -> bool:
+        """Return whether values of a declared type go to this column rather than to its base or variants."""
         if name not in _DATA_TYPES:
             return False
-        takers = self._of_stated[origin[0], path]
+        columns = self._of_stated[origin[0], path]
         value = TypedValue({"data_type": name})
-        fitting = (taker for taker in takers if fits(value, self._type_of(taker)))
-        # Columns stand before their variants, which take values of their own type alone.
-        own = (taker for taker in takers if taker in self.bases and self._type_of(taker) == name)
-        base = next((taker for taker in fitting if taker not in self.bases), None)
-        return origin == (base or next(own, None) or takers[0])
+        fitting_columns = (column for column in columns if fits(value, self._type_of(column)))
+        # Base columns come first; variants take only values of their own type.
+        variants = (column for column in columns if column in self.bases and self._type_of(column) == name)
+        base = next((column for column in fitting_columns if column not in self.bases), None)
+        return origin == (base or next(variants, None) or columns[0])
 
     def _type_of(self, origin: Origin) -> DataType:
         table, column = origin
@@ -97,43 +97,45 @@ class Taking:
 
 
 STATED: Final = "stated"
-"""The reason of a column that the call states, by a model say, and that the data has not."""
+"""The reason of a column that the call declares, for example by a model, and the data lacks."""
 
 Number = TypeVar("Number", int, float)
 
 
 def find_tables(before: Schema, after: Schema, resolution: Resolution, evidence: Evidence) -> tuple[TableFinding, ...]:
     """Return the tables of ``after`` that are new in it or have new or changed columns."""
-    seen = Taking(resolution, evidence)
+    taking = Taking(resolution, evidence)
     prefix = system_prefix(naming_of(after))
-    found = []
+    findings = []
     for table in after.tables.values():
         old = before.tables.get(table.name)
-        known = old.columns if old else {}
+        known_columns = old.columns if old else {}
         columns = tuple(
-            _find_column(table.name, known.get(name), column, seen, is_of_dlt=name.startswith(prefix))
+            _find_column(table.name, known_columns.get(name), column, taking, is_of_dlt=name.startswith(prefix))
             for name, column in table.columns.items()
-            if known.get(name) != column and column.data_type
+            if known_columns.get(name) != column and column.data_type
         )
         if columns or old is None:
-            found.append(TableFinding(table.name, table.parent, old is None, columns))
-    return tuple(found)
+            findings.append(TableFinding(table.name, table.parent, old is None, columns))
+    return tuple(findings)
 
 
-def _find_column(table: str, before: Column | None, column: Column, seen: Taking, *, is_of_dlt: bool) -> ColumnFinding:
+def _find_column(
+    table: str, before: Column | None, column: Column, taking: Taking, *, is_of_dlt: bool
+) -> ColumnFinding:
     origin = (table, column.name)
-    sources = seen.resolution.sources(origin)
-    base = seen.bases.get(origin)
-    beside = () if base is None else seen.resolution.sources((table, base))
-    taken = seen.taken(origin)
+    sources = taking.resolution.sources(origin)
+    base = taking.bases.get(origin)
+    base_sources = () if base is None else taking.resolution.sources((table, base))
+    taken_classes = taking.taken(origin)
     kinds: Counter[str] = Counter()
-    for name, of_class in taken:
+    for name, of_class in taken_classes:
         kinds[kind_of(name)] += of_class.count
-    known = sorted((of_class for _, of_class in taken), key=lambda of_class: of_class.first)
-    examples = dict.fromkeys(example for of_class in known for example in of_class.examples)
-    texts = [of_class for name, of_class in taken if kind_of(name) == "text"]
-    is_of_person = is_personal(seen.resolution.schema, table, base or column.name)
-    span = _span([of_class.least for of_class in known], [of_class.greatest for of_class in known])
+    by_position = sorted((of_class for _, of_class in taken_classes), key=lambda of_class: of_class.first)
+    examples = dict.fromkeys(example for of_class in by_position for example in of_class.examples)
+    texts = [of_class for name, of_class in taken_classes if kind_of(name) == "text"]
+    is_of_person = is_personal(taking.resolution.schema, table, base or column.name)
+    span = _span([of_class.least for of_class in by_position], [of_class.greatest for of_class in by_position])
     return ColumnFinding(
         name=column.name,
         is_new=before is None,
@@ -145,27 +147,32 @@ def _find_column(table: str, before: Column | None, column: Column, seen: Taking
         variant_of=base,
         sources=tuple(format_path(path) for path in sources),
         values=sum(kinds.values()),
-        total=seen.total(table, dict.fromkeys((*beside, *sources))),
-        nulls=sum(seen.evidence.nulls(path) for path in sources),
-        absences=sum(seen.evidence.absences(path) for path in sources),
+        total=taking.total(table, dict.fromkeys((*base_sources, *sources))),
+        nulls=sum(taking.evidence.nulls(path) for path in sources),
+        absences=sum(taking.evidence.absences(path) for path in sources),
         kinds=dict(kinds),
-        first=known[0].first if known else None,
+        first=by_position[0].first if by_position else None,
         examples=mask_examples(examples, is_of_person),
         lengths=_span([text.shortest for text in texts], [text.longest for text in texts]),
         range=span if examples_of(is_of_person) is Examples.PLAIN else None,
-        reason=_reason(origin, before, column, kinds, taken, seen) if sources or is_of_dlt else STATED,
+        reason=_reason(origin, before, column, kinds, taken_classes, taking) if sources or is_of_dlt else STATED,
     )
 
 
 def _reason(
-    origin: Origin, before: Column | None, column: Column, kinds: Mapping[str, int], taken: list[Seen], seen: Taking
+    origin: Origin,
+    before: Column | None,
+    column: Column,
+    kinds: Mapping[str, int],
+    taken_classes: list[Seen],
+    taking: Taking,
 ) -> str | None:
-    """Return what the type of a new column is by, where its values do not decide it."""
-    if origin in seen.resolution.reasons:
-        return seen.resolution.reasons[origin]
+    """Return why a new column has its type, if its values alone do not decide it."""
+    if origin in taking.resolution.reasons:
+        return taking.resolution.reasons[origin]
     if (before is not None and before.data_type) or len(kinds) < 2:
         return None
-    name, first = min(taken, key=lambda each: each[1].first)
+    name, first = min(taken_classes, key=lambda item: item[1].first)
     return f"{kind_of(name)} came first ({first.first})" if kind_of(name) == column.data_type else None
 
 
@@ -199,7 +206,7 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
         by_row: dict[Path, list[Path]] = {}
         for path in paths:
             by_row.setdefault(row_path(path), []).append(path)
-        # Values of different lists meet in one row only where the lists themselves do, which is reported above.
+        # Values of different lists meet in one row only if the lists themselves meet, which is reported above.
         for together in by_row.values():
             if values := _apart(together):
                 yield (table, column), values
@@ -215,7 +222,7 @@ def _apart(paths: Iterable[Path]) -> tuple[Path, ...]:
 def _meet(path: Path, other: Path) -> bool:
     """Return whether one document can hold values at both paths.
 
-    Where they part, both must be keys of an object: one value is not also what is inside it, and no list is an object.
+    The first steps that differ must both be keys of an object: no value contains itself, and no list is an object.
     """
     parting = next((steps for steps in zip(path, other, strict=False) if steps[0] != steps[1]), None)
     return parting is not None and ELEMENT not in parting
@@ -226,42 +233,44 @@ def separate(
 ) -> dict[Path, str]:
     """Return names for source keys that keep colliding paths apart.
 
-    In each collision one path keeps its name: one that ``renamed`` names, else the first one in the data. Its name
-    is returned as well, so that it stays the same when later data has another order. Names that were given before, and
-    under which was resolved, stay but for a path that still collides; ``reserved`` ones are of data that is not here.
+    In each collision one path keeps its name: a path that ``renamed`` names, or the first path of the data. Its name
+    is returned as well, so that it stays the same when later data has another order. Names of ``renamed`` stay unless
+    their path still collides; ``reserved`` names belong to other data.
     """
     names = dict(renamed)
     used = set(reserved)
     for _, paths in _collisions(resolution):
-        kept = next((path for path in paths if any(path[:end] in renamed for end in range(1, len(path) + 1))), paths[0])
+        kept_path = next(
+            (path for path in paths if any(path[:end] in renamed for end in range(1, len(path) + 1))), paths[0]
+        )
         for path in paths:
-            if path == kept:
+            if path == kept_path:
                 continue
-            at, kept_at = _parting(path, kept, naming)
-            if at in names and at not in renamed:
+            named_path, kept_named_path = _parting(path, kept_path, naming)
+            if named_path in names and named_path not in renamed:
                 continue
-            taken = used.union(names.values())
-            natural = _name_of(at, naming)
-            names.setdefault(kept_at, _name_of(kept_at, naming))
+            taken_names = used.union(names.values())
+            natural = _name_of(named_path, naming)
+            names.setdefault(kept_named_path, _name_of(kept_named_path, naming))
             candidates = (numbered(natural, number, naming) for number in count(2))
-            names[at] = next(name for name in candidates if name not in taken)
+            names[named_path] = next(name for name in candidates if name not in taken_names)
     return names
 
 
-def _parting(path: Path, kept: Path, naming: Naming) -> tuple[Path, Path]:
-    """Return the parts of two colliding paths up to the keys to name.
+def _parting(path: Path, kept_path: Path, naming: Naming) -> tuple[Path, Path]:
+    """Return the prefixes of two colliding paths that end with the keys to name.
 
-    These are the first keys that differ where they become one name (``userInfo`` and ``user_info``), else the last
-    ones (``a.b`` and ``a__b``).
+    These are the first keys that differ if both become one name (``userInfo`` and ``user_info``), otherwise the last
+    keys (``a.b`` and ``a__b``).
     """
-    for index, (step, other) in enumerate(zip(path, kept, strict=False)):
+    for index, (step, other) in enumerate(zip(path, kept_path, strict=False)):
         if step == other:
             continue
-        at, kept_at = path[: index + 1], kept[: index + 1]
-        if step is not ELEMENT and other is not ELEMENT and _name_of(at, naming) == _name_of(kept_at, naming):
-            return at, kept_at
+        prefix, kept_prefix = path[: index + 1], kept_path[: index + 1]
+        if step is not ELEMENT and other is not ELEMENT and _name_of(prefix, naming) == _name_of(kept_prefix, naming):
+            return prefix, kept_prefix
         break
-    return _to_last_key(path), _to_last_key(kept)
+    return _to_last_key(path), _to_last_key(kept_path)
 
 
 def _to_last_key(path: Path) -> Path:
@@ -275,21 +284,22 @@ def _name_of(path: Path, naming: Naming) -> str:
 
 
 def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tuple[NullFinding, ...]:
-    """Return the nulls that no column takes, those among them that values leave which go to a variant."""
-    found = [
+    """Return the nulls that no column takes, including nulls left behind by values that go to a variant."""
+    findings = [
         NullFinding(null.table, null.column, format_path(null.path), evidence.nulls(null.path), null.first)
         for null in resolution.nulls
         if null.path is not NO_PATH and not _may_be_null(judged, null.table, null.column)
     ]
-    seen = Taking(resolution, evidence)
-    for (table, variant), base in seen.bases.items():
+    taking = Taking(resolution, evidence)
+    for (table, variant), base in taking.bases.items():
         columns = judged.tables[table].columns if table in judged.tables else {}
-        taken = [of_class for _, of_class in seen.taken((table, variant))]
-        if taken and variant in columns and not columns[base].nullable:
+        variant_evidence = [class_evidence for _, class_evidence in taking.taken((table, variant))]
+        if variant_evidence and variant in columns and not columns[base].nullable:
             source = format_path(resolution.sources((table, variant))[0])
-            first = min(of_class.first for of_class in taken)
-            found.append(NullFinding(table, base, source, sum(each.count for each in taken), first, variant))
-    return tuple(found)
+            first = min(class_evidence.first for class_evidence in variant_evidence)
+            count = sum(class_evidence.count for class_evidence in variant_evidence)
+            findings.append(NullFinding(table, base, source, count, first, variant))
+    return tuple(findings)
 
 
 def _may_be_null(schema: Schema, table: str, name: str) -> bool:
@@ -300,30 +310,36 @@ def _may_be_null(schema: Schema, table: str, name: str) -> bool:
 def find_violations(
     violations: tuple[Violation, ...], resolution: Resolution, evidence: Evidence, before: Schema, override: Stated
 ) -> tuple[ViolationFinding, ...]:
-    """Return contract violations with the values that they are about, and who stated the contract."""
+    """Return contract violations with their values, and the level that set the contract."""
     if not violations:
         return ()
-    seen = Taking(resolution, evidence)
-    columns: dict[str, list[Origin]] = {}
+    taking = Taking(resolution, evidence)
+    columns_by_table: dict[str, list[Origin]] = {}
     for origin in resolution.taken:
-        columns.setdefault(origin[0], []).append(origin)
-    stated = replace(before, tables={**resolution.schema.tables, **before.tables})
+        columns_by_table.setdefault(origin[0], []).append(origin)
+    contracts = replace(before, tables={**resolution.schema.tables, **before.tables})
     return tuple(
-        _find_violation(each, columns.get(each.table, []), seen, before, stated_contract(stated, each.table, override))
-        for each in violations
+        _find_violation(
+            violation,
+            columns_by_table.get(violation.table, []),
+            taking,
+            before,
+            stated_contract(contracts, violation.table, override),
+        )
+        for violation in violations
     )
 
 
 def _find_violation(
-    violation: Violation, columns: list[Origin], seen: Taking, before: Schema, stated: StatedContract
+    violation: Violation, table_columns: list[Origin], taking: Taking, before: Schema, contract: StatedContract
 ) -> ViolationFinding:
     """Return a violation with its values, what dlt's ``DataValidationError`` carries, and the level of each mode."""
-    known = before.tables.get(violation.table)
-    modes = {str(entity): str(stated.contract.mode_of(entity)) for entity in Entity}
-    concerned = columns if violation.column is None else [(violation.table, violation.column)]
-    values = [of_class for origin in concerned for _, of_class in seen.taken(origin)]
+    stored_table = before.tables.get(violation.table)
+    modes = {str(entity): str(contract.contract.mode_of(entity)) for entity in Entity}
+    origins = table_columns if violation.column is None else [(violation.table, violation.column)]
+    values = [of_class for origin in origins for _, of_class in taking.taken(origin)]
     first = min(values, key=lambda of_class: of_class.first, default=None)
-    is_of_person = is_personal(seen.resolution.schema, violation.table, violation.variant_of or violation.column)
+    is_of_person = is_personal(taking.resolution.schema, violation.table, violation.variant_of or violation.column)
     return ViolationFinding(
         table=violation.table,
         column=violation.column,
@@ -336,13 +352,13 @@ def _find_violation(
         first=first.first if first else None,
         example=next(iter(mask_examples(first.examples, is_of_person)), None) if first else None,
         schema_name=before.name,
-        table_schema=known.to_dict() if known else None,
-        schema_contract={entity: {"mode": mode, "level": stated.level_of(entity)} for entity, mode in modes.items()},
+        table_schema=stored_table.to_dict() if stored_table else None,
+        schema_contract={entity: {"mode": mode, "level": contract.level_of(entity)} for entity, mode in modes.items()},
     )
 
 
 def find_files(evidence: Evidence, table: str) -> tuple[FileFinding, ...]:
-    """Return the inputs of a root table as they were read, by path."""
+    """Return the inputs of a root table with their counts, by path."""
     return tuple(
         FileFinding(path, file.records, file.documents, file.bad, file.first_bad, table)
         for path, file in sorted(evidence.files.items())
@@ -353,9 +369,9 @@ def find_numbers_in_texts(before: Schema, resolution: Resolution, evidence: Evid
     """Return the new text columns whose texts, all of them, are numbers."""
 
     def are_numbers(path: Path) -> bool:
-        seen = evidence.paths.get(path, {})
-        is_text = {kind_of(name) for name in seen} - {NULL} == {DataType.TEXT}
-        return is_text and type_of_texts(seen, ("digits", "number"))[0] is not DataType.TEXT
+        classes = evidence.paths.get(path, {})
+        is_text = {kind_of(name) for name in classes} - {NULL} == {DataType.TEXT}
+        return is_text and type_of_texts(classes, ("digits", "number"))[0] is not DataType.TEXT
 
     return tuple(
         (table, column)

@@ -1,7 +1,7 @@
-"""Names that are longer than a destination keeps them: each is made anew, from where in the data its values stand.
+"""Shortens names beyond a destination's limit, from the data's keys.
 
-A name that was made without a limit cannot just be cut: what dlt puts into the middle of a shortened name is a hash of
-the *key*, and only evidence knows the keys. What no data is known of is named as dlt names a schema file's columns.
+A full name cannot just be cut: dlt puts a hash of the *key* into the middle of a shortened name, and only evidence
+knows the keys. Tables and columns without data are named as dlt names a schema file's columns.
 """
 
 from __future__ import annotations
@@ -52,45 +52,42 @@ class Fitted:
 def fit_names(schema: Schema, data: DataPaths, max_length: int | None) -> Fitted:
     """Give tables and columns with names past a length the names that the data's keys have under that limit.
 
-    A column that stands beside its own shortened twin becomes one with it, and what is stated of it is kept. A schema
-    that was made for a destination with shorter names keeps that one's limit.
-
-    Raises:
-        InputError: a name cannot be shortened.
+    A column and its own shortened twin become one column with the properties of both. A schema that was made for a
+    destination with a lower limit keeps that limit.
     """
     limit = _find_limit(schema, data, max_length)
     if not limit or not any(_long_names(schema, limit)):
         return Fitted(schema, {}, limit)
     old, new = _identifiers(schema, data, None), _identifiers(schema, data, limit)
-    found: dict[Name, str] = {}
+    data_names: dict[Name, str] = {}
     roots = old.table(data.table), new.table(data.table)
     for path in sorted(data.paths, key=format_path):
         table, column = place(path, roots[0], old)
         new_table, new_column = place(path, roots[1], new)
-        found.setdefault((table, None), new_table)
-        found.setdefault((table, column), new_column)
-    renamed = _new_names(schema, limit, found)
+        data_names.setdefault((table, None), new_table)
+        data_names.setdefault((table, column), new_column)
+    renamed = _new_names(schema, limit, data_names)
     return Fitted(with_names(schema, renamed), renamed, limit)
 
 
 def with_names(schema: Schema, renamed: Mapping[Name, str]) -> Schema:
-    """Return a schema with other names of tables and columns, which state the old ones (``x-renamed-from``).
+    """Return a schema with new names of tables and columns, which record the old names (``x-renamed-from``).
 
     Columns are renamed by the old name of their table.
     """
-    found = {table.name: _renamed_table(table, renamed) for table in schema.tables.values()}
+    renamed_tables = {table.name: _renamed_table(table, renamed) for table in schema.tables.values()}
     normalizers = _with_propagation(schema.normalizers, renamed)
     tables = _twins_joined(
-        found, lambda less, more: Table(more.name, {**less.columns, **more.columns}, _joined_properties(less, more))
+        renamed_tables,
+        lambda less, more: Table(more.name, {**less.columns, **more.columns}, _joined_properties(less, more)),
     )
     return replace(schema, tables=tables, normalizers=normalizers)
 
 
 def _find_limit(schema: Schema, data: DataPaths, max_length: int | None) -> int | None:
-    """Return the limit that stored names were cut to, where one was made from a key of the data; else ``max_length``.
+    """Return the limit that stored names were cut to, if a name comes from a key of the data; else ``max_length``.
 
-    dlt cuts a name to exactly as many characters as the destination keeps, and a hash of the key is among them: so no
-    other name is taken for a cut one.
+    dlt cuts a name to exactly the limit and includes a hash of the key, so no other name looks like a cut one.
     """
     longest = max(len(name) for table in schema.tables.values() for name in (table.name, *table.columns))
     if max_length is not None and longest >= max_length:
@@ -116,7 +113,7 @@ def without_long_names(schema: Schema, max_length: int | None) -> Schema:
     if not max_length or not any(_long_names(schema, max_length)):
         return schema
     tables = {
-        name: replace(table, columns={key: each for key, each in table.columns.items() if len(key) <= max_length})
+        name: replace(table, columns={key: column for key, column in table.columns.items() if len(key) <= max_length})
         for name, table in schema.tables.items()
         if len(name) <= max_length
     }
@@ -132,14 +129,14 @@ def place(path: Path, root: str, identifiers: Identifiers) -> tuple[str, str]:
     """Return the table and the column that scalars at a path go to."""
     tables: tuple[str, ...] = (root,)
     parts: tuple[str, ...] = ()
-    for at, key in enumerate(path):
-        source = path[: at + 1]
+    for index, key in enumerate(path):
+        source = path[: index + 1]
         if key is not ELEMENT:
             parts = (*parts, identifiers.column_part(key, source))
-        elif at and (name := path[at - 1]) is not ELEMENT:
-            tables, parts = (*tables, *parts[:-1], identifiers.table_part(name, path[:at])), ()
+        elif index and (name := path[index - 1]) is not ELEMENT:
+            tables, parts = (*tables, *parts[:-1], identifiers.table_part(name, path[:index])), ()
         else:
-            tables, parts = (*tables, identifiers.table_part(LIST_KEY, path[:at])), ()
+            tables, parts = (*tables, identifiers.table_part(LIST_KEY, path[:index])), ()
     column = identifiers.join(*parts) if len(parts) > 1 else next(iter(parts), identifiers.system.value)
     return identifiers.join(*tables), column
 
@@ -149,8 +146,8 @@ def _new_names(schema: Schema, max_length: int, of_data: Mapping[Name, str]) -> 
     unlimited, limited = naming_of(schema), naming_of(schema, max_length)
 
     def column_name(table: Table, column: Column) -> str:
-        if known := of_data.get((table.name, column.name)):
-            return known
+        if data_name := of_data.get((table.name, column.name)):
+            return data_name
         base = base_of(column, table, unlimited) if column.is_variant else None
         if base is None:
             return limited.normalize_path(column.name)
@@ -163,8 +160,8 @@ def _new_names(schema: Schema, max_length: int, of_data: Mapping[Name, str]) -> 
     renamed: dict[Name, str] = {}
     for table in schema.tables.values():
         if len(table.name) > max_length:
-            made = of_data.get((table.name, None))
-            renamed[table.name, None] = made or limited.normalize_tables_path(table.name)
+            data_name = of_data.get((table.name, None))
+            renamed[table.name, None] = data_name or limited.normalize_tables_path(table.name)
         long = (column for column in table.columns.values() if len(column.name) > max_length)
         renamed.update({(table.name, column.name): column_name(table, column) for column in long})
     return renamed
@@ -179,48 +176,50 @@ def _renamed_table(table: Table, renamed: Mapping[Name, str]) -> Table:
     if table.parent is not None:
         properties["parent"] = renamed.get((table.parent, None), table.parent)
     if references := properties.get("references"):
-        properties["references"] = [_renamed_reference(table.name, each, renamed) for each in references]
+        properties["references"] = [_renamed_reference(table.name, reference, renamed) for reference in references]
     name = renamed.get((table.name, None), table.name)
-    stated = properties if name == table.name else _with_origin(properties, table.name, name)
+    named_properties = properties if name == table.name else _with_origin(properties, table.name, name)
     joined = _twins_joined(columns, lambda less, more: Column(more.name, _joined_properties(less, more)))
-    return Table(name, joined, stated)
+    return Table(name, joined, named_properties)
 
 
-def _renamed_reference(table: str, stated: Mapping[str, Any], renamed: Mapping[Name, str]) -> dict[str, Any]:
-    other = str(stated.get("referenced_table"))
+def _renamed_reference(table: str, reference: Mapping[str, Any], renamed: Mapping[Name, str]) -> dict[str, Any]:
+    other = str(reference.get("referenced_table"))
     sides = (("columns", table), ("referenced_columns", other))
-    columns = {key: [renamed.get((of, name), name) for name in stated.get(key) or ()] for key, of in sides}
-    return {**stated, **columns, "referenced_table": renamed.get((other, None), other)}
+    columns = {
+        key: [renamed.get((side_table, name), name) for name in reference.get(key) or ()] for key, side_table in sides
+    }
+    return {**reference, **columns, "referenced_table": renamed.get((other, None), other)}
 
 
 def _with_origin(properties: Properties, old: str, new: str) -> Properties:
-    """Return properties that state an earlier name, for ``migrate`` to rename what destinations hold."""
-    earlier = [old, *(each for each in origins(properties) if each not in (old, new))]
+    """Return properties that record an earlier name, so that ``migrate`` renames tables and columns."""
+    earlier = [old, *(name for name in origins(properties) if name not in (old, new))]
     return {**properties, RENAMED_FROM: earlier[0] if len(earlier) == 1 else earlier}
 
 
-def _twins_joined(found: Mapping[str, _Named], join: Callable[[_Named, _Named], _Named]) -> dict[str, _Named]:
-    """Return tables or columns by their new names, given by their old ones; of twins the one that had it first."""
-    made: dict[str, _Named] = {}
-    for old, each in found.items():
-        twin = made.get(each.name)
+def _twins_joined(items: Mapping[str, _Named], join: Callable[[_Named, _Named], _Named]) -> dict[str, _Named]:
+    """Return tables or columns by their new names, joining those that get one name; ``items`` has them by old name."""
+    joined: dict[str, _Named] = {}
+    for old, item in items.items():
+        twin = joined.get(item.name)
         if twin is None:
-            made[each.name] = each
+            joined[item.name] = item
         else:
-            made[each.name] = join(twin, each) if old == each.name else join(each, twin)
-    return made
+            joined[item.name] = join(twin, item) if old == item.name else join(item, twin)
+    return joined
 
 
 def _joined_properties(less: Table | Column, more: Table | Column) -> Properties:
-    # Both are there, so neither was the other one before.
+    # Both exist, so neither is the other's former name.
     return {**{key: value for key, value in less.properties.items() if key != RENAMED_FROM}, **more.properties}
 
 
 def _with_propagation(normalizers: Properties, renamed: Mapping[Name, str]) -> Properties:
     """Return the section of normalizers with new names of tables and columns that are copied down."""
-    known = NormalizerConfig.of(normalizers).propagation_tables
+    stored_tables = NormalizerConfig.of(normalizers).propagation_tables
     tables = {}
-    for table, columns in known.items():
+    for table, columns in stored_tables.items():
         named = {renamed.get((table, column), column): target for column, target in columns.items()}
         tables[renamed.get((table, None), table)] = named
-    return normalizers if tables == known else with_propagation_tables(normalizers, tables)
+    return normalizers if tables == stored_tables else with_propagation_tables(normalizers, tables)

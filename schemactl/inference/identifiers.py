@@ -49,13 +49,13 @@ class Identifiers:
         self.join = cache(naming.shorten_fragments)
 
     def column_part(self, key: str, source: Path) -> str:
-        """Return what a key, which stands at ``source``, adds to the name of a column."""
+        """Return the part of a column name that the key at ``source`` becomes."""
         if source in self._renamed:
             return self._renamed[source]
         return self._column_of(key) if key and not key.isspace() else BLANK
 
     def table_part(self, key: str, source: Path) -> str:
-        """Return what the key of a list, which stands at ``source``, adds to the name of a table."""
+        """Return the part of a table name that the key of a list at ``source`` becomes."""
         if source in self._renamed:
             return self._renamed[source]
         # The elements under a blank key become rows of the table around them.

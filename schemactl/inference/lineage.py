@@ -1,4 +1,4 @@
-"""Lineage: which source paths the tables and columns of a schema are fed from. Kept beside the schema's export."""
+"""Lineage: the source paths that feed the tables and columns of a schema. Stored beside the schema's export."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Kinds = Mapping[str, tuple[str, ...]]
 """Source paths (JSONPath, as ``format_path`` writes them), each with the kinds of its values, sorted."""
 
 Sources = Mapping[tuple[str, str | None], tuple[str, ...]]
-"""Source paths by table and column; those that make a table's rows under no column."""
+"""Source paths by table and column; under column None those whose values make the table's rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableLineage:
-    """The sources of one table: the paths of what makes its rows, and of the values that each column may take."""
+    """The source paths of one table: those that make its rows, and those that feed each column."""
 
     rows: tuple[str, ...] = ()
     columns: Mapping[str, Kinds] = field(default_factory=dict)
@@ -54,41 +54,40 @@ class Lineage:
 
 
 def lineage_of(evidence: Evidence, resolution: Resolution, schema: Schema) -> Lineage:
-    """Return where the tables and columns come from that data feeds.
-
-    Nothing is fed but what the contract leaves in ``schema``.
-    """
+    """Return the source paths of the tables and columns that data feeds and that the contract leaves in ``schema``."""
     columns: dict[str, dict[str, Kinds]] = {}
-    for (name, column), taken in resolution.taken.items():
+    for (name, column), taken_classes in resolution.taken.items():
         if name in schema.tables and column in schema.tables[name].columns:
-            columns.setdefault(name, {})[column] = _kinds(evidence, taken)
-    rows = {name: tuple(map(format_path, found)) for name, found in resolution.rows.items() if name in schema.tables}
+            columns.setdefault(name, {})[column] = _kinds(evidence, taken_classes)
+    rows = {
+        name: tuple(map(format_path, row_paths)) for name, row_paths in resolution.rows.items() if name in schema.tables
+    }
     return Lineage({name: TableLineage(paths, columns.get(name, {})) for name, paths in rows.items()})
 
 
-def _kinds(evidence: Evidence, taken: Iterable[Taken]) -> Kinds:
+def _kinds(evidence: Evidence, taken_classes: Iterable[Taken]) -> Kinds:
     """Return the kinds of values that a column takes from each path."""
-    # Reviews read lineage alone, and should not wait for what infers.
+    # Reviews read lineage alone, and should not wait for these imports.
     from schemactl.inference.classes import type_of_class
     from schemactl.inference.values import TYPED
 
-    found: dict[str, set[str]] = {}
-    for path, name in taken:
+    kinds_by_path: dict[str, set[str]] = {}
+    for path, name in taken_classes:
         types = evidence.stated_types(path) if name == TYPED else {type_of_class(name) or DataType.JSON}
-        found.setdefault(format_path(path), set()).update(map(str, types))
-    return {path: tuple(sorted(kinds)) for path, kinds in found.items()}
+        kinds_by_path.setdefault(format_path(path), set()).update(map(str, types))
+    return {path: tuple(sorted(kinds)) for path, kinds in kinds_by_path.items()}
 
 
 def merge(earlier: Lineage, later: Lineage) -> Lineage:
-    """Return both together, tables, columns and paths of the earlier one first."""
+    """Return both together, tables, columns and paths of ``earlier`` first."""
     tables = dict(earlier.tables)
     for name, table in later.tables.items():
-        known = tables.get(name, TableLineage())
-        columns = {column: dict(kinds) for column, kinds in known.columns.items()}
+        earlier_table = tables.get(name, TableLineage())
+        columns = {column: dict(kinds) for column, kinds in earlier_table.columns.items()}
         for column, kinds in table.columns.items():
             merged = columns.setdefault(column, {})
-            merged |= {path: tuple(sorted({*merged.get(path, ()), *of})) for path, of in kinds.items()}
-        tables[name] = TableLineage(tuple(dict.fromkeys((*known.rows, *table.rows))), columns)
+            merged |= {path: tuple(sorted({*merged.get(path, ()), *path_kinds})) for path, path_kinds in kinds.items()}
+        tables[name] = TableLineage(tuple(dict.fromkeys((*earlier_table.rows, *table.rows))), columns)
     return Lineage(tables)
 
 
@@ -108,11 +107,7 @@ def to_json(lineage: Lineage) -> str:
 
 
 def from_json(text: str, path: str) -> Lineage:
-    """Read what ``to_json`` has written.
-
-    Raises:
-        InputError: the text is no lineage, or of a later format.
-    """
+    """Read the text of a lineage file."""
 
     def table(stored: Mapping[str, Any]) -> TableLineage:
         columns = {
@@ -122,28 +117,24 @@ def from_json(text: str, path: str) -> Lineage:
         return TableLineage(tuple(stored["rows"]), columns)
 
     def lineage(stored: Mapping[str, Any]) -> Lineage:
-        return Lineage({name: table(each) for name, each in stored["tables"].items()})
+        return Lineage({name: table(table_lineage) for name, table_lineage in stored["tables"].items()})
 
     return read_marked(text, path, MARK, "lineage", lineage)
 
 
-def read_marked(text: str, path: str, mark: str, what: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
-    """Return what ``read`` makes of a file of JSON whose key ``mark`` has its format; ``what`` it is.
-
-    Raises:
-        InputError: the text is none, or of a later format.
-    """
+def read_marked(text: str, path: str, mark: str, subject: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
+    """Parse a JSON file whose key ``mark`` holds the format number; ``subject`` names its content in errors."""
     try:
         stored = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"this is not JSON: {error.msg}", at=Location(path, error.lineno, error.colno)) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"this is not {what}: {error}", at=Location(path)) from error
+        raise InputError(f"this is not {subject}: {error}", at=Location(path)) from error
     if not isinstance(stored, dict) or mark not in stored:
-        raise InputError(f"this is not {what}", at=Location(path), hint=f"its first key would be `{mark}`")
+        raise InputError(f"this is not {subject}", at=Location(path), hint=f"its first key would be `{mark}`")
     if stored[mark] != FORMAT:
-        raise InputError(f"this {what} is of format {stored[mark]}, and {FORMAT} is known", at=Location(path))
+        raise InputError(f"this {subject} is of format {stored[mark]}, and {FORMAT} is known", at=Location(path))
     try:
         return read(stored)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"this {what} is damaged: {error}", at=Location(path)) from error
+        raise InputError(f"this {subject} is damaged: {error}", at=Location(path)) from error

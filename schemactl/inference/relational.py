@@ -20,14 +20,14 @@ LIST_KEY: Final = "list"
 """The key under which a list in a list is wrapped."""
 
 GENERATED_KEY = "key"
-"""Stands for the keys of rows and loads that dlt makes."""
+"""Placeholder for the keys of rows and loads that dlt generates."""
 
 NO_PATH: Path = ("",)
 """The path of values that normalization itself adds."""
 
 
 def coerces_values(normalizers: Properties) -> bool:
-    """Return whether values may change their type to fit a column; under one normalizer not (docs/dlt.md §6.3)."""
+    """Return whether values may change their type to fit a column; one normalizer forbids it (docs/dlt.md §6.3)."""
     module = str((normalizers.get("json") or {}).get("module") or "")
     return module.rpartition(".")[2] != "relational_no_coercion"
 
@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a table, made of what stands at ``path``, cells in dlt's order; ``parent`` is None in root tables."""
+    """One row of a table, made of the value at ``path``, cells in dlt's order; ``parent`` is None in root tables."""
 
     table: str
     parent: str | None
@@ -53,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """What rows of a nested table take from the row above: parts of its table's name, cells, its ``_dlt_id``."""
+    """The values that nested rows get from the row above: parts of its table's name, cells, its ``_dlt_id``."""
 
     tables: tuple[str, ...] = ()
     propagated: Mapping[str, Cell] = field(default_factory=dict)
@@ -61,14 +61,14 @@ class _Above:
 
 
 class TableView(Protocol):
-    """The parts of a schema that rows depend on, as it stands when a document arrives."""
+    """The parts of a schema that rows depend on, in their state when a document arrives."""
 
     def is_root(self, table: str) -> bool:
-        """Return whether ``table`` is known and not nested."""
+        """Return whether ``table`` exists and is not nested."""
         ...
 
     def keeps_json(self, table: str, column: str, path: Path) -> bool:
-        """Return whether objects and lists under ``column``, which stand at ``path``, stay whole, as JSON."""
+        """Return whether objects and lists at ``path``, for ``column``, stay whole, as JSON."""
         ...
 
 
@@ -87,7 +87,7 @@ class Propagation:
 class RelationalNormalizer:
     """Turns documents into rows.
 
-    ``view`` is asked again for every document, so it may change between them; ``renamed`` is as in ``Identifiers``.
+    ``view`` may change between documents; ``renamed`` is as in ``Identifiers``.
     """
 
     def __init__(
@@ -145,14 +145,14 @@ class RelationalNormalizer:
         # Before the row is out: what it changes in the schema does not touch its own nested rows.
         propagated = {**above.propagated, **self._propagated(table, cells, is_root)}
         below = _Above((*above.tables, *ident), propagated, row_key)
-        at = path if wrapped is None else wrapped
-        kept = self._filtered(table, cells, at)
-        if not kept:
+        row_path = path if wrapped is None else wrapped
+        kept_cells = self._filtered(table, cells, row_path)
+        if not kept_cells:
             return
         parent = None if is_root else self._join(*above.tables)
-        yield Row(table, parent, kept, at)
-        for list_ident, found in lists.items():
-            for list_path, elements in found:
+        yield Row(table, parent, kept_cells, row_path)
+        for list_ident, path_elements in lists.items():
+            for list_path, elements in path_elements:
                 yield from self._list(elements, list_path, below, list_ident, level - 1)
 
     def _list(
@@ -169,13 +169,13 @@ class RelationalNormalizer:
                 is_root = self._view.is_root(table)
                 value = Cell(self.names.value, element, element_path)
                 cells = _overwritten([value], {**above.propagated, **self._link_cells(above, is_root)})
-                if kept := self._filtered(table, cells, element_path):
-                    yield Row(table, None if is_root else self._join(*above.tables), kept, element_path)
+                if kept_cells := self._filtered(table, cells, element_path):
+                    yield Row(table, None if is_root else self._join(*above.tables), kept_cells, element_path)
 
     def _flatten(
         self, table: str, item: dict[str, Any], path: Path, level: int, wrapped: Path | None
     ) -> tuple[list[Cell], dict[tuple[str, ...], list[tuple[Path, list[Any]]]]]:
-        """Return the scalar cells of a row and the lists below it, by table; colliding keys bring several of both.
+        """Return the scalar cells of a row and the lists below it, by table; colliding keys yield several of both.
 
         As dlt's stack has it, scalars of a level come first, then its objects, the last one first (docs/dlt.md §5.2).
         """
@@ -183,15 +183,15 @@ class RelationalNormalizer:
         lists: dict[tuple[str, ...], list[tuple[Path, list[Any]]]] = {}
         stack: list[tuple[dict[str, Any], int, tuple[str, ...], Path]] = [(item, level, (), path)]
         while stack:
-            current, left, parts, at = stack.pop()
+            current, levels_left, parts, current_path = stack.pop()
             for key, value in current.items():
-                source = (*at, key) if wrapped is None else wrapped
+                source = (*current_path, key) if wrapped is None else wrapped
                 name = self._identifiers.column_part(key, source)
                 column = self._join(*parts, name) if parts else name
                 kind = type(value)
-                if kind is dict and not self._is_kept(table, column, source, left):
-                    stack.append((value, left - 1, (*parts, name), source))
-                elif kind is list and not self._is_kept(table, column, source, left):
+                if kind is dict and not self._is_kept(table, column, source, levels_left):
+                    stack.append((value, levels_left - 1, (*parts, name), source))
+                elif kind is list and not self._is_kept(table, column, source, levels_left):
                     list_ident = (*parts, self._identifiers.table_part(key, source))
                     lists.setdefault(list_ident, []).append((source, value))
                 else:
@@ -199,7 +199,7 @@ class RelationalNormalizer:
         return cells, lists
 
     def _filtered(self, table: str, cells: list[Cell], row: Path) -> tuple[Cell, ...]:
-        """Return what the filters leave of a row; of nothing dlt makes no row, and none below (docs/dlt.md §5.7)."""
+        """Return the cells that pass the filters; without any dlt makes no row, and none below (docs/dlt.md §5.7)."""
         if self._filters is None:
             return tuple(cells)
         return tuple(cell for cell in cells if not self._filters.drops(table, cell.column, *_place(cell, row)))
@@ -230,10 +230,10 @@ def _place(cell: Cell, row: Path) -> tuple[Path, bool]:
 
 
 def _overwritten(cells: list[Cell], added: Mapping[str, Cell]) -> list[Cell]:
-    """Return ``cells`` with those added that dlt adds: where the data has the column too, it keeps its place only."""
-    left = dict(added)
-    kept = [left.pop(cell.column, None) if cell.column in added else cell for cell in cells]
-    return [cell for cell in kept if cell is not None] + list(left.values())
+    """Return ``cells`` with dlt's own cells, which replace the data's cells of the same columns in place."""
+    remaining = dict(added)
+    replaced = [remaining.pop(cell.column, None) if cell.column in added else cell for cell in cells]
+    return [cell for cell in replaced if cell is not None] + list(remaining.values())
 
 
 _Patterns = tuple[Pattern | PathPattern, ...]
@@ -245,7 +245,7 @@ def _is_met(pattern: Pattern | PathPattern, name: str, path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of a schema's tables; those of a table hold for the tables whose names go on from its own."""
+    """The filters of a schema's tables; a table's filters also apply to tables whose names extend its own."""
 
     _naming: Naming
     _rules: Mapping[str, tuple[_Patterns, _Patterns]] = field(default_factory=dict)
@@ -254,10 +254,10 @@ class Filters:
     @classmethod
     def of(cls, schema: Schema, naming: Naming) -> Filters:
         """Read the filters of all tables; includes without excludes have no effect."""
-        stated = {name: table.properties.get("filters") or {} for name, table in schema.tables.items()}
+        filters_by_table = {name: table.properties.get("filters") or {} for name, table in schema.tables.items()}
         rules = {
             name: (_compiled(filters["excludes"]), _compiled(filters.get("includes")))
-            for name, filters in stated.items()
+            for name, filters in filters_by_table.items()
             if filters.get("excludes")
         }
         return cls(naming, rules)
@@ -265,7 +265,7 @@ class Filters:
     def drops(self, table: str, column: str, path: Path, is_made: bool) -> bool:
         """Return whether rows of a table lose a value of a column.
 
-        ``path`` is where the value stands; where dlt makes it (``is_made``), the path of the row.
+        ``path`` is the value's, or that of the row if dlt makes the value (``is_made``).
         """
         if not self._rules:
             return False
@@ -275,10 +275,11 @@ class Filters:
                 continue
             excludes, includes = rules
             name = self._naming.make_path(*parts[end:], column)
-            if any(_is_met(each, name, path) for each in excludes) and not any(
+            if any(_is_met(pattern, name, path) for pattern in excludes) and not any(
                 # Rows with something to include need their keys.
-                _is_met(each, name, path) or (is_made and isinstance(each, PathPattern) and each.is_below(path))
-                for each in includes
+                _is_met(pattern, name, path)
+                or (is_made and isinstance(pattern, PathPattern) and pattern.is_below(path))
+                for pattern in includes
             ):
                 return True
         return False

@@ -1,7 +1,6 @@
-"""Names under another naming convention, made anew from where in the data the values of tables and columns stand.
+"""Renames tables and columns for another naming convention, from the data's keys, which lineage knows.
 
-The keys of the data say what the other convention makes of them; lineage knows the keys. What no data is known of is
-made anew from the name that it has.
+Tables and columns without lineage are renamed from their current name.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import VARIANT_ENDINGS, Column, Properties, Schema, Table, root_of
 
 SOURCE_NAMES: Final = "x-source-names"
-"""Property of a root table: names that source keys were given, by JSONPath; other keys go by the convention."""
+"""Property of a root table: names of source keys, by JSONPath; the convention names other keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Renaming:
     Attributes:
         convention: its reference.
         renamed: the new name of each table and column that has one; columns by the old name of their table.
-        source_names: by root table, keys of the data that go on sharing a column with others, with its name.
+        source_names: by root table, the column names of keys that continue to share a column with other keys.
     """
 
     convention: str
@@ -40,7 +39,7 @@ class Renaming:
     source_names: Mapping[str, Mapping[str, str]]
 
     def of_schema(self, schema: Schema) -> Schema:
-        """Return a schema under the new names: the one that they were found for, or a part of it."""
+        """Return a schema, or a part of it, under the new names."""
         rooted = {
             name: replace(table, properties={**table.properties, SOURCE_NAMES: dict(self.source_names[name])})
             if self.source_names.get(name)
@@ -60,15 +59,15 @@ class Renaming:
         return Lineage(tables)
 
     def _settings(self, settings: Properties) -> Properties:
-        """Return settings whose patterns that are whole names are those of the renamed columns."""
-        found: dict[str, set[str]] = {}
+        """Return settings in which patterns that are whole column names follow the renamed columns."""
+        new_names: dict[str, set[str]] = {}
         for (_, column), new in self.renamed.items():
             if column is not None:
-                found.setdefault(column, set()).add(new)
-        names = {old: new.pop() for old, new in found.items() if len(new) == 1}
+                new_names.setdefault(column, set()).add(new)
+        names = {old: new.pop() for old, new in new_names.items() if len(new) == 1}
         changed: dict[str, Any] = dict(settings)
         if hints := settings.get("default_hints"):
-            renamed = {hint: [names.get(each, each) for each in patterns] for hint, patterns in hints.items()}
+            renamed = {hint: [names.get(pattern, pattern) for pattern in patterns] for hint, patterns in hints.items()}
             changed["default_hints"] = renamed
         if preferred := settings.get("preferred_types"):
             changed["preferred_types"] = {names.get(pattern, pattern): of for pattern, of in preferred.items()}
@@ -76,33 +75,31 @@ class Renaming:
 
 
 def find_names(schema: Schema, convention: str, lineage: Lineage) -> Renaming:
-    """Return what a naming convention makes of the names of a schema.
-
-    Raises:
-        InputError: there is no such convention, it names dlt's own tables otherwise, or two names become one.
-    """
+    """Return the names of a schema under another naming convention."""
     finder = _Finder(schema, naming_of(schema), load_naming(convention), lineage)
     for table in schema.tables.values():
         finder.add(table)
-    found = Renaming(convention, finder.renamed, finder.source_names)
-    _check(schema, found)
-    return found
+    renaming = Renaming(convention, finder.renamed, finder.source_names)
+    _check(schema, renaming)
+    return renaming
 
 
-def _check(schema: Schema, found: Renaming) -> None:
+def _check(schema: Schema, renaming: Renaming) -> None:
     prefix = system_prefix(naming_of(schema))
-    if own := next((name for at in found.renamed for name in at if name and name.startswith(prefix)), None):
-        message = f"the naming convention `{found.convention}` gives dlt's own `{own}` another name"
+    if system_name := next(
+        (name for name_parts in renaming.renamed for name in name_parts if name and name.startswith(prefix)), None
+    ):
+        message = f"the naming convention `{renaming.convention}` gives dlt's own `{system_name}` another name"
         raise InputError(message, hint="begin a schema of another name with it")
     for table in schema.tables.values():
-        taken: dict[str, str] = {}
+        columns_by_name: dict[str, str] = {}
         for column in table.columns:
-            name = found.renamed.get((table.name, column), column)
-            if name in taken:
-                message = f"`{taken[name]}` and `{column}` of `{table.name}` would both be `{name}`"
+            name = renaming.renamed.get((table.name, column), column)
+            if name in columns_by_name:
+                message = f"`{columns_by_name[name]}` and `{column}` of `{table.name}` would both be `{name}`"
                 raise InputError(message, hint="rename one of them in the data, or keep the naming convention")
-            taken[name] = column
-    tables = [found.renamed.get((name, None), name) for name in schema.tables]
+            columns_by_name[name] = column
+    tables = [renaming.renamed.get((name, None), name) for name in schema.tables]
     if len(set(tables)) < len(tables):
         twice = next(name for name in tables if tables.count(name) > 1)
         raise InputError(f"two tables would both be `{twice}`", hint="keep the naming convention")
@@ -122,52 +119,55 @@ class _Finder:
     def add(self, table: Table) -> None:
         """Find the names of a table and its columns."""
         root = root_of(self._schema, table.name)
-        stated = self._schema.tables[root]
-        known: Mapping[str, str] = stated.properties.get(SOURCE_NAMES) or {}
-        source = str(stated.properties.get("resource") or root)
-        source = source if self._identifiers(self._old, known).table(source) == root else root
-        kept = {path: self._new.normalize_identifier(name) for path, name in known.items()}
-        kept |= self.source_names.get(root, {})
-        old, new = self._identifiers(self._old, known), self._identifiers(self._new, kept)
-        made = self._lineage.tables.get(table.name, TableLineage())
-        rows = [parse_path(path) for path in made.rows]
-        of_data = [path for path in rows if place(path, root, old)[0] == table.name]
+        root_table = self._schema.tables[root]
+        stored_names: Mapping[str, str] = root_table.properties.get(SOURCE_NAMES) or {}
+        source = str(root_table.properties.get("resource") or root)
+        source = source if self._identifiers(self._old, stored_names).table(source) == root else root
+        kept_names = {path: self._new.normalize_identifier(name) for path, name in stored_names.items()}
+        kept_names |= self.source_names.get(root, {})
+        old, new = self._identifiers(self._old, stored_names), self._identifiers(self._new, kept_names)
+        lineage = self._lineage.tables.get(table.name, TableLineage())
+        rows = [parse_path(path) for path in lineage.rows]
+        source_paths = [path for path in rows if place(path, root, old)[0] == table.name]
         new_root = new.table(source)
-        name = place(of_data[0], new_root, new)[0] if of_data else self._table(table, root, new_root)
+        name = place(source_paths[0], new_root, new)[0] if source_paths else self._table(table, root, new_root)
         self._note(table.name, None, name)
         # Variants are named by their columns.
-        for column in sorted(table.columns.values(), key=lambda each: each.is_variant):
-            paths = [parse_path(path) for path in made.columns.get(column.name, ())]
-            of_data = [path for path in paths if place(path, root, old) == (table.name, column.name)]
+        for column in sorted(table.columns.values(), key=lambda column: column.is_variant):
+            paths = [parse_path(path) for path in lineage.columns.get(column.name, ())]
+            source_paths = [path for path in paths if place(path, root, old) == (table.name, column.name)]
             if column.name in self._targets and self._new.normalize_identifier(column.name) == column.name:
                 continue
-            if not of_data or column.is_variant:
+            if not source_paths or column.is_variant:
                 self._note(table.name, column.name, self._column(table, column))
                 continue
-            first, *others = of_data
+            first, *others = source_paths
             name = place(first, root, new)[1]
             self._note(table.name, column.name, name)
             for path in others:
-                kept |= self._kept_together(path, first, root, new, name)
-        if kept:
-            self.source_names.setdefault(root, {}).update(kept)
+                kept_names |= self._kept_together(path, first, root, new, name)
+        if kept_names:
+            self.source_names.setdefault(root, {}).update(kept_names)
 
     def _kept_together(self, path: Path, first: Path, root: str, new: Identifiers, name: str) -> dict[str, str]:
-        """Return the names for keys that lead to one column, and would lead to two under the new convention."""
+        """Return names for keys that share one column and would get two under the new convention."""
         if place(path, root, new)[1] == name:
             return {}
         if len(path) == len(first):
-            pairs = [(path[: at + 1], first[: at + 1]) for at in range(len(path)) if path[at] is not ELEMENT]
+            pairs = [
+                (path[: index + 1], first[: index + 1]) for index in range(len(path)) if path[index] is not ELEMENT
+            ]
             return {
-                format_path(mine): new.column_part(str(theirs[-1]), theirs)
-                for mine, theirs in pairs
-                if new.column_part(str(mine[-1]), mine) != new.column_part(str(theirs[-1]), theirs)
+                format_path(key_path): new.column_part(str(first_key_path[-1]), first_key_path)
+                for key_path, first_key_path in pairs
+                if new.column_part(str(key_path[-1]), key_path)
+                != new.column_part(str(first_key_path[-1]), first_key_path)
             }
         is_whole = len(path) == 1 or path[-2] is ELEMENT
         return {format_path(path): name} if is_whole else {}
 
-    def _identifiers(self, naming: Naming, known: Mapping[str, str]) -> Identifiers:
-        return Identifiers(naming, self._config, {parse_path(path): name for path, name in known.items()})
+    def _identifiers(self, naming: Naming, source_names: Mapping[str, str]) -> Identifiers:
+        return Identifiers(naming, self._config, {parse_path(path): name for path, name in source_names.items()})
 
     def _note(self, table: str, column: str | None, name: str) -> None:
         if name != (table if column is None else column):
@@ -183,6 +183,8 @@ class _Finder:
         base = base_of(column, table, self._old) if column.is_variant else None
         if base is None:
             return self._new.shorten_fragments(*map(self._new.normalize_identifier, self._old.break_path(column.name)))
-        endings = (each for each in VARIANT_ENDINGS if self._old.shorten_fragments(base.name, each) == column.name)
+        endings = (
+            ending for ending in VARIANT_ENDINGS if self._old.shorten_fragments(base.name, ending) == column.name
+        )
         ending = next(endings)
         return self._new.shorten_fragments(self.renamed.get((table.name, base.name), base.name), ending)

@@ -15,22 +15,22 @@ class ColumnFinding:
     """A column that is new or changed, with its evidence.
 
     Attributes:
-        before: its data type in the schema as it was, None where it was not there or incomplete.
-        is_new: whether the schema did not know it at all; False also for a column that only waited for its type.
-        precision, scale, timezone: of its type, where the schema states them.
-        variant_of: the column beside which this one takes the values that do not fit, None for other columns.
-        sources: the paths in the data that it is filled from, formatted; empty for columns that dlt adds, and for those
-            that the call states and the data has not.
+        before: its data type in the earlier schema, None if it was missing or incomplete.
+        is_new: whether the earlier schema lacks it; False for a column that only waited for its type.
+        precision, scale, timezone: of its type, if the schema sets them.
+        variant_of: the column whose values of other types this variant takes, None for other columns.
+        sources: the paths in the data that fill it, formatted; empty for columns that dlt adds, and for those that the
+            call declares and the data lacks.
         values: number of values (nulls excluded) that this column takes.
-        total: number of values (nulls excluded) at its source paths, those that went to variants included.
-        nulls: number of nulls at its source paths; None where values were not counted before they were loaded.
+        total: number of values (nulls excluded) at its source paths, including those that go to variants.
+        nulls: number of nulls at its source paths; None if values were not counted before the load.
         absences: number of objects that could have the key and do not; None as for nulls.
-        kinds: what the values are in the data, with counts: ``{"text": 45_999}``.
-        first: place of the first value that this column takes.
-        examples: a few values as they stand in the data; the first value's comes first.
+        kinds: the kinds of values in the data, with counts: ``{"text": 45_999}``.
+        first: position of the first value that this column takes.
+        examples: a few values as the data has them; the first value's comes first.
         lengths: shortest and longest text in characters, None without texts.
         range: least and greatest number, None without numbers.
-        reason: what its type is by, where that is not plain: a pattern, detectors, the first value, or the call.
+        reason: why it has its type, if that is not plain: a pattern, detectors, the first value, or the call.
     """
 
     name: str
@@ -75,10 +75,10 @@ class CollisionFinding:
 
 @dataclass(frozen=True, slots=True)
 class NullFinding:
-    """Nulls met where the schema allows none: dlt refuses to load such rows.
+    """Nulls in a column that the schema requires: dlt refuses to load such rows.
 
     Attributes:
-        variant: the column that takes the values which leave this one null; None where the data has nulls.
+        variant: the column that takes the values which leave this one null; None if the data has nulls.
     """
 
     table: str
@@ -99,11 +99,11 @@ class ViolationFinding:
         column: None for a violation of ``tables``.
         expected, found: data types (or "no new column" ...), for a person.
         variant_of: the column whose values of another type the contract refuses; None for other violations.
-        table_schema: the table as it is stored; None where it is new.
+        table_schema: the stored table; None if it is new.
         schema_contract: mode and level by entity; a level is ``call``, ``settings``, ``table NAME`` or ``default``.
-        data_item: the record with the first such value, as JSON of a thousand characters at most; None of samples and
-            saved evidence. Rejected rows stand whole in ``_rejects``.
-        goes_with_row: whether all such values stand in rows that a load rejects for something else; ``_rejects`` has no
+        data_item: the record with the first such value, as JSON of a thousand characters at most; None for samples and
+            saved evidence. ``_rejects`` has whole rejected rows.
+        goes_with_row: whether all such values are in rows that a load rejects for another reason; ``_rejects`` has no
             rows for them.
     """
 
@@ -129,13 +129,13 @@ class TypingFinding:
     """Values that could not be typed (``--typing``), or that a model rejects or has no field for (``--model``).
 
     Attributes:
-        column: the field, as the typing names it; with a model the place of the value, as Pydantic names it, empty for
-            whole documents.
-        first: the first row that has one.
-        message: why, of that row, in Arc's words or Pydantic's.
-        mode: what becomes of such rows: ``column``, ``reject`` or ``fail``; ``discard`` loads them without the value.
-        nullable: False where the typing allows no null, and so no error: nothing is written then.
-        contract: with a model what the contract says of such values, as ``data_type=freeze``; None for a typing.
+        column: the field, as the typing names it; with a model the location of the value, as Pydantic names it, empty
+            for whole documents.
+        first: the first row with such a value.
+        message: the reason for that row, in Arc's words or Pydantic's.
+        mode: the treatment of such rows: ``column``, ``reject`` or ``fail``; ``discard`` loads them without the value.
+        nullable: False if the typing allows no null, and so no error: nothing is written then.
+        contract: with a model the contract for such values, as ``data_type=freeze``; None for a typing.
         converted: with a typing how many texts of the field became values; None for a model.
     """
 
@@ -156,7 +156,7 @@ class TypingFinding:
 
 @dataclass(frozen=True, slots=True)
 class FileFinding:
-    """One input of a root table as it was read: its records, the documents taken (fewer in a sample), bad records."""
+    """One input of a root table: its records, the documents read (fewer in a sample), bad records."""
 
     path: str
     records: int
@@ -168,7 +168,7 @@ class FileFinding:
 
 @dataclass(frozen=True, slots=True)
 class SourceWarning:
-    """A warning about the sources, which stops nothing; ``files`` are those that it is about."""
+    """A warning about the sources, which stops nothing; ``files`` are the sources concerned."""
 
     message: str
     files: tuple[str, ...] = ()
@@ -199,15 +199,15 @@ class InferenceReport:
 
     Attributes:
         table: the root table of the data; None where files go to several.
-        sample: the sample that was asked for: ``full``, ``10%``, ``100000``.
-        before_hash, before_version: of the stored schema as it was; None for a new schema.
-        after_hash, after_version: of the schema as it is now, or would be without ``--check``.
-        saved: whether the schema was written; never under ``--check``, nor where a frozen contract is violated.
-        import_adopted: hash of the import file, where a user's edit of it was taken over first.
-        dropped: tables and columns (``table.column``) that earlier data brought, and that went with such an edit.
-        export_edited: whether the export file's hash is not that of its content; a run makes it anew.
+        sample: the requested sample: ``full``, ``10%``, ``100000``.
+        before_hash, before_version: of the stored schema; None for a new schema.
+        after_hash, after_version: of the new schema, or of what it would be without ``--check``.
+        saved: whether the schema was written; never under ``--check``, nor if a frozen contract is violated.
+        import_adopted: hash of the import file, if a user's edit of it was applied first.
+        dropped: tables and columns (``table.column``) from earlier data that such an edit removed.
+        export_edited: whether the export file's hash is not that of its content; a run rewrites the file.
         reading: how the data was read; None for saved evidence and documents in memory.
-        schema: the schema as it is now, or would be; ``to_dict`` leaves it out.
+        schema: the new schema, or what it would be; ``to_dict`` leaves it out.
     """
 
     name: str
@@ -236,7 +236,7 @@ class InferenceReport:
 
     @property
     def changes_schema(self) -> bool:
-        """Return whether the schema is, or without ``--check`` would be, another than before."""
+        """Return whether the schema changes, or would change without ``--check``."""
         is_other = self.before_hash != self.after_hash or self.import_adopted is not None
         return not self.is_refused and (is_other or self.export_edited)
 
@@ -258,18 +258,18 @@ class InferenceReport:
         """Return the report as JSON data."""
         from dataclasses import asdict
 
-        own = asdict(replace(self, schema=None))
-        del own["schema"]
-        return {**own, "changes_schema": self.changes_schema}
+        document = asdict(replace(self, schema=None))
+        del document["schema"]
+        return {**document, "changes_schema": self.changes_schema}
 
 
 def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
-    """Return the report of one call whose data went to several root tables, each evolving what those before it made."""
+    """Return the report of one call whose data went to several root tables, each evolving the schema of the last."""
     first, last = reports[0], reports[-1]
     if first is last:
         return first
-    lists = ("files", "tables", "collisions", "nulls", "violations", "typing")
+    lists = ("files", "tables", "collisions", "nulls", "violations", "typing", "hints")
     joined: dict[str, Any] = {
-        name: tuple(each for report in reports for each in getattr(report, name)) for name in lists
+        name: tuple(item for report in reports for item in getattr(report, name)) for name in lists
     }
-    return replace(last, table=None, hints=tuple(dict.fromkeys(each for of in reports for each in of.hints)), **joined)
+    return replace(last, table=None, **{**joined, "hints": tuple(dict.fromkeys(joined["hints"]))})

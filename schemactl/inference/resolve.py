@@ -1,7 +1,7 @@
-"""Evidence and the schema as it was -> the schema as it will be: dlt's inference, decided by first witnesses.
+"""Evolves a schema by evidence: dlt's inference, decided by first witnesses.
 
-A schema changes only where a document brings the first value of a class at a path (``classes``), so folding dlt's
-row-by-row inference over the witnesses, in input order, gives what folding over all documents would.
+A schema changes only when a document has the first value of a class at a path (``classes``), so folding dlt's
+row-by-row inference over the witnesses, in input order, gives the same schema as folding over all documents.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from schemactl.inference import relational
 from schemactl.inference.classes import NULL, classify, kind_of
-from schemactl.inference.draft import RootKeys, TableDraft, add_history_columns
 from schemactl.inference.evidence import Evidence, PathEvidence, Position
 from schemactl.inference.relational import NO_PATH, Cell, Filters, Propagation, RelationalNormalizer, Row
+from schemactl.inference.table_drafts import RootKeys, TableDraft, add_history_columns
 from schemactl.inference.values import TYPED, TypedValue, bits_for, fits, is_integer_beyond_dlt, kind, room_of
 from schemactl.inference.widening import MAPS, with_room
 from schemactl.schema.detectors import DETECTORS
@@ -25,7 +25,7 @@ from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import MICROSECOND_DIGITS, VARIANT_ENDINGS, DataType, Properties, Schema, Table
 
 DETECTIONS: Final = "x-detections"
-"""Property of a root table: the detectors for its data, asked before those of the schema's ``settings``."""
+"""Property of a root table: the detectors for its data, which run before those of the schema's ``settings``."""
 
 _MOST_DIGITS: Final = 18
 """Longer integers may not fit into 64 bits."""
@@ -36,26 +36,28 @@ _TOGETHER: Final[Mapping[frozenset[DataType], DataType]] = {
 }
 
 
-def type_of_texts(seen: PathEvidence, detectors: Sequence[str]) -> tuple[DataType, str]:
-    """Return the type that all texts at one path have, ``text`` where they have none together, and who says so."""
-    found = dict(_detected(name, seen, detectors) for name in seen if kind_of(name) == DataType.TEXT)
-    data_type = next(iter(found)) if len(found) == 1 else _TOGETHER.get(frozenset(found), DataType.TEXT)
-    return data_type, "" if data_type is DataType.TEXT else ", ".join(sorted(found.values()))
+def type_of_texts(classes: PathEvidence, detectors: Sequence[str]) -> tuple[DataType, str]:
+    """Return the type that all texts at one path have, ``text`` if they differ, and the detectors that decided."""
+    detectors_by_type = dict(_detected(name, classes, detectors) for name in classes if kind_of(name) == DataType.TEXT)
+    data_type = _TOGETHER.get(frozenset(detectors_by_type), DataType.TEXT)
+    if len(detectors_by_type) == 1:
+        (data_type,) = detectors_by_type
+    return data_type, "" if data_type is DataType.TEXT else ", ".join(sorted(detectors_by_type.values()))
 
 
-def _detected(name: str, seen: PathEvidence, detectors: Sequence[str]) -> tuple[DataType, str]:
+def _detected(name: str, classes: PathEvidence, detectors: Sequence[str]) -> tuple[DataType, str]:
     answers = dict(answer.split("=") for answer in name.partition(":")[2].split(",") if "=" in answer)
-    asked = next((detector for detector in detectors if detector in answers), None)
-    found = DataType(answers[asked]) if asked else DataType.TEXT
-    is_long = found is DataType.BIGINT and (seen[name].longest or 0) > _MOST_DIGITS
-    return (DataType.TEXT, "") if asked is None or is_long else (found, asked)
+    detector = next((detector for detector in detectors if detector in answers), None)
+    detected_type = DataType(answers[detector]) if detector else DataType.TEXT
+    is_long = detected_type is DataType.BIGINT and (classes[name].longest or 0) > _MOST_DIGITS
+    return (DataType.TEXT, "") if detector is None or is_long else (detected_type, detector)
 
 
 def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
-    """Return documents whose values stand for the columns that sources state the types of.
+    """Return documents with a ``TypedValue`` for each column whose type sources declare.
 
-    One will do, unless there is a scalar in one source where another has an object or a list. The types that a column
-    is widened from come after its own: they may need variants where the schema has another type.
+    One document is enough unless one source has a scalar and another an object or a list at the same path. The types
+    that a column is widened from come after its own: they may need variants if the schema has another type.
     """
     documents: list[dict[str, Any]] = []
     typed = []
@@ -65,8 +67,8 @@ def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
         typed.append((path, TypedValue(column, room=_room(column, counted), first_null=first_null)))
     narrower = [
         (path, TypedValue({"data_type": str(data_type)}))
-        for path, stated in evidence.stated.items()
-        for data_type in sorted(stated - {DataType(evidence.typed[path]["data_type"])})
+        for path, declared_types in evidence.stated.items()
+        for data_type in sorted(declared_types - {DataType(evidence.typed[path]["data_type"])})
     ]
     for path, value in (*typed, *narrower):
         if not any(_plant(document, path, value) for document in documents):
@@ -76,32 +78,32 @@ def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _room(column: Mapping[str, Any], counted: PathEvidence) -> Mapping[str, Any]:
-    """Return what a column needs that takes all values.
+    """Return the properties that a column needs for all values of a source.
 
-    Integers of 64 bits are what many programs write of any integer: these ask for as many bits as were seen.
+    Many programs write every integer with 64 bits, so such a column needs only the bits of its largest value.
     """
-    seen = counted.get(DataType.BIGINT)
+    integers = counted.get(DataType.BIGINT)
     if column["data_type"] != DataType.BIGINT or "precision" in column:
         return column
-    if seen is None or seen.least is None or seen.greatest is None:
+    if integers is None or integers.least is None or integers.greatest is None:
         return {}
-    return {**column, "precision": bits_for(seen.least, seen.greatest)}
+    return {**column, "precision": bits_for(integers.least, integers.greatest)}
 
 
 def _of_column(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties that dlt's extractors keep: of times neither zone nor a default or finer precision."""
-    kept = {key: value for key, value in properties.items() if key != MAPS}
-    if kept["data_type"] in (DataType.TIMESTAMP, DataType.TIME):
-        kept.pop("timezone", None)
-        if kept.get("precision", MICROSECOND_DIGITS) >= MICROSECOND_DIGITS:
-            kept.pop("precision", None)
-    return kept
+    """Return the properties that dlt's extractors keep: of times neither zone nor precision beyond microseconds."""
+    extracted = {key: value for key, value in properties.items() if key != MAPS}
+    if extracted["data_type"] in (DataType.TIMESTAMP, DataType.TIME):
+        extracted.pop("timezone", None)
+        if extracted.get("precision", MICROSECOND_DIGITS) >= MICROSECOND_DIGITS:
+            extracted.pop("precision", None)
+    return extracted
 
 
 def _plant(container: Any, path: Path, value: TypedValue) -> bool:
-    """Put ``value`` at ``path``; return whether there was room."""
-    step, rest = path[0], path[1:]
-    new: Any = value if not rest else [] if rest[0] is ELEMENT else {}
+    """Put ``value`` at ``path``; return whether the path was free."""
+    step, remainder = path[0], path[1:]
+    new: Any = value if not remainder else [] if remainder[0] is ELEMENT else {}
     if step is ELEMENT and isinstance(container, list):
         is_free = not container
         if is_free:
@@ -112,7 +114,7 @@ def _plant(container: Any, path: Path, value: TypedValue) -> bool:
         inner = container.setdefault(step, new)
     else:
         return False
-    return _plant(inner, rest, value) if rest else is_free
+    return _plant(inner, remainder, value) if remainder else is_free
 
 
 Origin = tuple[str, str]
@@ -124,7 +126,7 @@ Taken = tuple[Path, str]
 
 @dataclass(frozen=True, slots=True)
 class NullConflict:
-    """A null where the schema allows none; dlt refuses such a load."""
+    """A null in a required column; dlt refuses such a load."""
 
     table: str
     column: str
@@ -138,11 +140,11 @@ class Resolution:
 
     Attributes:
         schema: the evolved schema; its version and hash are still those of the base.
-        taken: for each column what it takes of the data, paths with classes of values, the first one first.
+        taken: the paths and classes of values that each column takes, in order of the data.
         rows: for each table the paths whose values make its rows.
         renamed: names for source paths whose own names collide.
-        propagation: what rows of this load copy down; what ``schema`` states may hold from the next load on only.
-        reasons: for new columns whose type is not their first value's own: the pattern or the detectors it is by.
+        propagation: the columns that rows of this load copy down; those of ``schema`` may apply from the next load on.
+        reasons: for new columns whose type is not that of their first value: the pattern or detectors that decided.
     """
 
     schema: Schema
@@ -156,12 +158,12 @@ class Resolution:
     reasons: Mapping[Origin, str] = field(default_factory=dict)
 
     def sources(self, origin: Origin) -> tuple[Path, ...]:
-        """Return the source paths that feed a column, the first one first."""
+        """Return the source paths that feed a column, in order of the data."""
         return tuple(dict.fromkeys(path for path, _ in self.taken.get(origin, ())))
 
 
 def variant_bases(schema: Schema) -> dict[Origin, str]:
-    """Return for each variant column the column whose values of other types it takes (docs/dlt.md §6.5)."""
+    """Return the base column of each variant column (docs/dlt.md §6.5)."""
     naming = naming_of(schema)
     bases: dict[Origin, str] = {}
     for table in schema.tables.values():
@@ -175,7 +177,7 @@ def variant_bases(schema: Schema) -> dict[Origin, str]:
 
 
 def _variants_beside(table: Table, naming: Naming) -> dict[str, str]:
-    """Return the variants of a table, each with the column that its name starts from; that may be a variant too."""
+    """Return for each variant of a table the column, or variant, whose name it extends."""
     variants = {column.name for column in table.columns.values() if column.is_variant}
     if not variants:
         return {}
@@ -195,9 +197,9 @@ def resolve(
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
 ) -> Resolution:
-    """Evolve ``schema`` by all that ``evidence`` holds; contracts are judged on the result, not here.
+    """Evolve ``schema`` by ``evidence``; contracts are checked on the result, not here.
 
-    ``renamed`` has names for source paths whose own names collide. Where the data is loaded (``is_loaded``), nested
+    ``renamed`` has names for source paths whose own names collide. If the data is loaded (``is_loaded``), nested
     tables of merges need the key of their root row.
     """
     fold = _Fold(schema, naming_of(schema, max_identifier_length), renamed or {}, evidence.paths, is_loaded)
@@ -206,8 +208,8 @@ def resolve(
         fold.add_document(document, root, None)
     for position in sorted(evidence.witnesses):
         fold.add_document(evidence.witnesses[position], root, position)
-    found = fold.finish(evidence.room)
-    return replace(found, root=root, renamed=dict(renamed or {}), max_identifier_length=max_identifier_length)
+    resolution = fold.finish(evidence.room)
+    return replace(resolution, root=root, renamed=dict(renamed or {}), max_identifier_length=max_identifier_length)
 
 
 def _data_path(cell: Cell) -> Path | None:
@@ -222,15 +224,15 @@ class _Fold:
         schema: Schema,
         naming: Naming,
         renamed: Mapping[Path, str],
-        seen: Mapping[Path, PathEvidence],
+        evidence_by_path: Mapping[Path, PathEvidence],
         is_loaded: bool,
     ) -> None:
         self._schema = schema
-        self._seen = seen
+        self._seen = evidence_by_path
         self._naming = naming
         self._settings = Settings.of(schema.settings)
         hints = schema.settings.get("default_hints") or {}
-        # A `nullable` hint makes other columns not nullable, yet dlt does not ask it when it meets a null.
+        # A `nullable` hint makes other columns not nullable, yet dlt ignores it when it meets a null.
         self._not_null = Settings.of({"default_hints": {"not_null": hints.get("not_null") or ()}})
         self._config = NormalizerConfig.of(schema.normalizers)
         self._drafts = {name: TableDraft.of(table) for name, table in schema.tables.items()}
@@ -257,11 +259,11 @@ class _Fold:
 
     def keeps_json(self, table: str, column: str, path: Path) -> bool:
         draft = self._drafts.get(table)
-        known = draft.columns.get(column) if draft else None
-        if known is None or "data_type" not in known:
+        column_properties = draft.columns.get(column) if draft else None
+        if column_properties is None or "data_type" not in column_properties:
             preferred = self._preferred_by(column, path)
             return preferred is not None and preferred[1] is DataType.JSON
-        return bool(known["data_type"] == DataType.JSON)
+        return bool(column_properties["data_type"] == DataType.JSON)
 
     # the fold
 
@@ -269,15 +271,16 @@ class _Fold:
         name = self._normalizer.table_name(source)
         if name not in self._drafts:
             self._drafts[name] = TableDraft(name, {}, {"write_disposition": "append", "resource": source})
-        # dlt writes the root table down and loads the schema anew before it looks at the data.
+        # dlt stores the root table and reloads the schema before it reads the data.
         self._reads_propagation = True
         add_history_columns(self._drafts[name], self._naming)
         self._pass_on_root_key(self._drafts[name])
-        own = self._drafts[name].properties.get(DETECTIONS) or ()
-        self._reads_columns = bool(own)
-        self._detections = tuple(dict.fromkeys((*own, *self._detections)))
+        table_detections = self._drafts[name].properties.get(DETECTIONS) or ()
+        self._reads_columns = bool(table_detections)
+        self._detections = tuple(dict.fromkeys((*table_detections, *self._detections)))
         config = self._config
-        self._reads_propagation = bool(config.propagation_root or config.propagation_tables or self._root_keys.found)
+        root_keys = self._root_keys.propagated
+        self._reads_propagation = bool(config.propagation_root or config.propagation_tables or root_keys)
         return name
 
     def add_document(self, document: Any, root: str, position: Position | None) -> None:
@@ -286,31 +289,31 @@ class _Fold:
         for row in self._normalizer.rows(document, root, limit):
             self._add_row(row, position)
 
-    def finish(self, needed: Mapping[Origin, Properties]) -> Resolution:
-        """Return what was found, columns with the room that they need."""
-        for (table, column), room in needed.items():
+    def finish(self, needed_room: Mapping[Origin, Properties]) -> Resolution:
+        """Return the resolution, with columns widened to the room that they need."""
+        for (table, column), room in needed_room.items():
             columns = self._drafts[table].columns
             columns[column] = with_room(columns[column], room)
         tables = {name: draft.to_table() for name, draft in self._drafts.items()}
-        schema = replace(self._schema, tables=tables, normalizers=self._root_keys.write_down(self._schema.normalizers))
-        taken = {origin: tuple(found) for origin, found in self._taken.items()}
-        rows = {table: tuple(found) for table, found in self._rows.items()}
+        schema = replace(self._schema, tables=tables, normalizers=self._root_keys.add_to(self._schema.normalizers))
+        taken_classes = {origin: tuple(values) for origin, values in self._taken.items()}
+        rows = {table: tuple(values) for table, values in self._rows.items()}
         nulls = tuple(self._nulls.values())
         reasons = {origin: reason for origin, reason in self._reasons.items() if reason}
-        return Resolution(schema, taken, nulls, rows, propagation=self._normalizer.propagation, reasons=reasons)
+        return Resolution(schema, taken_classes, nulls, rows, propagation=self._normalizer.propagation, reasons=reasons)
 
     def _pass_on_root_key(self, changed: TableDraft) -> None:
-        """Let the root table of a changed one pass its row key on (docs/dlt.md §5.5).
+        """Make the root table of a changed table pass its row key on (docs/dlt.md §5.5).
 
-        dlt asks after each change of a table. Where there was nothing to propagate when the schema was loaded, what it
-        writes down holds from the next load on only.
+        dlt checks this after each change of a table. If the schema had no propagation when it was loaded, dlt applies
+        the new one from the next load on only.
         """
-        if (found := self._root_keys.ask(changed)) is not None and self._reads_propagation:
-            self._normalizer.propagate(*found)
+        if (propagated := self._root_keys.update(changed)) is not None and self._reads_propagation:
+            self._normalizer.propagate(*propagated)
 
     def _add_row(self, row: Row, position: Position | None) -> None:
         if row.table not in self._drafts:
-            # Root tables are there before their rows.
+            # Root tables exist before their rows.
             self._drafts[row.table] = TableDraft(row.table, {}, {"parent": row.parent}, is_changed=True)
         draft = self._drafts[row.table]
         draft.has_data = True
@@ -327,23 +330,23 @@ class _Fold:
             self._pass_on_root_key(draft)
 
     def _check_null(self, draft: TableDraft, cell: Cell, position: Position | None) -> None:
-        known = draft.columns.get(cell.column)
-        if known is None:
+        column_properties = draft.columns.get(cell.column)
+        if column_properties is None:
             refused = self._not_null.column_hints(cell.column, _data_path(cell))["nullable"] is False
         else:
-            refused = bool(known.get("data_type")) and known.get("nullable") is False
+            refused = bool(column_properties.get("data_type")) and column_properties.get("nullable") is False
         if refused and position is not None:
             origin = (draft.name, cell.column)
             self._nulls.setdefault(origin, NullConflict(*origin, cell.path, position))
 
     def _add_value(self, draft: TableDraft, cell: Cell, position: Position | None) -> None:
         column, value = cell.column, cell.value
-        known = draft.columns.get(column)
-        stated = known.get("data_type") if known else None
-        data_type, reason = (DataType(stated), "") if stated else self._type_of(cell)
+        column_properties = draft.columns.get(column)
+        declared_type = column_properties.get("data_type") if column_properties else None
+        data_type, reason = (DataType(declared_type), "") if declared_type else self._type_of(cell)
         if not self._fits(value, data_type):
             column = self._add_variant(draft, column, value)
-        elif not stated:
+        elif not declared_type:
             self._complete(draft, column, self._inferred(column, value, data_type, _data_path(cell)))
             self._reasons[draft.name, column] = reason
         if cell.path is not NO_PATH:
@@ -353,40 +356,42 @@ class _Fold:
                 draft.columns[column] = with_room(draft.columns[column], room)
 
     def _class_of(self, cell: Cell, position: Position | None) -> str:
-        """Return the class of a value of a document; where that has no other value at the path, it is known."""
+        """Return the class of a value; outside lists the evidence already names it."""
         if ELEMENT not in cell.path:
-            for name, seen in self._seen.get(cell.path, {}).items():
-                if seen.first == position:
+            for name, class_evidence in self._seen.get(cell.path, {}).items():
+                if class_evidence.first == position:
                     return name
         # This takes a hundred times as long.
         return classify(cell.value)
 
     def _add_variant(self, draft: TableDraft, column: str, value: Any) -> str:
-        """Return the column beside ``column`` that takes ``value``, made where there is none (docs/dlt.md §6.5)."""
+        """Return the variant of ``column`` that takes ``value``; create it if needed (docs/dlt.md §6.5)."""
         name = self._naming.shorten_fragments(column, f"v_{kind(value)}")
         if kind(value) is DataType.JSON:
-            old = self._naming.shorten_fragments(column, "v_complex")
-            name = old if draft.columns.get(old, {}).get("variant") else name
-        known = draft.columns.get(name)
-        if known is None or not known.get("data_type"):
+            legacy_name = self._naming.shorten_fragments(column, "v_complex")
+            name = legacy_name if draft.columns.get(legacy_name, {}).get("variant") else name
+        variant_properties = draft.columns.get(name)
+        if variant_properties is None or not variant_properties.get("data_type"):
             data_type, _ = (kind(value), "") if self._reads_columns else self._detected_by_value(value)
             self._complete(draft, name, self._inferred(name, value, data_type, None, is_variant=True))
-        elif not self._fits(value, DataType(known["data_type"])):
+        elif not self._fits(value, DataType(variant_properties["data_type"])):
             # dlt gives up here; a variant of the variant takes the value as it is.
-            while (stated := draft.columns.get(name, {}).get("data_type")) and not self._fits(value, DataType(stated)):
+            while (declared_type := draft.columns.get(name, {}).get("data_type")) and not self._fits(
+                value, DataType(declared_type)
+            ):
                 name = self._naming.shorten_fragments(name, f"v_{kind(value)}")
-            if not stated:
+            if not declared_type:
                 self._complete(draft, name, self._inferred(name, value, kind(value), None, is_variant=True))
         return name
 
     def _complete(self, draft: TableDraft, name: str, inferred: dict[str, Any]) -> None:
-        """Add a column at the end; what an incomplete column already states stays (docs/dlt.md §8, merge_columns)."""
+        """Add a column at the end; hints of an incomplete column stay (docs/dlt.md §8, merge_columns)."""
         draft.is_changed = True
-        stated = draft.columns.pop(name, None)
-        if stated is None:
+        existing = draft.columns.pop(name, None)
+        if existing is None:
             draft.columns[name] = inferred
             return
-        merged = {**stated, **{key: value for key, value in inferred.items() if key not in stated}}
+        merged = {**existing, **{key: value for key, value in inferred.items() if key not in existing}}
         if not merged.get("data_type"):
             merged["data_type"] = inferred["data_type"]
         draft.columns[name] = merged
@@ -408,7 +413,7 @@ class _Fold:
         return fits(value, data_type) if self._coerces else kind(value) is data_type
 
     def _type_of(self, cell: Cell) -> tuple[DataType, str]:
-        """Return the type of a new column, and what it is by, nothing where it is the value's own."""
+        """Return the type of a new column and the reason for it, empty if it is the value's own type."""
         if preferred := self._preferred_by(cell.column, _data_path(cell)):
             return preferred[1], f"preferred_types {preferred[0]}"
         if self._reads_columns and isinstance(cell.value, str):
@@ -416,9 +421,9 @@ class _Fold:
         return self._detected_by_value(cell.value)
 
     def _detected_by_value(self, value: Any) -> tuple[DataType, str]:
-        own = kind(value)
-        # Without coercion no value could become what a detector says; dlt fails there.
+        natural_type = kind(value)
+        # Without coercion no value can become the detected type; dlt fails in that case.
         if not self._coerces or isinstance(value, TypedValue) or is_integer_beyond_dlt(value):
-            return own, ""
-        found = ((answer, name) for name in self._detections if (answer := DETECTORS[name].detect(value)))
-        return next(found, (own, ""))
+            return natural_type, ""
+        detected = ((answer, name) for name in self._detections if (answer := DETECTORS[name].detect(value)))
+        return next(detected, (natural_type, ""))

@@ -29,11 +29,7 @@ class Sample:
 
 
 def parse_sample(text: str) -> Sample:
-    """Parse ``10%``, ``100000`` or ``full``.
-
-    Raises:
-        InputError: it is none of these.
-    """
+    """Parse ``10%``, ``100000`` or ``full``."""
     if text == "full":
         return Sample()
     if text.isdecimal() and int(text) > 0:

@@ -1,4 +1,4 @@
-"""Takes what sources state of nulls into columns, as dlt takes the nullability of Arrow fields."""
+"""Makes columns nullable or required as their sources declare, like dlt does with Arrow fields."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ _KEYS: Final = ("primary_key", "merge_key", "row_key", "parent_key", "root_key")
 
 
 def with_source_nulls(
-    resolution: Resolution, before: Schema, evidence: Evidence, contract: Stated, stated: Set[Origin]
+    resolution: Resolution, before: Schema, evidence: Evidence, contract: Stated, call_columns: Set[Origin]
 ) -> Resolution:
-    """Return a resolution whose columns may be null as their sources state it.
+    """Return a resolution whose columns are nullable as their sources declare.
 
-    A new column takes no nulls if its sources state so. A column that exists is allowed nulls if types evolve; if they
-    are frozen, ``judge`` refuses each difference. Keys stay as they are, and the columns of ``stated``.
+    A new column is required if its sources say so. An existing column becomes nullable if types may evolve; if they
+    are frozen, ``judge`` reports each difference. Keys do not change, nor do the columns of ``call_columns``.
 
-    dlt 1.31 forbids nulls by a source's word in columns that exist, too; rows in the destination may have some.
+    dlt 1.31 also makes existing columns required; here they stay nullable because stored rows may have nulls.
 
     Args:
         resolution: of the evidence.
-        before: the schema as it was.
+        before: the stored schema.
         evidence: of the data.
         contract: of the call; None for those of the schema.
-        stated: columns by table of which the call states whether they may be null.
+        call_columns: tables and columns whose nullability the call sets.
     """
     tables, reasons = dict(resolution.schema.tables), dict(resolution.reasons)
     contracts = replace(before, tables={**tables, **before.tables})
-    for (table, name), taken in resolution.taken.items():
+    for (table, name), taken_classes in resolution.taken.items():
         column = tables[table].columns[name]
-        may_be_null = _may_be_null(evidence, column, taken)
-        if may_be_null is None or (table, name) in stated or _is_key(column):
+        may_be_null = _may_be_null(evidence, column, taken_classes)
+        if may_be_null is None or (table, name) in call_columns or _is_key(column):
             continue
-        known = before.tables[table].columns.get(name) if table in before.tables else None
-        if known is not None and known.is_complete:
+        known_column = before.tables[table].columns.get(name) if table in before.tables else None
+        if known_column is not None and known_column.is_complete:
             mode = contract_for(contracts, table, contract).data_type
             is_taken = mode is Mode.FREEZE or (mode is Mode.EVOLVE and may_be_null)
         else:
-            is_taken = not may_be_null and (known is None or "nullable" not in known.properties)
+            is_taken = not may_be_null and (known_column is None or "nullable" not in known_column.properties)
         if is_taken and column.nullable is not may_be_null:
             changed = replace(column, properties={**column.properties, "nullable": may_be_null})
             tables[table] = replace(tables[table], columns={**tables[table].columns, name: changed})
@@ -53,17 +53,17 @@ def with_source_nulls(
     return replace(resolution, schema=replace(resolution.schema, tables=tables), reasons=reasons)
 
 
-def _may_be_null(evidence: Evidence, column: Column, taken: Iterable[Taken]) -> bool | None:
-    """Return whether the sources of a column state that it may be null; None where one of them states nothing."""
-    stated = [
+def _may_be_null(evidence: Evidence, column: Column, taken_classes: Iterable[Taken]) -> bool | None:
+    """Return whether the sources of a column declare it nullable; None if one of them does not say."""
+    declarations = [
         evidence.nullable.get(path) if name == TYPED else None
-        for path, name in taken
-        # Objects and lists that stay whole are not their fields.
+        for path, name in taken_classes
+        # The nullability of a field says nothing about the object that contains it and stays whole.
         if name != NULL and (len(path) == 1 or column.data_type is not DataType.JSON)
     ]
-    if True in stated:
+    if True in declarations:
         return True
-    return False if stated and None not in stated else None
+    return False if declarations and None not in declarations else None
 
 
 def _is_key(column: Column) -> bool:

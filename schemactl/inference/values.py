@@ -1,8 +1,8 @@
 """The type of a value, whether a column of another type takes it, and the size that the column needs for it.
 
-These are dlt's rules, and ours where dlt fails. dlt refuses integers outside -2**63 .. 2**64-1 before it looks at any
-schema. Here such an integer is a ``wei`` where that has room for it, else a text (docs/differences.md). Of sizes, only
-numbers ask for more: texts, bytes and fractions of seconds go to the database as they are.
+These are dlt's rules, and our own for values that dlt rejects. dlt rejects integers outside -2**63 .. 2**64-1 before it
+reads any schema. Here such an integer is a ``wei`` if that has room for it, otherwise a text (docs/differences.md).
+Only numbers need larger sizes: texts, bytes and fractions of seconds go to the database unchanged.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 TYPED: Final = "typed"
-"""Stands for the class of values whose type their source states."""
+"""The class of values whose type their source declares."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedValue:
-    """Stands for any value of a column whose type the source itself states.
+    """Represents all values of a column whose type the source itself declares.
 
     Attributes:
         properties: dlt's column properties: data_type, precision, scale, timezone, nullable.
-        room: what a column that is there has to take, as properties; none where nothing is asked of it.
-        first_null: where the first null stands among the values; None where there is none, or none was looked for.
+        room: the properties that an existing column needs for these values; empty if it needs none.
+        first_null: position of the first null among the values; None without nulls, or if they were not counted.
     """
 
     properties: Mapping[str, Any]
@@ -53,7 +53,7 @@ ALWAYS_FITS: Mapping[DataType, frozenset[DataType]] = {
     DataType.TIMESTAMP: frozenset({DataType.DATE}),
     DataType.DATE: frozenset({DataType.TIMESTAMP}),
 }
-"""For each column type the types of which every value can be coerced (docs/dlt.md §6.3)."""
+"""For each column type the types whose values can all be coerced to it (docs/dlt.md §6.3)."""
 
 
 def kind(value: Any) -> DataType:
@@ -68,8 +68,8 @@ def kind(value: Any) -> DataType:
 def fits(value: Any, data_type: DataType) -> bool:
     """Return whether a column of ``data_type`` takes ``value``, so that it needs no variant.
 
-    That is where dlt would coerce it, but for numbers that no database holds in such a column: floats past 64 bits in
-    a ``bigint``, integers of more than 38 digits in a ``wei`` or ``decimal``.
+    It does if dlt would coerce it, except for numbers that no database can store: floats beyond 64 bits in a
+    ``bigint``, integers of more than 38 digits in a ``wei`` or ``decimal``.
     """
     if data_type is DataType.BIGINT and type(value) is float and is_beyond_64_bits(value):
         return False
@@ -80,20 +80,24 @@ def fits(value: Any, data_type: DataType) -> bool:
 
 def is_coercible(value: Any, data_type: DataType) -> bool:
     """Return whether dlt would coerce ``value`` into a column of ``data_type`` rather than make a variant of it."""
-    own = kind(value)
-    if own is data_type:
+    natural_type = kind(value)
+    if natural_type is data_type:
         return True
     if isinstance(value, TypedValue):
-        return own in ALWAYS_FITS.get(data_type, frozenset())
+        return natural_type in ALWAYS_FITS.get(data_type, frozenset())
     if is_integer_beyond_dlt(value) and data_type is DataType.BIGINT:
         return False
-    if type(value) is int and own is DataType.WEI:
+    if type(value) is int and natural_type is DataType.WEI:
         return can_coerce(Decimal(value), DataType.DECIMAL, data_type)
-    if type(value) is int and own is DataType.TEXT:
-        # `float` makes an infinity of too many digits, and refuses the integer that they are of.
+    if type(value) is int and natural_type is DataType.TEXT:
+        # `float` turns a text of too many digits into infinity, but rejects such an integer.
         is_double = data_type is DataType.DOUBLE
-        return can_coerce(value, DataType.BIGINT, data_type) if is_double else can_coerce(str(value), own, data_type)
-    return can_coerce(value, own, data_type)
+        return (
+            can_coerce(value, DataType.BIGINT, data_type)
+            if is_double
+            else can_coerce(str(value), natural_type, data_type)
+        )
+    return can_coerce(value, natural_type, data_type)
 
 
 def is_integer_beyond_dlt(value: Any) -> bool:
@@ -110,20 +114,25 @@ _LIMIT: Final = 1e38
 _EXACT: Final = Context(prec=100)
 
 
-def room_of(value: Any, column: Properties, seen: ClassEvidence | None) -> Mapping[str, Any]:
-    """Return what a column needs for all values of one class, as properties; nothing where it states no size.
+def room_of(value: Any, column: Properties, class_evidence: ClassEvidence | None) -> Mapping[str, Any]:
+    """Return the properties that a column needs for all values of one class; empty if the column has no size.
 
-    Nobody has looked at the class where ``seen`` is None.
+    ``class_evidence`` is None if the class was not counted.
     """
     if isinstance(value, TypedValue):
         return value.room
-    if seen is None or seen.least is None or seen.greatest is None or column.get("precision") is None:
+    if (
+        class_evidence is None
+        or class_evidence.least is None
+        or class_evidence.greatest is None
+        or column.get("precision") is None
+    ):
         return {}
-    return room_for(column, seen.least, seen.greatest)
+    return room_for(column, class_evidence.least, class_evidence.greatest)
 
 
 def room_for(column: Properties, least: float, greatest: float) -> dict[str, Any]:
-    """Return what a column needs for numbers of a range, as properties; nothing where its stored type takes them."""
+    """Return the properties that a column needs for numbers of a range; empty if its stored type takes them."""
     full = full_type(column)
     if full is None or full.precision is None or not -_LIMIT < least <= greatest < _LIMIT:
         return {}
@@ -143,12 +152,12 @@ def room_for(column: Properties, least: float, greatest: float) -> dict[str, Any
 
 
 def bits_for(least: float, greatest: float) -> int:
-    """Return the smallest size of integers that holds a range."""
+    """Return the smallest integer size, in bits, for a range."""
     return next((bits for bits in _BITS if -(2.0 ** (bits - 1)) <= least and greatest < 2.0 ** (bits - 1)), _BITS[-1])
 
 
 def _whole_digits(number: float, scale: int) -> int:
-    """Return how many digits stand before the point, once the number is rounded as databases do it."""
+    """Return the number of digits before the decimal point after rounding as databases do."""
     places = Decimal(1).scaleb(-scale)
     rounded = Decimal(repr(number)).quantize(places, ROUND_HALF_UP, _EXACT)
     return max(rounded.adjusted() + 1, 0) if rounded else 0

@@ -1,4 +1,4 @@
-"""Widens types: finds the one that takes the values of two, where sources disagree, or a schema and a source."""
+"""Widens types: finds the type that takes the values of two sources, or of a schema and a source."""
 
 from __future__ import annotations
 
@@ -14,23 +14,27 @@ _NEXT_WIDER: Final[Mapping[DataType, DataType]] = {
     DataType.DECIMAL: DataType.DOUBLE,
     DataType.DATE: DataType.TIMESTAMP,
 }
-"""Types that are not here are next to ``text``, which takes everything."""
+"""The next wider type of other types is ``text``, which takes everything."""
 
 MAPS: Final = "maps"
-"""What a source states of a ``json`` column beside dlt's properties: that it holds maps, of which types.
+"""Property of a source's ``json`` column that holds maps: a sorted list of their types as Spark DDL.
 
-A sorted list of Spark's DDL, one for each type that sources state. No column of a schema has it.
+It has one entry for each type that sources declare. No column of a schema has it.
 """
 
 
 def widen(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]:
-    """Return properties of a column that takes what ``left`` and ``right`` take.
+    """Return properties of a column that takes the values of both ``left`` and ``right``.
 
-    Associative and commutative. A property that only one of them states is dropped: without it a column is widest.
+    Associative and commutative. A property that only one side sets is dropped: without it a column is widest.
     """
     if left["data_type"] != right["data_type"]:
         above = _and_above(DataType(right["data_type"]))
-        return {"data_type": str(next(each for each in _and_above(DataType(left["data_type"])) if each in above))}
+        return {
+            "data_type": str(
+                next(wider_type for wider_type in _and_above(DataType(left["data_type"])) if wider_type in above)
+            )
+        }
     same = {key: value for key, value in left.items() if right.get(key) == value}
     if MAPS in left and MAPS in right:
         return {**same, MAPS: sorted({*left[MAPS], *right[MAPS]})}
@@ -53,22 +57,22 @@ def _and_above(data_type: DataType) -> list[DataType]:
 _MOST_DIGITS: Final = DEFAULT_DECIMAL[0]
 
 
-def with_room(column: Properties, stated: Properties) -> dict[str, Any]:
-    """Return a column's properties with room for what a source states, the same where there is room.
+def with_room(column: Properties, source_properties: Properties) -> dict[str, Any]:
+    """Return a column's properties, widened for the values of a source.
 
-    A timestamp takes those of any time zone and of none, as UTC. Without a stated size a source asks for nothing, and
-    where no decimal has all digits, the column stays as it is. A source that states another data type asks for nothing.
+    The column does not change if the source declares no size or another data type, or if no decimal has enough digits.
+    A timestamp takes those of any time zone and of none, as UTC.
     """
-    old, new = full_type(column), full_type(stated)
+    old, new = full_type(column), full_type(source_properties)
     if old is None or new is None or old.data_type is not new.data_type:
         return dict(column)
-    sizes = _sizes(old, new) if stated.get("precision") is not None else {}
-    kept = {key: value for key, value in column.items() if sizes.get(key, value) is not None or key not in sizes}
-    return {**kept, **{key: value for key, value in sizes.items() if value is not None}}
+    sizes = _sizes(old, new) if source_properties.get("precision") is not None else {}
+    unchanged = {key: value for key, value in column.items() if sizes.get(key, value) is not None or key not in sizes}
+    return {**unchanged, **{key: value for key, value in sizes.items() if value is not None}}
 
 
 def _sizes(old: FullType, new: FullType) -> dict[str, int | None]:
-    """Return the properties that have to grow; None for those that are left out from now on."""
+    """Return the properties that have to grow, with None for properties to remove."""
     match old.data_type:
         case DataType.BIGINT if (new.precision or 0) > (old.precision or 0):
             return {"precision": None if (new.precision or 0) >= 64 else new.precision}

@@ -166,9 +166,6 @@ def resolve_nested(
 
     A new column of objects or lists states the type that keeps them. A known one gets new fields at the end of its
     structs, and JSON texts where the data has another type than before; one without a type keeps its JSON texts.
-
-    Raises:
-        InputError: a column states a type that is none.
     """
     found = resolve(
         evidence, flat(schema), table,

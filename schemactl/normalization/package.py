@@ -43,11 +43,7 @@ class StagedTable:
 
 
 def rows_in(file: Path) -> int:
-    """Return how many rows a file of Parquet says that it holds.
-
-    Raises:
-        DestinationError: it cannot be read.
-    """
+    """Return how many rows a file of Parquet says that it holds."""
     import pyarrow
     import pyarrow.parquet
 

@@ -63,9 +63,6 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
     """Return how rows get their key, and for ``RowKey.PRIMARY_KEY`` the columns that it is made of.
 
     A root table that is reached through a list makes keys as one that is not (docs/dlt.md §5.6).
-
-    Raises:
-        InputError: the merge strategy finds rows by a primary key, and there is none.
     """
     if table.is_nested:
         return RowKey.PARENT, ()
@@ -146,11 +143,7 @@ _NONE: frozenset[DataType] = frozenset()
 
 
 def plan_relational(request: PlanRequest, *, coerces: bool) -> Plan:
-    """Return the plan of a load.
-
-    Raises:
-        InputError: rows are to be found by a primary key and a table has none, or the config copies keys over keys.
-    """
+    """Return the plan of a load."""
     planner = _Planner(request, coerces=coerces)
     rows = planner.documents(tree_of(request.evidence))
     tables = _written(rows, request.judgment.schema)

@@ -17,7 +17,7 @@ from schemactl.errors import DestinationError
 from schemactl.examples import Examples, examples_of, mask, mask_examples, show_examples, shown_error
 from schemactl.formats import dlt
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.render.reviews import OUTPUTS
 from schemactl.schema.personal import is_marked, is_personal
 from schemactl.schema.types import Schema, Table

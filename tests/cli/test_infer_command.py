@@ -16,7 +16,7 @@ from schemactl.cli.app import run
 from schemactl.errors import EngineError, InputError, Location
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import FileFinding, InferenceReport, ViolationFinding
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.kernel.dispatch import Dispatch
 from schemactl.store.folder import SchemasFolder
 

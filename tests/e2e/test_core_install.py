@@ -15,7 +15,7 @@ from forked_commands import Commands, forked_commands
 from migrated_datasets import ADDED, FIRST, put
 
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.installation import install_command
 
 pytestmark = pytest.mark.e2e

@@ -53,7 +53,7 @@ def infer(*args: str, engine: str = "local") -> subprocess.CompletedProcess[str]
 def save_evidence(path: str) -> None:
     """Make evidence of the orders, with which the command needs no engine."""
     from schemactl.inference.evidence import Position, observe
-    from schemactl.inference.saved import write_evidence
+    from schemactl.inference.saved_evidence import write_evidence
 
     documents = [json.loads(line) for line in ORDERS.splitlines()]
     evidence = observe((Position("orders.jsonl", number), each) for number, each in enumerate(documents, start=1))

@@ -23,7 +23,7 @@ from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest
 from schemactl.flows.request import InferRequest
 from schemactl.inference.sample import parse_sample
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 
 TIMES = {"inserted_at", "modified_at", "loaded_at"}
 

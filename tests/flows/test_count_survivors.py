@@ -17,7 +17,7 @@ from schemactl.errors import InputError, Location
 from schemactl.flows.survival import DataRequest, Question, count_survivors
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.review.report import Counted
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table

@@ -20,7 +20,7 @@ from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.survival import DataRequest, Question, count_survivors
 from schemactl.formats.dlt import write as write_schema
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.review.report import Counted, Finding
 from schemactl.review.severity import Severity
 from schemactl.schema.hash import bump

@@ -19,7 +19,7 @@ from schemactl.engine.scan import scan_inputs
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.references import find_schemas
 from schemactl.inference.sample import Sample
-from schemactl.inference.saved import read_evidence, write_evidence
+from schemactl.inference.saved_evidence import read_evidence, write_evidence
 from schemactl.normalization.report import Outcome
 from schemactl.store.folder import SchemasFolder
 

@@ -20,7 +20,7 @@ from schemactl.flows.tables import TableData
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Evidence, Position, merge, observe
 from schemactl.inference.report import InferenceReport
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.render.console import Look
 from schemactl.render.infer import print_inference
 from schemactl.schema.hints import Hints, parse_column

@@ -26,7 +26,7 @@ from schemactl.flows.sync import sync_schemas
 from schemactl.flows.target import find_destination, migratable
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import PlanReport

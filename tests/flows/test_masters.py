@@ -30,7 +30,7 @@ from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest
 from schemactl.formats.dlt import write
 from schemactl.inference.sample import Sample
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 

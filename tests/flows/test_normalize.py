@@ -18,7 +18,7 @@ from schemactl.flows.normalize import normalize
 from schemactl.flows.normalize_call import NormalizeRequest
 from schemactl.flows.references import find_schemas
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop
 from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.types import Schema

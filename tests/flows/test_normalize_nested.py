@@ -20,7 +20,7 @@ from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.references import find_schemas
 from schemactl.formats.dlt import write as write_schema
 from schemactl.inference.evidence import Position, observe
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.normalization.report import Outcome
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema

@@ -17,7 +17,7 @@ from schemactl.flows.tables import part_by_table, warn_of_unlike
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
-from schemactl.inference.saved import write_evidence
+from schemactl.inference.saved_evidence import write_evidence
 from schemactl.schema.hints import Hints, parse_column
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table

@@ -29,20 +29,12 @@ NORMALIZERS: Registry[Normalizer] = Registry("normalizer", "schemactl.normalizat
 
 
 def make_plan(request: PlanRequest) -> Plan:
-    """Return what a load makes of its documents, by the normalizer that the schema names.
-
-    Raises:
-        InputError: there is no such normalizer, or it refuses the schema.
-    """
+    """Return what a load makes of its documents, by the normalizer that the schema names."""
     return normalizer_of(request.resolution.schema).plan(request)
 
 
 def normalizer_of(schema: Schema) -> Normalizer:
-    """Return the normalizer that a schema names: one of ours, by dlt's path of it, too, or an admitted module.
-
-    Raises:
-        InputError: there is none of that name, the user has not admitted it, or it does not import.
-    """
+    """Return the normalizer that a schema names: one of ours, by dlt's path of it, too, or an admitted module."""
     stated = (schema.normalizers.get("json") or {}).get("module") or "relational"
     name = _short(stated)
     if name in NORMALIZERS:
@@ -59,9 +51,6 @@ def module_of(name: str) -> str:
 
     >>> module_of("nested"), module_of("relational")
     ('schemactl.normalization.normalizers.nested', 'dlt.common.normalizers.json.relational')
-
-    Raises:
-        InputError: there is no normalizer of that name.
     """
     short = _short(name)
     if short in NORMALIZERS:

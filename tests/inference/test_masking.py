@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from schemactl.examples import Examples, show_examples
 from schemactl.inference.classes import classify
 from schemactl.inference.evidence import Evidence, Position, merge, observe
-from schemactl.inference.hiding import hide_values, stand_in
+from schemactl.inference.masking import hide_values, stand_in
 from schemactl.inference.resolve import Resolution, resolve
-from schemactl.inference.saved import read_evidence, write_evidence
+from schemactl.inference.saved_evidence import read_evidence, write_evidence
 from schemactl.schema.hash import version_hash
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, table_from_dict

@@ -1,4 +1,4 @@
-"""Takes values of rows out of evidence before it is saved; what the data would make of a schema stays the same."""
+"""Removes values of rows from evidence before it is saved; the schema that it leads to stays the same."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from schemactl.schema.types import DataType
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 _LONGEST_START: Final = 32
 _SYNTAX: Final = "TtZzEeXx"
-"""Letters of numbers and of moments in time."""
+"""Letters of numbers and timestamps."""
 
 
 def hide_values(evidence: Evidence, resolution: Resolution) -> Evidence:
     """Return evidence without the values that examples may not show: those of personal columns, or all.
 
-    Witnesses get values of the same class, which begin as the true one as far as the class depends on it. Ranges get
-    the next powers of ten.
+    Witnesses get values of the same class, with as much of the true beginning as the class depends on. Ranges get the
+    next powers of ten.
     """
     if examples_of(is_personal=True) is Examples.PLAIN:
         return evidence
@@ -45,25 +45,28 @@ def hide_values(evidence: Evidence, resolution: Resolution) -> Evidence:
         evidence,
         paths=_hide_examples(evidence.paths, is_hidden),
         counted=_hide_examples(evidence.counted, is_hidden),
-        witnesses={place: _hide(document, (), is_hidden) for place, document in evidence.witnesses.items()},
+        witnesses={position: _hide(document, (), is_hidden) for position, document in evidence.witnesses.items()},
     )
 
 
 def _hide_examples(paths: Mapping[Path, PathEvidence], is_hidden: Callable[[Path], bool]) -> dict[Path, PathEvidence]:
-    def hide(name: str, seen: ClassEvidence) -> ClassEvidence:
-        # What is no text is read as JSON again.
-        examples = mask_examples(seen.examples, is_personal=True)
-        kept = tuple(each for each in examples if kind_of(name) == DataType.TEXT or _NUMBER.fullmatch(each))
-        return replace(seen, examples=kept, least=_below(seen.least), greatest=_above(seen.greatest))
+    def hide(name: str, class_evidence: ClassEvidence) -> ClassEvidence:
+        examples = mask_examples(class_evidence.examples, is_personal=True)
+        if kind_of(name) != DataType.TEXT:  # These are read as JSON again.
+            examples = tuple(filter(_NUMBER.fullmatch, examples))
+        least, greatest = _below(class_evidence.least), _above(class_evidence.greatest)
+        return replace(class_evidence, examples=examples, least=least, greatest=greatest)
 
     return {
-        path: {name: hide(name, seen) for name, seen in classes.items()} if is_hidden(path) else classes
+        path: {name: hide(name, class_evidence) for name, class_evidence in classes.items()}
+        if is_hidden(path)
+        else classes
         for path, classes in paths.items()
     }
 
 
 def _above(value: float | None) -> float | None:
-    """Return the next number from ``value`` up that is zero or a power of ten."""
+    """Return the least number that is zero or a power of ten and not below ``value``."""
     if value is None or not math.isfinite(value) or value == 0:
         return value
     if value < 0:
@@ -92,7 +95,7 @@ def _hide(value: Any, path: Path, is_hidden: Callable[[Path], bool]) -> Any:
 
 
 def stand_in(value: str | float | bool) -> str | float | bool:
-    """Return a scalar of the same class, made of ``a`` and ``1`` behind a start that is as short as can be.
+    """Return a scalar of the same class: the shortest beginning that keeps the class, then ``a`` and ``1``.
 
     >>> stand_in("078-05-1120"), stand_in("2026-03-31"), stand_in(4711), stand_in(True)
     ('111-11-1111', '1111-11-11', 1111, False)

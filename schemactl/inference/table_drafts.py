@@ -1,7 +1,7 @@
-"""Tables under construction: what inference writes down while it goes through documents (``resolve``).
+"""Tables under construction, which inference changes while it reads documents (``resolve``).
 
-Besides columns of the data, these are the columns of a history (``scd2``, docs/dlt.md §1.3), and which root tables pass
-their row key on to the tables nested in them (docs/dlt.md §5.5).
+Besides columns of the data, drafts get the columns of a history (``scd2``, docs/dlt.md §1.3), and ``RootKeys`` finds
+the root tables that pass their row key on to the tables nested in them (docs/dlt.md §5.5).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from schemactl.schema.types import Column, DataType, Properties, Table
 
 @dataclass(slots=True)
 class TableDraft:
-    """A table under construction, changed in place; ``is_changed`` since ``RootKeys`` were last asked."""
+    """A table under construction, changed in place; ``is_changed`` since ``RootKeys.update`` last ran."""
 
     name: str
     columns: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -28,21 +28,21 @@ class TableDraft:
 
     @classmethod
     def of(cls, table: Table) -> TableDraft:
-        """Return a draft that begins as a table is."""
+        """Return a draft with the columns and properties of a table."""
         columns = {name: dict(column.properties) for name, column in table.columns.items()}
         return cls(table.name, columns, dict(table.properties))
 
     def first_with(self, hint: str) -> str | None:
         """Return the first column that has a hint."""
-        return next((name for name, stated in self.columns.items() if stated.get(hint)), None)
+        return next((name for name, hints in self.columns.items() if hints.get(hint)), None)
 
     def to_table(self) -> Table:
-        """Return the table as it is by now."""
+        """Return the table in its current state."""
         columns = {name: Column(name, properties) for name, properties in self.columns.items()}
         properties = dict(self.properties)
         if self.has_data:
-            stated = properties.get("x-normalizer") or {}
-            marks = {key: value for key, value in stated.items() if key != "evolve-columns-once"}
+            normalizer_hints = properties.get("x-normalizer") or {}
+            marks = {key: value for key, value in normalizer_hints.items() if key != "evolve-columns-once"}
             properties["x-normalizer"] = {**marks, "seen-data": True}
         return Table(self.name, columns, properties)
 
@@ -55,12 +55,12 @@ _VERSION: Final[dict[str, Any]] = {"nullable": False, "x-row-version": True, "un
 
 
 def add_history_columns(table: TableDraft, naming: Naming) -> None:
-    """Add the columns that dlt adds where a resource states ``scd2``, to a table whose schema file states it alone.
+    """Add the columns of ``scd2`` that dlt adds only if a resource, not the schema file, sets that strategy.
 
-    dlt itself leaves such a table as it is, and its load fails.
+    dlt itself leaves such a table without them, and its load fails.
     """
-    stated = table.properties
-    if (stated.get("write_disposition"), stated.get("x-merge-strategy")) != ("merge", "scd2"):
+    properties = table.properties
+    if (properties.get("write_disposition"), properties.get("x-merge-strategy")) != ("merge", "scd2"):
         return
     for name, hints in _VALIDITY.items():
         if not any(table.first_with(hint) for hint in hints if hints[hint]):
@@ -74,15 +74,15 @@ def add_history_columns(table: TableDraft, naming: Naming) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RootKeys:
-    """Finds the root tables that pass their row key on; ``found`` grows as tables change.
+    """Finds the root tables that pass their row key on; ``propagated`` grows as tables change.
 
     Attributes:
-        drafts: all tables as they are by now, by name.
-        names: what dlt's own columns are called.
-        system_prefix: how the names of dlt's own tables begin.
+        drafts: all tables in their current state, by name.
+        names: the names of dlt's own columns.
+        system_prefix: the prefix of dlt's own tables.
         is_loaded: whether the data is loaded, so that merges find nested rows by the key of their root row.
-        found: what each root table passes on: columns with their names below.
-        askers: the tables that have a column for the key, as far as they were looked at; empty before the first one.
+        propagated: the columns that each root table passes on, with their names in nested tables.
+        receivers: the examined tables that have a column for the key; empty before the first ``update``.
     """
 
     drafts: Mapping[str, TableDraft]
@@ -90,35 +90,35 @@ class RootKeys:
     names: SystemNames
     system_prefix: str
     is_loaded: bool
-    found: dict[str, dict[str, str]] = field(default_factory=dict)
-    askers: dict[str, TableDraft | None] = field(default_factory=dict)
+    propagated: dict[str, dict[str, str]] = field(default_factory=dict)
+    receivers: dict[str, TableDraft | None] = field(default_factory=dict)
 
-    def ask(self, changed: TableDraft) -> tuple[str, Mapping[str, str]] | None:
-        """Return the root table that passes its key on after a change of a table, with what it passes on."""
+    def update(self, changed: TableDraft) -> tuple[str, Mapping[str, str]] | None:
+        """Return the root table that passes its key on after a change of a table, with the columns it passes on."""
         root = self._root_of(changed)
-        # Of thousands of tables only the changed one is looked at again.
-        for draft in (changed,) if self.askers else self.drafts.values():
-            self.askers[draft.name] = draft if draft.first_with("root_key") else None
-        asks = (self._root_of(draft) is root for draft in self.askers.values() if draft)
+        # Schemas have thousands of tables: after the first call only the changed one is examined.
+        for draft in (changed,) if self.receivers else self.drafts.values():
+            self.receivers[draft.name] = draft if draft.first_with("root_key") else None
+        receives = (self._root_of(draft) is root for draft in self.receivers.values() if draft)
         # Merges find nested rows by the key of their root row; not for ``scd2`` (docs/dlt.md §5.5).
         strategy = root.properties.get("x-merge-strategy")
         is_merged = root.properties.get("write_disposition") == "merge" and strategy != "scd2"
         merges_below = self.is_loaded and is_merged and self.config.root_key_propagation is None
-        is_asked = bool(self.config.root_key_propagation) or any(asks) or merges_below
-        if not is_asked or root.name.startswith(self.system_prefix):
+        is_needed = bool(self.config.root_key_propagation) or any(receives) or merges_below
+        if not is_needed or root.name.startswith(self.system_prefix):
             return None
         row_key = root.first_with("row_key") or self.names.row_id
         columns = {row_key: self.names.root_id}
-        self.found.setdefault(root.name, {}).update(columns)
+        self.propagated.setdefault(root.name, {}).update(columns)
         return root.name, columns
 
-    def write_down(self, normalizers: Properties) -> Properties:
-        """Return a schema's ``normalizers`` section with what was found in it, as dlt stores it."""
-        if not self.found:
+    def add_to(self, normalizers: Properties) -> Properties:
+        """Return a schema's ``normalizers`` section with the propagated columns, as dlt stores them."""
+        if not self.propagated:
             return normalizers
-        known = NormalizerConfig.of(normalizers).propagation_tables
-        tables = {name: dict(columns) for name, columns in known.items()}
-        for name, columns in self.found.items():
+        stored_tables = NormalizerConfig.of(normalizers).propagation_tables
+        tables = {name: dict(columns) for name, columns in stored_tables.items()}
+        for name, columns in self.propagated.items():
             tables.setdefault(name, {}).update(columns)
         return with_propagation_tables(normalizers, tables)
 

@@ -10,7 +10,7 @@ import pytest
 
 from schemactl.errors import InputError
 from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, Position, merge, observe
-from schemactl.inference.saved import is_evidence_file, read_evidence, write_evidence
+from schemactl.inference.saved_evidence import is_evidence_file, read_evidence, write_evidence
 
 DOCUMENTS = [
     {"id": 1, "name": "Żółw 🚀", "l": [1, None, {"x": 1.5}], "n": None},

@@ -1,4 +1,4 @@
-"""Evidence as JSON: kept beside a schema, it stands for the data that it was collected from."""
+"""Evidence as JSON: stored beside a schema, it replaces the data that it was collected from."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def is_evidence_file(path: str) -> bool:
 
 def write_evidence(evidence: Evidence) -> str:
     """Return evidence as JSON text, equal for equal evidence."""
+    nullable = [{"path": list(path), "nullable": may_be_null} for path, may_be_null in evidence.nullable.items()]
     stored = {
         MARK: FORMAT,
         "files": {path: _plain(file) for path, file in sorted(evidence.files.items())},
@@ -31,11 +32,7 @@ def write_evidence(evidence: Evidence) -> str:
             | ({"stated": sorted(evidence.stated[path])} if path in evidence.stated else {})
             for path, column in evidence.typed.items()
         ],
-        **(
-            {"nullable": [{"path": list(path), "nullable": each} for path, each in evidence.nullable.items()]}
-            if evidence.nullable
-            else {}
-        ),
+        **({"nullable": nullable} if nullable else {}),
         **({"counted": _paths_to_list(evidence.counted)} if evidence.counted else {}),
         "witnesses": [
             {"file": position.file, "number": position.number, "document": document}
@@ -46,11 +43,7 @@ def write_evidence(evidence: Evidence) -> str:
 
 
 def read_evidence(text: str, path: str) -> Evidence:
-    """Read what ``write_evidence`` has written.
-
-    Raises:
-        InputError: the text is no evidence, or of a later format.
-    """
+    """Return evidence from the JSON text of ``write_evidence``."""
     return read_marked(text, path, MARK, "saved evidence", _evidence)
 
 
@@ -69,20 +62,23 @@ def _evidence(stored: Mapping[str, Any]) -> Evidence:
 
 
 def _paths_to_list(paths: Mapping[Path, PathEvidence]) -> list[dict[str, Any]]:
-    def stored(seen: ClassEvidence) -> dict[str, Any]:
-        return {**_plain(seen), "first": [seen.first.file, seen.first.number], "examples": list(seen.examples)}
+    def stored(value: ClassEvidence) -> dict[str, Any]:
+        return {**_plain(value), "first": [value.first.file, value.first.number], "examples": list(value.examples)}
 
     return [
-        {"path": list(path), "classes": {name: stored(seen) for name, seen in sorted(classes.items())}}
+        {"path": list(path), "classes": {name: stored(value) for name, value in sorted(classes.items())}}
         for path, classes in sorted(paths.items(), key=lambda item: json.dumps(item[0]))
     ]
 
 
 def _paths_from_list(stored: Iterable[Mapping[str, Any]]) -> dict[Path, dict[str, ClassEvidence]]:
-    def seen(of: Mapping[str, Any]) -> ClassEvidence:
-        return ClassEvidence(**{**of, "first": Position(*of["first"]), "examples": tuple(of["examples"])})
+    def read_class(fields: Mapping[str, Any]) -> ClassEvidence:
+        return ClassEvidence(**{**fields, "first": Position(*fields["first"]), "examples": tuple(fields["examples"])})
 
-    return {tuple(each["path"]): {name: seen(of) for name, of in each["classes"].items()} for each in stored}
+    return {
+        tuple(entry["path"]): {name: read_class(fields) for name, fields in entry["classes"].items()}
+        for entry in stored
+    }
 
 
 def _plain(value: ClassEvidence | FileEvidence) -> dict[str, Any]:
