@@ -105,18 +105,18 @@ class UnreadableFileError(Exception):
 def read_share(share: bytes) -> Iterator[tuple[str, int, list[bytes]]]:
     """Yield the records of a share: address of the file, number of the block, records that follow one another."""
     parts: tuple[FilePart, ...] = pickle.loads(share)
-    for part in parts:
-        for texts in _records(part):
-            yield part.file, part.start, texts
+    for file_part in parts:
+        for texts in _records(file_part):
+            yield file_part.file, file_part.start, texts
 
 
 def read_cells(share: bytes) -> Iterator[tuple[str, int, TextRows]]:
     """Yield the rows of a share: address of the file, number of the block, rows that follow one another."""
     parts: tuple[FilePart, ...] = pickle.loads(share)
-    for part in parts:
-        with wrapped_errors(part):
-            for rows in _rows(part):
-                yield part.file, part.start, rows
+    for file_part in parts:
+        with wrapped_errors(file_part):
+            for rows in _rows(file_part):
+                yield file_part.file, file_part.start, rows
 
 
 def read_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -128,15 +128,15 @@ def read_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for share in batch.column("share").to_pylist():
             parts: tuple[FilePart, ...] = pickle.loads(share)
-            for part in parts:
-                yield from _pieces(part.file, _records(part))
+            for file_part in parts:
+                yield from _pieces(file_part.file, _records(file_part))
 
 
 def split_contents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the elements of files that came whole: columns ``file`` and ``content`` (binary, UTF-8)."""
     for batch in batches:
         for file, content in zip(batch.column("file").to_pylist(), batch.column("content").to_pylist(), strict=True):
-            blocks = (content[at : at + READ_BYTES] for at in range(0, len(content), READ_BYTES))
+            blocks = (content[start : start + READ_BYTES] for start in range(0, len(content), READ_BYTES))
             yield from _pieces(file, split_elements(blocks))
 
 
@@ -195,8 +195,10 @@ def _rows(part: FilePart) -> Iterator[TextRows]:
             opened.seek(part.start - 1)
             is_inside = part.is_in_cell ^ (opened.read(1) == b'"')
             opened.seek(part.start - 1)
-            taken, blocks = skip_row(_blocks(opened, part.encoding, ROWS_BYTES), part.layout.line_end, is_inside)
-            size = None if size is None else size - (taken - 1)
+            skipped_bytes, blocks = skip_row(
+                _blocks(opened, part.encoding, ROWS_BYTES), part.layout.line_end, is_inside
+            )
+            size = None if size is None else size - (skipped_bytes - 1)
         else:
             blocks, skipped = _blocks(opened, part.encoding, ROWS_BYTES), part.layout.header_rows
         if size is not None and size <= 0:
@@ -207,9 +209,9 @@ def _rows(part: FilePart) -> Iterator[TextRows]:
                 raise UnreadableFileError(f"{part.file}: a row has {reason}")
             rows = cut_cells(text.removeprefix(BYTE_ORDER_MARK) if is_first else text, part.layout)
             is_first = False
-            kept = rows.skip(skipped)
+            remaining_rows = rows.skip(skipped)
             skipped = max(skipped - len(rows.faults), 0)
-            yield kept
+            yield remaining_rows
 
 
 def _lines(part: FilePart) -> Iterator[list[bytes]]:
@@ -264,19 +266,19 @@ def _blocks(opened: IO[bytes], encoding: str, size: int) -> Iterator[bytes]:
         yield from iter(partial(opened.read, size), b"")
         return
     with io.TextIOWrapper(opened, encoding, errors="replace") as text:
-        yield from (part.encode() for part in iter(partial(text.read, size), ""))
+        yield from (block.encode() for block in iter(partial(text.read, size), ""))
 
 
 def _pieces(file: str, records: Iterable[list[bytes]]) -> Iterator[pa.RecordBatch]:
-    held: list[bytes] = []
+    pending: list[bytes] = []
     size = number = 0
-    for found in records:
-        held += found
-        size += sum(map(len, found)) + len(found)  # a file may have billions of empty lines
+    for texts in records:
+        pending += texts
+        size += sum(map(len, texts)) + len(texts)  # a file may have billions of empty lines
         if size >= READ_BYTES:
-            yield _piece(file, number, held)
-            held, size, number = [], 0, number + 1
-    yield _piece(file, number, held)
+            yield _piece(file, number, pending)
+            pending, size, number = [], 0, number + 1
+    yield _piece(file, number, pending)
 
 
 def _piece(file: str, number: int, texts: list[bytes]) -> pa.RecordBatch:

@@ -71,8 +71,8 @@ class Observer:
             if len(column.node.path) <= MOST_LEVELS:
                 columns.extend(batch.observe(column))
             else:
-                place = positions[column.owners[0]]
-                self.too_deep = place if self.too_deep is None else min(self.too_deep, place)
+                position = positions[column.owners[0]]
+                self.too_deep = position if self.too_deep is None else min(self.too_deep, position)
         batch.observe_texts()
 
     def add_cells(self, names: Sequence[str], columns: Sequence[pa.StringArray], first: Position) -> None:
@@ -88,32 +88,34 @@ class Observer:
             return
         if self._root.see(OBJECT, first, rows).first is first:
             self._first_documents.setdefault(first, {})
-        filled = [at for at, column in enumerate(columns) if column.null_count < rows]
+        filled = [index for index, column in enumerate(columns) if column.null_count < rows]
         if not filled:
             return
-        texts = [columns[at].drop_null() for at in filled]
-        cells = np.concatenate([_places_of(columns[at]) for at in filled])
+        texts = [columns[index].drop_null() for index in filled]
+        cells = np.concatenate([_places_of(columns[index]) for index in filled])
         joined = pa.concat_arrays(texts)
-        for found in _by_class(joined, codes_of_columns(texts), list(map(len, texts))):
-            name, at = names[filled[found.column]], int(found.places[0])
-            position = Position(first.file, first.number + int(cells[at]))
-            seen = self._root.at(name).see(found.name, position, len(found.places))
-            seen.add_lengths(found.shortest, found.longest)
-            if seen.first is position:
-                text = joined[at].as_py()
-                seen.example = example_of(text)
+        for group in _by_class(joined, codes_of_columns(texts), list(map(len, texts))):
+            name, index = names[filled[group.column]], int(group.places[0])
+            position = Position(first.file, first.number + int(cells[index]))
+            evidence = self._root.child(name).see(group.name, position, len(group.places))
+            evidence.add_lengths(group.shortest, group.longest)
+            if evidence.first is position:
+                text = joined[index].as_py()
+                evidence.example = example_of(text)
                 self._first_documents.setdefault(position, {})[name] = text
 
     def evidence(self) -> Evidence:
         """Return the evidence of all batches."""
-        paths = {node.path: {name: seen.evidence() for name, seen in node.seen.items()} for node in self._root.walk()}
-        firsts = {seen.first for classes in paths.values() for seen in classes.values()}
-        documents = {at: document for at, document in self._first_documents.items() if at in firsts}
+        paths = {
+            node.path: {name: values.evidence() for name, values in node.classes.items()} for node in self._root.walk()
+        }
+        firsts = {evidence.first for classes in paths.values() for evidence in classes.values()}
+        documents = {position: document for position, document in self._first_documents.items() if position in firsts}
         return Evidence(paths=paths, witnesses=cut_witnesses(paths, documents))
 
 
 @dataclass(slots=True)
-class _Seen:
+class _ClassValues:
     """The values of one class at one path, as in ``ClassEvidence``."""
 
     first: Position
@@ -142,34 +144,34 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Node:
-    """A path, the classes of values that were met there, and the paths below it."""
+    """A path, the classes of its values, and the paths below it."""
 
     path: Path
-    seen: dict[str, _Seen] = field(default_factory=dict)
-    below: dict[str | None, _Node] = field(default_factory=dict)
+    classes: dict[str, _ClassValues] = field(default_factory=dict)
+    children: dict[str | None, _Node] = field(default_factory=dict)
 
-    def at(self, step: str | None) -> _Node:
-        known = self.below.get(step)
-        if known is None:
-            known = self.below[step] = _Node((*self.path, step))
-        return known
+    def child(self, step: str | None) -> _Node:
+        child = self.children.get(step)
+        if child is None:
+            child = self.children[step] = _Node((*self.path, step))
+        return child
 
-    def see(self, name: str, position: Position, count: int) -> _Seen:
+    def see(self, name: str, position: Position, count: int) -> _ClassValues:
         """Count values of one class; ``first`` is ``position`` itself where that comes before all others."""
-        seen = self.seen.get(name)
-        if seen is None:
-            seen = self.seen[name] = _Seen(position)
-        elif position < seen.first:
-            seen.first = position
-        seen.count += count
-        return seen
+        evidence = self.classes.get(name)
+        if evidence is None:
+            evidence = self.classes[name] = _ClassValues(position)
+        elif position < evidence.first:
+            evidence.first = position
+        evidence.count += count
+        return evidence
 
     def walk(self) -> Iterator[_Node]:
         nodes = [self]
         while nodes:
             node = nodes.pop()
             yield node
-            nodes.extend(node.below.values())
+            nodes.extend(node.children.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +188,10 @@ class _Column:
         if len(types) == 1:
             yield types.pop(), self.values, self.owners
             return
-        found = list(map(type, self.values))
-        for kind in types:
-            mask = [each is kind for each in found]
-            yield kind, list(compress(self.values, mask)), list(compress(self.owners, mask))
+        value_types = list(map(type, self.values))
+        for column_type in types:
+            mask = [value_type is column_type for value_type in value_types]
+            yield column_type, list(compress(self.values, mask)), list(compress(self.owners, mask))
 
 
 class _Batch:
@@ -204,40 +206,43 @@ class _Batch:
     def observe(self, column: _Column) -> Iterator[_Column]:
         """Count the values of a column, and yield the columns below it."""
         for kind, values, owners in column.by_type():
-            part = _Column(column.node, values, owners)
+            typed_column = _Column(column.node, values, owners)
             if kind is dict:
-                yield from self._observe_objects(part)
+                yield from self._observe_objects(typed_column)
             elif kind is list:
-                yield from self._observe_lists(part)
+                yield from self._observe_lists(typed_column)
             elif kind is str:
-                self._texts.append(part)
+                self._texts.append(typed_column)
             elif kind is bool:
-                self._see(part.node, _BOOL, owners[0], len(values), values[0])
+                self._see(typed_column.node, _BOOL, owners[0], len(values), values[0])
             elif values[0] is None:
-                self._see(part.node, NULL, owners[0], len(values))
+                self._see(typed_column.node, NULL, owners[0], len(values))
             else:
-                self._observe_numbers(part)
+                self._observe_numbers(typed_column)
 
     def observe_texts(self) -> None:
         """Count the texts of all columns: they are classified together."""
         if not self._texts:
             return
-        asked = [list(set(column.values)) if has_few(column.values) else column.values for column in self._texts]
-        sizes = list(map(len, asked))
-        joined = string_array(list(chain.from_iterable(asked)))
+        classified = [list(set(column.values)) if has_few(column.values) else column.values for column in self._texts]
+        sizes = list(map(len, classified))
+        joined = string_array(list(chain.from_iterable(classified)))
         starts = list(accumulate(sizes, initial=0))
-        for found in _by_class(joined, codes_of_array(joined), sizes):
-            column, texts = self._texts[found.column], asked[found.column]
+        for group in _by_class(joined, codes_of_array(joined), sizes):
+            column, texts = self._texts[group.column], classified[group.column]
             if texts is column.values:
-                first, count = int(found.places[0]) - starts[found.column], len(found.places)
-            elif len(found.places) == len(texts):
+                first, count = int(group.places[0]) - starts[group.column], len(group.places)
+            elif len(group.places) == len(texts):
                 first, count = 0, len(column.values)
             else:
-                counts, own = Counter(column.values), {texts[at - starts[found.column]] for at in found.places.tolist()}
-                first = column.values.index(next(text for text in counts if text in own))
-                count = sum(map(counts.__getitem__, own))
-            seen = self._see(column.node, found.name, column.owners[first], count, column.values[first])
-            seen.add_lengths(found.shortest, found.longest)
+                counts, group_texts = (
+                    Counter(column.values),
+                    {texts[index - starts[group.column]] for index in group.places.tolist()},
+                )
+                first = column.values.index(next(text for text in counts if text in group_texts))
+                count = sum(map(counts.__getitem__, group_texts))
+            evidence = self._see(column.node, group.name, column.owners[first], count, column.values[first])
+            evidence.add_lengths(group.shortest, group.longest)
 
     def _observe_numbers(self, column: _Column) -> None:
         names = classes_of_numbers(column.values)
@@ -245,24 +250,24 @@ class _Batch:
             self._see_numbers(column, names)
             return
         for name in set(names):
-            mask = [each == name for each in names]
+            mask = [class_name == name for class_name in names]
             values, owners = list(compress(column.values, mask)), list(compress(column.owners, mask))
             self._see_numbers(_Column(column.node, values, owners), name)
 
     def _see_numbers(self, column: _Column, name: str) -> None:
         values: Sequence[Any] = column.values
-        seen = self._see(column.node, name, column.owners[0], len(values), values[0])
+        evidence = self._see(column.node, name, column.owners[0], len(values), values[0])
         if as_float(values[0]) is None:  # NaN, which is neither less nor greater than what follows
             values = [value for value in values if as_float(value) is not None] or values
-        seen.add_range(as_float(min(values)), as_float(max(values)))
+        evidence.add_range(as_float(min(values)), as_float(max(values)))
 
     def _observe_lists(self, column: _Column) -> Iterator[_Column]:
         lengths = list(map(len, column.values))
-        seen = self._see(column.node, LIST, column.owners[0], len(lengths))
-        seen.add_lengths(min(lengths), max(lengths))
+        evidence = self._see(column.node, LIST, column.owners[0], len(lengths))
+        evidence.add_lengths(min(lengths), max(lengths))
         if elements := list(chain.from_iterable(column.values)):
             owners = list(chain.from_iterable(map(repeat, column.owners, lengths)))
-            yield _Column(column.node.at(ELEMENT), elements, owners)
+            yield _Column(column.node.child(ELEMENT), elements, owners)
 
     def _observe_objects(self, column: _Column) -> Iterator[_Column]:
         # Numbers the forms in the order in which they come.
@@ -275,24 +280,24 @@ class _Batch:
             self._see(column.node, OBJECT, column.owners[0], len(column.values))
         if len(numbers) == 1:
             for key, values in zip(next(iter(numbers)), _transpose(column.values), strict=True):
-                yield _Column(column.node.at(key), values, column.owners)
+                yield _Column(column.node.child(key), values, column.owners)
             return
-        places: list[list[int]] = [[] for _ in numbers]
-        for at, form in enumerate(forms):
-            places[form].append(at)
-        parts_by_key: dict[str, dict[int, Sequence[Any]]] = {}
+        object_indexes: list[list[int]] = [[] for _ in numbers]
+        for index, form in enumerate(forms):
+            object_indexes[form].append(index)
+        values_by_key: dict[str, dict[int, Sequence[Any]]] = {}
         for keys, form in numbers.items():
-            objects = [column.values[at] for at in places[form]]
+            objects = [column.values[index] for index in object_indexes[form]]
             for key, values in zip(keys, _transpose(objects), strict=True):
-                parts_by_key.setdefault(key, {})[form] = values
+                values_by_key.setdefault(key, {})[form] = values
         # Many keys are of the same forms, the objects of which are brought in order once.
         merged: dict[tuple[int, ...], tuple[itemgetter[Any], Sequence[int]]] = {}
-        for key, parts in parts_by_key.items():
-            of_forms = tuple(parts)
-            if of_forms not in merged:
-                merged[of_forms] = _order([places[form] for form in of_forms], column.owners)
-            take, owners = merged[of_forms]
-            yield _Column(column.node.at(key), take(list(chain.from_iterable(parts.values()))), owners)
+        for key, values_by_form in values_by_key.items():
+            key_forms = tuple(values_by_form)
+            if key_forms not in merged:
+                merged[key_forms] = _order([object_indexes[form] for form in key_forms], column.owners)
+            take, owners = merged[key_forms]
+            yield _Column(column.node.child(key), take(list(chain.from_iterable(values_by_form.values()))), owners)
 
     def _see_keyed(self, column: _Column) -> None:
         """Count objects of which some may bring a row key."""
@@ -303,14 +308,14 @@ class _Batch:
             name = KEYED_OBJECT if is_keyed else OBJECT
             self._see(column.node, name, column.owners[are_keyed.index(is_keyed)], count)
 
-    def _see(self, node: _Node, name: str, owner: int, count: int, value: Any = None) -> _Seen:
+    def _see(self, node: _Node, name: str, owner: int, count: int, value: Any = None) -> _ClassValues:
         """Count values of one class; ``owner`` is the document of the first of them, ``value``."""
         position = self._positions[owner]
-        seen = node.see(name, position, count)
-        if seen.first is position:
-            seen.example = None if value is None else example_of(value)
+        evidence = node.see(name, position, count)
+        if evidence.first is position:
+            evidence.example = None if value is None else example_of(value)
             self._first_documents[position] = self._documents[owner]
-        return seen
+        return evidence
 
 
 def _transpose(objects: Sequence[dict[str, Any]]) -> Iterator[Sequence[Any]]:
@@ -319,13 +324,13 @@ def _transpose(objects: Sequence[dict[str, Any]]) -> Iterator[Sequence[Any]]:
         yield from zip(*map(dict.values, objects), strict=True)
         return
     columns: list[list[Any]] = [[] for _ in objects[0]]
-    for at in range(0, len(objects), _MOST_AT_ONCE):
-        for column, values in zip(columns, _transpose(objects[at : at + _MOST_AT_ONCE]), strict=True):
+    for start in range(0, len(objects), _MOST_AT_ONCE):
+        for column, values in zip(columns, _transpose(objects[start : start + _MOST_AT_ONCE]), strict=True):
             column.extend(values)
     yield from columns
 
 
-class _OfClass(NamedTuple):
+class _ClassGroup(NamedTuple):
     """The texts of one class in one column.
 
     Attributes:
@@ -344,7 +349,7 @@ class _OfClass(NamedTuple):
 
 def _by_class(
     texts: pa.StringArray, codes: np.ndarray[Any, np.dtype[np.int32]], sizes: Sequence[int]
-) -> Iterator[_OfClass]:
+) -> Iterator[_ClassGroup]:
     """Yield the texts of each column and class.
 
     Args:
@@ -363,7 +368,7 @@ def _by_class(
         ordered[starts].tolist(), starts.tolist(), ends, shortest, longest, strict=True
     ):
         column, code = divmod(group, classes)
-        yield _OfClass(column, class_of_code(code), order[start:end], least, most)
+        yield _ClassGroup(column, class_of_code(code), order[start:end], least, most)
 
 
 def _places_of(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -373,10 +378,10 @@ def _places_of(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.flatnonzero(numbers_of(column.is_valid().cast(pa.uint8())))
 
 
-def _order(places: Sequence[list[int]], owners: Sequence[int]) -> tuple[itemgetter[Any], Sequence[int]]:
+def _order(indexes_by_form: Sequence[list[int]], owners: Sequence[int]) -> tuple[itemgetter[Any], Sequence[int]]:
     """Return how objects that come one form after the other are taken in their order, and their owners."""
-    found = list(chain.from_iterable(places))
-    if len(places) == 1:
-        return itemgetter(slice(None)), [owners[at] for at in found]
-    order = sorted(range(len(found)), key=found.__getitem__)
-    return itemgetter(*order), [owners[found[at]] for at in order]
+    indexes = list(chain.from_iterable(indexes_by_form))
+    if len(indexes_by_form) == 1:
+        return itemgetter(slice(None)), [owners[index] for index in indexes]
+    order = sorted(range(len(indexes)), key=indexes.__getitem__)
+    return itemgetter(*order), [owners[indexes[index]] for index in order]

@@ -150,12 +150,12 @@ def write_typed(
         from schemactl.kernel.typing_rows import type_names, typed_rows
 
         typist = Typist(source.task.typing)
-        made = (
+        rows_by_table = (
             (ONE_TABLE, row)
-            for file, block, at, rows in read_rows(batches, folder)
-            for row in typed_rows(rows, file, before[file, block] + at + 1, source, typist)
+            for file, block, offset, rows in read_rows(batches, folder)
+            for row in typed_rows(rows, file, before[file, block] + offset + 1, source, typist)
         )
-        return _write(job, made, gaps, type_names(source.task))
+        return _write(job, rows_by_table, gaps, type_names(source.task))
     if job.options.model is not None:
         pieces = RowReader(folder, source).pieces(batches, job.options)
         return _write(job, _document_chunks(pieces, before, source=source), gaps)
@@ -169,17 +169,17 @@ def _row_chunks(
     source: ColumnarSource,
     dispatch: Dispatch | None,
 ) -> Iterator[tuple[str, Chunk]]:
-    for file, block, at, rows in read_rows(batches, folder):
-        first = before[file, block] + at + 1
+    for file, block, offset, rows in read_rows(batches, folder):
+        first = before[file, block] + offset + 1
         for table, mask in rows_by_table(rows, source.names, dispatch):
-            kept = rows if mask is None else rows.filter(mask)
+            table_rows = rows if mask is None else rows.filter(mask)
             numbers = range(first, first + len(rows)) if mask is None else _places(mask, first)
             if table is not None:
-                yield from ((table, chunk) for chunk in chunks_of(kept, file, numbers, source))
+                yield from ((table, chunk) for chunk in chunks_of(table_rows, file, numbers, source))
 
 
 def _places(mask: pa.BooleanArray, first: int) -> list[int]:
-    return [first + at for at in pc.indices_nonzero(mask).to_pylist()]
+    return [first + index for index in pc.indices_nonzero(mask).to_pylist()]
 
 
 def _write(
@@ -189,28 +189,28 @@ def _write(
     types: Mapping[str, str] | None = None,
 ) -> WrittenPart:
     makers = job.makers()
-    places = {table: at for at, tables in enumerate(job.plans) for table in tables}
+    plan_indexes = {table: plan_index for plan_index, tables in enumerate(job.plans) for table in tables}
     writer = None if job.folder is None else PartitionWriter(job.folder, makers)
     first = None
     with paused_collector():
-        for table, found in chunks:
+        for table, chunk in chunks:
             name = job.stray if table is None else table
-            at, chunk = None if name is None else places.get(name), found
-            if at is None:
+            plan_index = None if name is None else plan_indexes.get(name)
+            if plan_index is None:
                 continue
-            maker = makers[at]
+            maker = makers[plan_index]
             if gaps is not None:
-                chunk = replace(found, numbers=[row_number(each, found.file, gaps) for each in found.numbers])
+                chunk = replace(chunk, numbers=[row_number(number, chunk.file, gaps) for number in chunk.numbers])
             if first is None and len(chunk.numbers):
                 first = (chunk.file, int(chunk.numbers[0]))
             if isinstance(chunk, Chunk):
-                made = maker.make(chunk)
+                rows = maker.make(chunk)
             elif table is None:
-                made = MadeRows(rejects=[chunk.describe("", {}, maker.load)])
+                rows = MadeRows(rejects=[chunk.describe("", {}, maker.load)])
             else:
-                made = _reject(chunk, maker, types or {})
+                rows = _reject(chunk, maker, types or {})
             if writer is not None:
-                writer.add(at, made)
+                writer.add(plan_index, rows)
         files = WrittenFiles() if writer is None else writer.close()
     return WrittenPart(first, files, tuple(maker.outcome for maker in makers))
 
@@ -229,21 +229,21 @@ def _document_chunks(
     columns: Sequence[str] = (),
     source: ColumnarSource | None = None,
 ) -> Iterator[tuple[str | None, Chunk | RejectedDocuments]]:
-    for each in pieces:
-        if isinstance(each, RowsPiece):
+    for item in pieces:
+        if isinstance(item, RowsPiece):
             # A position counts from the beginning of the block.
-            block, at = each.first.number >> BLOCK_SHIFT, each.first.number & ((1 << BLOCK_SHIFT) - 1)
-            start, cells = before[each.first.file, block] + at + 1, each.rows.columns
+            block, offset = item.first.number >> BLOCK_SHIFT, item.first.number & ((1 << BLOCK_SHIFT) - 1)
+            start, cells = before[item.first.file, block] + offset + 1, item.rows.columns
             rows = range(start, start + len(cells[0]))
             documents = [NO_KEYS] * len(rows)
             texts = dict(zip(columns, cells, strict=True))
-            yield ONE_TABLE, Chunk(each.first.file, rows, documents, texts, columns, omits_nulls=True)
+            yield ONE_TABLE, Chunk(item.first.file, rows, documents, texts, columns, omits_nulls=True)
             continue
-        piece = each if isinstance(each, Piece) else each.piece
+        piece = item if isinstance(item, Piece) else item.piece
         file, start = piece.positions.file, before[piece.positions.file, piece.positions.block] + 1
         numbers = [start + record for record in piece.positions.records]
-        if not isinstance(each, Piece):
-            yield piece.table, replace(each, numbers=numbers)
+        if not isinstance(item, Piece):
+            yield piece.table, replace(item, numbers=numbers)
         elif piece.table is not None and source is not None:
             yield piece.table, model_chunk(piece, numbers, source)
         elif piece.table is not None:
@@ -254,7 +254,7 @@ def find_records(
     batches: Iterable[pa.RecordBatch],
     folder: str,
     before: Mapping[tuple[str, int], int],
-    wanted: Set[tuple[str, int]],
+    positions: Set[tuple[str, int]],
     source: ColumnarSource | None = None,
     gaps: Gaps | None = None,
 ) -> list[tuple[str, int, str]]:
@@ -264,23 +264,23 @@ def find_records(
         batches: as of ``write_documents``, or as of ``partitions.read_rows``.
         folder: as of ``write_documents``.
         before: as of ``write_documents``.
-        wanted: files, as people are shown them, and numbers of records.
+        positions: files, as people are shown them, and numbers of records.
         source: what rows of stated types are; None for documents.
         gaps: as of ``write_documents``.
     """
-    found: list[tuple[str, int, str]] = []
+    records: list[tuple[str, int, str]] = []
     chunks: Iterable[tuple[str | None, Any]] = (
         _document_chunks(RecordReader(folder).pieces(batches, AS_THEY_ARE, ()), before)
         if source is None
         else _row_chunks(batches, folder, before, source, None)
     )
     for _, chunk in chunks:
-        for at, number in enumerate(chunk.numbers):
-            place = (chunk.file, row_number(number, chunk.file, gaps) if gaps is not None else number)
-            if place in wanted:
-                record = json.dumps(chunk.whole_documents[at], default=text_of, ensure_ascii=False)
-                found.append((*place, record))
-    return found
+        for index, number in enumerate(chunk.numbers):
+            position = (chunk.file, row_number(number, chunk.file, gaps) if gaps is not None else number)
+            if position in positions:
+                record = json.dumps(chunk.whole_documents[index], default=text_of, ensure_ascii=False)
+                records.append((*position, record))
+    return records
 
 
 # --- files ---
@@ -292,11 +292,11 @@ def open_folder(address: str) -> tuple[pyarrow.fs.FileSystem, str]:
     Raises:
         FileNotFoundError: it is not there.
     """
-    found: tuple[pyarrow.fs.FileSystem, str] = pyarrow.fs.FileSystem.from_uri(address)
-    system, path = found
+    system_and_path: tuple[pyarrow.fs.FileSystem, str] = pyarrow.fs.FileSystem.from_uri(address)
+    system, path = system_and_path
     if system.get_file_info(path).type is pyarrow.fs.FileType.NotFound:
         raise FileNotFoundError(f"this machine does not reach the staging folder {address}")
-    return found
+    return system_and_path
 
 
 class PartitionWriter:
@@ -311,13 +311,13 @@ class PartitionWriter:
         self._writers: dict[str, pyarrow.parquet.ParquetWriter] = {}
         self._rows: dict[str, int] = {}
 
-    def add(self, plan: int, made: MadeRows) -> None:
+    def add(self, plan: int, rows: MadeRows) -> None:
         """Take the rows that a chunk has by one of the plans."""
-        for kind, batches in (("t", made.tables), ("p", made.places)):
-            for table, found in batches.items():
-                self._hold(f"{kind}{self._tables.index(table)}", found)
-        if made.rejects:
-            self._hold(f"r{plan}", made.rejects)
+        for kind, batches in (("t", rows.tables), ("p", rows.places)):
+            for table, table_batches in batches.items():
+                self._hold(f"{kind}{self._tables.index(table)}", table_batches)
+        if rows.rejects:
+            self._hold(f"r{plan}", rows.rejects)
         if self._held_bytes > _MOST_BYTES_HELD:
             self._flush()
 
@@ -327,16 +327,16 @@ class PartitionWriter:
         for writer in self._writers.values():
             writer.close()
         files = {name: WrittenFile(self._file(name), rows) for name, rows in self._rows.items() if rows}
-        tables = {table: files[f"t{at}"] for at, table in enumerate(self._tables) if f"t{at}" in files}
-        places = {table: files[f"p{at}"] for at, table in enumerate(self._tables) if f"p{at}" in files}
+        tables = {table: files[f"t{index}"] for index, table in enumerate(self._tables) if f"t{index}" in files}
+        places = {table: files[f"p{index}"] for index, table in enumerate(self._tables) if f"p{index}" in files}
         rejects = {int(name[1:]): file for name, file in files.items() if name.startswith("r")}
         return WrittenFiles(tables, places, rejects)
 
     def _hold(self, name: str, batches: Sequence[pa.RecordBatch]) -> None:
-        held = self._held.setdefault(name, [])
+        pending = self._held.setdefault(name, [])
         for batch in batches:
             if batch.num_rows:
-                held.append(batch)
+                pending.append(batch)
                 self._held_bytes += batch.nbytes
 
     def _flush(self) -> None:
@@ -369,7 +369,7 @@ _KEY_NAMES: Final = ("dlt_id", "dlt_parent_id", "dlt_root_id", "DLT_ID", "DLT_PA
 def drop_superseded(
     batches: Iterable[pa.RecordBatch], folder: str, superseded: str, keeps: Sequence[str]
 ) -> list[tuple[int, str, WrittenFile, WrittenFile]]:
-    """Write files again without their superseded rows; return of each partition and table what was kept, and what not.
+    """Write files again without their superseded rows; return both files for each partition and table.
 
     Args:
         batches: a column ``part``: as JSON, the number of a partition, a table, and the names of the files with its
@@ -380,43 +380,45 @@ def drop_superseded(
         keeps: the tables of which superseded rows are written to files of their own.
     """
     system, path = open_folder(folder)
-    known_system, known_path = open_folder(superseded)
+    superseded_system, superseded_path = open_folder(superseded)
     from pyarrow.dataset import dataset  # which loads pandas, where that is installed
 
-    known = dataset(known_path, filesystem=known_system, format="parquet")
+    superseded_rows = dataset(superseded_path, filesystem=superseded_system, format="parquet")
     written = []
     for batch in batches:
         for text in batch.column("part").to_pylist():
-            number, table, rows, places = json.loads(text)
-            ordinals = known.to_table(["ordinal"], filter=pc.field("part") == number).column("ordinal")
-            kept, others = _split_file(system, path, rows, places, ordinals, keeps_others=table in keeps)
-            written.append((number, table, kept, others))
+            partition, table, rows, places = json.loads(text)
+            ordinals = superseded_rows.to_table(["ordinal"], filter=pc.field("part") == partition).column("ordinal")
+            files = _split_file(system, path, rows, places, ordinals, keeps_superseded=table in keeps)
+            written.append((partition, table, *files))
     return written
 
 
 def _split_file(
-    system: pyarrow.fs.FileSystem, path: str, rows: str, places: str, ordinals: Any, *, keeps_others: bool
-) -> list[WrittenFile]:
+    system: pyarrow.fs.FileSystem, path: str, rows: str, places: str, ordinals: Any, *, keeps_superseded: bool
+) -> tuple[WrittenFile, WrittenFile]:
     attempt = secrets.token_hex(8)
     writers: dict[str, pyarrow.parquet.ParquetWriter] = {}
-    counts = {"kept": 0, "others": 0}
+    counts = {"current": 0, "superseded": 0}
     with (
         pyarrow.parquet.ParquetFile(f"{path}/{rows}", filesystem=system) as data,
-        pyarrow.parquet.ParquetFile(f"{path}/{places}", filesystem=system) as beside,
+        pyarrow.parquet.ParquetFile(f"{path}/{places}", filesystem=system) as row_places,
     ):
         for group in range(data.num_row_groups):
             table = data.read_row_group(group)
-            is_other = pc.is_in(beside.read_row_group(group, ["ordinal"]).column("ordinal"), value_set=ordinals)
-            for name, mask in (("kept", pc.invert(is_other)), ("others", is_other)):
-                part = table.filter(mask)
-                counts[name] += part.num_rows
-                if part.num_rows and (name == "kept" or keeps_others):
+            row_ordinals = row_places.read_row_group(group, ["ordinal"]).column("ordinal")
+            is_superseded = pc.is_in(row_ordinals, value_set=ordinals)
+            for name, mask in (("current", pc.invert(is_superseded)), ("superseded", is_superseded)):
+                rows_of_name = table.filter(mask)
+                counts[name] += rows_of_name.num_rows
+                if rows_of_name.num_rows and (name == "current" or keeps_superseded):
                     if name not in writers:
                         file = f"{path}/{attempt}-{name}.parquet"
                         writers[name] = parquet_writer(system, file, table.schema)
-                    writers[name].write_table(part)
+                    writers[name].write_table(rows_of_name)
     for writer in writers.values():
         writer.close()
-    return [
-        WrittenFile(f"{attempt}-{name}.parquet" if name in writers else "", counts[name]) for name in ("kept", "others")
-    ]
+    current, superseded = (
+        WrittenFile(f"{attempt}-{name}.parquet" if name in writers else "", count) for name, count in counts.items()
+    )
+    return current, superseded

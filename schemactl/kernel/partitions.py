@@ -7,7 +7,7 @@ from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby
+from itertools import chain, compress, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote
@@ -152,10 +152,10 @@ class RecordReader:
             counts = self.blocks.setdefault((file, block), BlockCounts())
             first, counts.lines = counts.lines, counts.lines + len(texts)
             if reason := why_too_large(max(map(len, texts), default=0)):
-                number = first + 1 + max(range(len(texts)), key=lambda at: len(texts[at]))
+                number = first + 1 + max(range(len(texts)), key=lambda index: len(texts[index]))
                 # Where other blocks stand before, they are not counted yet.
-                which = f"document {number:,}" if block == 0 else "a document"
-                raise UnreadableFileError(f"{address}: {which} has {reason}")
+                record_name = f"document {number:,}" if block == 0 else "a document"
+                raise UnreadableFileError(f"{address}: {record_name} has {reason}")
             yield (file, block), texts, first
 
     def pieces(
@@ -190,24 +190,23 @@ class RecordReader:
     def _parse(self, file: str, block: int, texts: Sequence[bytes], records: Sequence[int]) -> Iterator[Piece]:
         """Parse records of a block; they are numbered as of ``Positions``."""
         counts = self.blocks[file, block]
-        taken = None if self._share >= 1 else [is_sampled(text, self._share) for text in texts]
-        kept = range(len(texts)) if taken is None else [at for at, is_taken in enumerate(taken) if is_taken]
-        sampled = texts if taken is None else [texts[at] for at in kept]
+        mask = None if self._share >= 1 else [is_sampled(text, self._share) for text in texts]
+        indexes = range(len(texts)) if mask is None else list(compress(range(len(texts)), mask))
+        sampled = texts if mask is None else list(compress(texts, mask))
         parsed = parse_texts(sampled)
-        positions = Positions(file, block, records if taken is None else [records[at] for at in kept])
-        for at in parsed.bad[:MAX_BAD_RECORDS]:
-            text = texts[kept[at]][: 4 * _SHOWN_OF_BAD].decode("utf-8", "replace")[:_SHOWN_OF_BAD]
-            self.bad_records.append(BadRecord(positions[at], text))
+        positions = Positions(file, block, records if mask is None else list(compress(records, mask)))
+        for index in parsed.bad[:MAX_BAD_RECORDS]:
+            text = texts[indexes[index]][: 4 * _SHOWN_OF_BAD].decode("utf-8", "replace")[:_SHOWN_OF_BAD]
+            self.bad_records.append(BadRecord(positions[index], text))
         self.bad_records = sorted(self.bad_records, key=attrgetter("position"))[:MAX_BAD_RECORDS]
         count = len(parsed.documents) + len(parsed.bad)
-        if taken is not None:
-            left = (text for text, is_taken in zip(texts, taken, strict=True) if not is_taken)
-            count += sum(not is_blank(text) for text in left)
-        counts.add(0, count, len(parsed.documents), [positions.records[at] for at in parsed.bad])
+        if mask is not None:
+            count += sum(not is_blank(text) for text, is_in_sample in zip(texts, mask, strict=True) if not is_in_sample)
+        counts.add(0, count, len(parsed.documents), [positions.records[index] for index in parsed.bad])
         if parsed.documents:
             places = parsed.places
             if places is not None:
-                positions, sampled = positions.taken(places), [sampled[at] for at in places]
+                positions, sampled = positions.taken(places), [sampled[index] for index in places]
             yield Piece(parsed.documents, positions, sampled)
 
 
@@ -239,16 +238,16 @@ class RowReader:
     def _read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         from schemactl.kernel.columnar import documents_of
 
-        for file, block, at, rows in read_rows(batches, self._folder):
-            places: Sequence[int] = range(len(rows))
+        for file, block, offset, rows in read_rows(batches, self._folder):
+            indexes: Sequence[int] = range(len(rows))
             count = len(rows)
-            if "sampled" in rows.schema.names and (taken := rows.column("sampled")).true_count < len(rows):
-                places, rows = pc.indices_nonzero(taken).to_pylist(), rows.filter(taken)
+            if "sampled" in rows.schema.names and (is_sampled := rows.column("sampled")).true_count < len(rows):
+                indexes, rows = pc.indices_nonzero(is_sampled).to_pylist(), rows.filter(is_sampled)
             self.blocks.setdefault((file, block), BlockCounts()).add(count, count, len(rows))
             for start in range(0, len(rows), AT_ONCE):
-                part = rows.slice(start, AT_ONCE)
-                columns = dict(zip(self._source.names, part.columns, strict=False))
-                records = [at + place for place in places[start : start + AT_ONCE]]
+                batch = rows.slice(start, AT_ONCE)
+                columns = dict(zip(self._source.names, batch.columns, strict=False))
+                records = [offset + index for index in indexes[start : start + AT_ONCE]]
                 documents = documents_of(columns, self._source.whole)
                 yield Piece(documents, Positions(file, block, records), None, ONE_TABLE, columns)
 
@@ -297,13 +296,15 @@ class Shares:
             if piece.columns:
                 self._columns_of(piece.table).add_columns(piece.columns, piece.positions)
 
-    def add_typed(self, table: str | None, rows: pa.RecordBatch, file: str, first: int, taken: pa.BooleanArray) -> None:
+    def add_typed(
+        self, table: str | None, rows: pa.RecordBatch, file: str, first: int, is_sampled: pa.BooleanArray
+    ) -> None:
         """Take rows of stated types, as of ``RowObserver.add``; those of no table are counted only."""
-        self.count(table, file, taken.true_count, Position(file, first + pc.index(taken, True).as_py()))
+        self.count(table, file, is_sampled.true_count, Position(file, first + pc.index(is_sampled, True).as_py()))
         if table is None:
             return
         if table in self._columns or len(self._columns) < MOST_TABLES:
-            self._columns_of(table).add(rows, file, first, taken)
+            self._columns_of(table).add(rows, file, first, is_sampled)
         else:
             self.too_many = True
 
@@ -331,8 +332,8 @@ class Shares:
 
     def too_deep(self) -> Position | None:
         """Return the first document that nests too deep, as ``Observer.too_deep``."""
-        found = (each.too_deep for each in self._observers.values())
-        return min((each for each in found if each is not None), default=None)
+        positions = (position.too_deep for position in self._observers.values())
+        return min((position for position in positions if position is not None), default=None)
 
     def found(self) -> dict[str | None, Share]:
         """Return the share of each table."""
@@ -397,20 +398,20 @@ def observe_partition(
     shares = Shares(source.types if source else {})
     errors: Errors = {}
     rejected: Counter[str] = Counter()
-    for each in reader.pieces(batches, options, columns):
-        if isinstance(each, RowsPiece):
-            shares.add_rows(each, columns)
+    for piece in reader.pieces(batches, options, columns):
+        if isinstance(piece, RowsPiece):
+            shares.add_rows(piece, columns)
             continue
-        if isinstance(each, Piece):
-            shares.add(each)
-            if each.ignored:
-                _add_errors(errors, each.table, count_ignored(each.positions, each.ignored))
+        if isinstance(piece, Piece):
+            shares.add(piece)
+            if piece.ignored:
+                _add_errors(errors, piece.table, count_ignored(piece.positions, piece.ignored))
             continue
-        if each.piece.table is None:
-            rejected[each.file] += len(each.errors)
+        if piece.piece.table is None:
+            rejected[piece.file] += len(piece.errors)
         else:
-            shares.count(each.piece.table, each.file, len(each.errors), each.piece.positions[0])
-        _add_errors(errors, each.piece.table, each.found())
+            shares.count(piece.piece.table, piece.file, len(piece.errors), piece.piece.positions[0])
+        _add_errors(errors, piece.piece.table, piece.found())
     bad = tuple(reader.bad_records)
     return Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected)
 
@@ -425,10 +426,10 @@ def count_partition(batches: Iterable[pa.RecordBatch]) -> int:
 
 
 def recount_partition(
-    batches: Iterable[pa.RecordBatch], folder: str, asked: Sequence[Scalars | Absences], share: float = 1
+    batches: Iterable[pa.RecordBatch], folder: str, questions: Sequence[Scalars | Absences], share: float = 1
 ) -> Part:
     """Return the findings of a partition, which have a tally for each question."""
-    reader, recount = RecordReader(folder, share), Recount(asked)
+    reader, recount = RecordReader(folder, share), Recount(questions)
     for piece in reader.read(batches):
         recount.add(piece.documents, piece.positions)
     return Part(recount.tallies(), reader.blocks)
@@ -454,14 +455,14 @@ def observe_rows_partition(
 
     blocks: dict[tuple[str, int], BlockCounts] = {}
     shares = Shares(types, names)
-    for file, block, at, rows in read_rows(batches, folder):
-        taken = rows.column("sampled")
-        blocks.setdefault((file, block), BlockCounts()).add(len(rows), len(rows), taken.true_count)
-        base = (block << BLOCK_SHIFT) + at
+    for file, block, offset, rows in read_rows(batches, folder):
+        is_sampled = rows.column("sampled")
+        blocks.setdefault((file, block), BlockCounts()).add(len(rows), len(rows), is_sampled.true_count)
+        base = (block << BLOCK_SHIFT) + offset
         for table, mask in rows_by_table(rows, names, dispatch):
-            of_table = taken if mask is None else pc.and_(taken, mask)
-            if of_table.true_count:
-                shares.add_typed(table, rows, file, base, of_table)
+            is_table_row = is_sampled if mask is None else pc.and_(is_sampled, mask)
+            if is_table_row.true_count:
+                shares.add_typed(table, rows, file, base, is_table_row)
         if shares.too_many:
             break
     return Part(shares.found(), blocks, too_many=shares.too_many)
@@ -477,36 +478,36 @@ def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[
             timestamps, counted in nanoseconds since 1970.
         folder: the working folder of the command.
     """
-    read: dict[tuple[str, int], int] = {}
+    offsets: dict[tuple[str, int], int] = {}
     for counted in batches:
         if counted.schema.names == ["share"]:
-            yield from _opened_rows(counted, folder, read)
+            yield from _opened_rows(counted, folder, offsets)
             continue
         batch = _with_timestamps(counted)
         files, blocks = batch.column("file"), batch.column("block")
         for start, end in _runs(files, blocks):
             key = shown_path(files[start].as_py(), folder), blocks[start].as_py()
-            yield *key, read.get(key, 0), batch.slice(start, end - start)
-            read[key] = read.get(key, 0) + end - start
+            yield *key, offsets.get(key, 0), batch.slice(start, end - start)
+            offsets[key] = offsets.get(key, 0) + end - start
 
 
 def _opened_rows(
-    batch: pa.RecordBatch, folder: str, read: dict[tuple[str, int], int]
+    batch: pa.RecordBatch, folder: str, offsets: dict[tuple[str, int], int]
 ) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:
     """Yield the rows of files that are opened here, with what ``read_rows`` adds to them."""
     for share in batch.column("share").to_pylist():
         for address, block, rows in read_cells(share):
             key = shown_path(address, folder), block
             columns = [*rows.columns, rows.faults]
-            yield *key, read.get(key, 0), pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns)))))
-            read[key] = read.get(key, 0) + len(rows.faults)
+            yield *key, offsets.get(key, 0), pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns)))))
+            offsets[key] = offsets.get(key, 0) + len(rows.faults)
 
 
 def _with_timestamps(batch: pa.RecordBatch) -> pa.RecordBatch:
-    for at, name in enumerate(batch.schema.names):
+    for index, name in enumerate(batch.schema.names):
         if name.startswith("timestamp_"):
             zone = "UTC" if name.startswith("timestamp_ltz") else None
-            batch = batch.set_column(at, name, batch.column(at).cast(pa.timestamp("ns", zone)))
+            batch = batch.set_column(index, name, batch.column(index).cast(pa.timestamp("ns", zone)))
     return batch
 
 
@@ -525,14 +526,14 @@ def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, li
                     yield from read_share(share)
             case [*names] if "texts" in names:
                 files, blocks = batch.column("file").to_pylist(), batch.column("block").to_pylist()
-                pieces = (pickle.loads(each.as_buffer()) for each in batch.column("texts"))
+                pieces = (pickle.loads(piece.as_buffer()) for piece in batch.column("texts"))
                 yield from zip(files, blocks, pieces, strict=True)
             case _:
                 files, blocks, texts = (batch.column(name) for name in ("file", "block", "text"))
                 for start, end in _runs(files, blocks):
                     for first, last in _pieces(texts, start, end):
-                        taken = texts.slice(first, last - first).to_pylist()
-                        yield files[start].as_py(), blocks[start].as_py(), taken
+                        records = texts.slice(first, last - first).to_pylist()
+                        yield files[start].as_py(), blocks[start].as_py(), records
 
 
 def is_sampled(text: bytes, share: float) -> bool:
