@@ -1,6 +1,6 @@
-"""HOCON text -> tree: JSON with comments, keys without quotes, ``${substitutions}``, values put together of several.
+"""HOCON text -> tree: JSON with comments, keys without quotes, ``${substitutions}`` and concatenated values.
 
-Typing files of Arc are written in it. All of the specification is read but ``include``: a typing is one file.
+Arc's schema files are written in it. The whole specification is read, except for ``include``: a typing is one file.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", re.ASCII)
 def parse_hocon(source: Source) -> Node:
     """Return the tree of a HOCON document.
 
-    Of a key that stands twice the last value counts, objects are merged. Substitutions take what stands in the file,
-    else environment variables. Nodes of substitutions have the place where they are asked for.
+    The last value of a repeated key counts, objects are merged. Substitutions take values of the file, else environment
+    variables; their nodes start at the substitution.
 
     Raises:
-        InputError: the text is not HOCON, or asks for what is not there; with the place.
+        InputError: the text is not HOCON, or a substitution has no value; with the place.
     """
     root = _Parser(source).document()
     try:
@@ -38,27 +38,27 @@ def parse_hocon(source: Source) -> Node:
         raise source.refuse("substitutions refer to one another too deep", root.start) from error
 
 
-class Written(float):
-    """A number that is more than its digits (a point, an exponent, leading zeros), with the text of it."""
+class WrittenNumber(float):
+    """A number that its digits alone do not write (a point, an exponent, leading zeros), with its text."""
 
     text: str
 
-    def __new__(cls, text: str) -> Written:
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
+    def __new__(cls, text: str) -> WrittenNumber:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
 
 
 class _Substitution(NamedTuple):
-    """A place that takes the value of another path."""
+    """The value of another path (``${path}``)."""
 
     start: int
     path: tuple[str, ...]
     is_optional: bool
 
 
-class _Joined(NamedTuple):
-    """Values next to each other that make one, with the space before each; or what `+=` is short for."""
+class _Concatenation(NamedTuple):
+    """Values side by side that make one, with the space before each; or the long form of ``+=``."""
 
     start: int
     parts: tuple[tuple[str, _Unresolved], ...]
@@ -66,7 +66,7 @@ class _Joined(NamedTuple):
 
 
 class _Field(NamedTuple):
-    """A key of an object with all the values that were stated of it, in their order."""
+    """A key of an object with all its values, in the order of the file."""
 
     key: Scalar
     values: list[_Unresolved]
@@ -83,7 +83,7 @@ class _Object(NamedTuple):
 
 
 _Resolved = Scalar | Sequence | Mapping
-_Unresolved = _Resolved | _Substitution | _Joined | _List | _Object
+_Unresolved = _Resolved | _Substitution | _Concatenation | _List | _Object
 
 
 class _Parser(Reader):
@@ -95,30 +95,30 @@ class _Parser(Reader):
         self._lists = 0
 
     def document(self) -> _Unresolved:
-        first = self._skip(lines=True)
-        root = self._part(0) if first in ("{", "[") else self._entries(self.position, 0, closing="")
+        is_bracketed = self._skip(lines=True) in ("{", "[")
+        root = self._simple_value(0) if is_bracketed else self._entries(self.position, 0, closing="")
         if self._skip(lines=True):
             raise self.source.refuse("the document ends before this", self.position, "is a bracket closed too early?")
         return root
 
     def _skip(self, *, lines: bool) -> str:
         """Skip space and comments and return the character that follows, empty at the end."""
-        found = (_SPACE_AND_LINES if lines else _SPACE).match(self.text, self.position)
-        self.position = found.end() if found else self.position
+        space = (_SPACE_AND_LINES if lines else _SPACE).match(self.text, self.position)
+        self.position = space.end() if space else self.position
         return self.text[self.position : self.position + 1]
 
     def _value(self, depth: int) -> _Unresolved:
-        """Return what stands up to the end of the line, a comma or a bracket."""
+        """Return the value up to the end of the line, a comma or a bracket."""
         start = self.position
-        parts = [("", self._part(depth))]
+        parts = [("", self._simple_value(depth))]
         end = self.position
         while self._skip(lines=False) not in ("", "\n", ",", "}", "]"):
             space = self.text[end : self.position]
-            parts.append((space, self._part(depth)))
+            parts.append((space, self._simple_value(depth)))
             end = self.position
-        return _Joined(start, tuple(parts)) if len(parts) > 1 else parts[0][1]
+        return _Concatenation(start, tuple(parts)) if len(parts) > 1 else parts[0][1]
 
-    def _part(self, depth: int) -> _Unresolved:
+    def _simple_value(self, depth: int) -> _Unresolved:
         if depth >= _tree.MAX_DEPTH:
             raise self.source.refuse_depth(self.position)
         start = self.position
@@ -134,13 +134,13 @@ class _Parser(Reader):
                 return self.string()
             case "$":
                 return self._substitution()
-        found = _UNQUOTED.match(self.text, start)
-        text = found[0].rstrip() if found else ""
+        unquoted = _UNQUOTED.match(self.text, start)
+        text = unquoted[0].rstrip() if unquoted else ""
         if not text:
             hint = "text with such a character stands in double quotes"
             raise self.source.refuse(f"`{self.text[start]}` cannot begin a value", start, hint)
         self.position = start + len(text)
-        return Scalar(start, _scalar(text))
+        return Scalar(start, _plain_value(text))
 
     def _entries(self, start: int, depth: int, closing: str) -> _Object:
         fields: dict[str, _Field] = {}
@@ -174,31 +174,31 @@ class _Parser(Reader):
         if is_appended:
             # `a += b` is short for `a = ${?a} [b]`.
             before = _Substitution(operator, tuple(self._path), is_optional=True)
-            value = _Joined(value.start, (("", before), ("", _List(value.start, (value,)))), is_appended=True)
+            value = _Concatenation(value.start, (("", before), ("", _List(value.start, (value,)))), is_appended=True)
         del self._path[-len(keys) :]
         for key in reversed(keys[1:]):
             value = _Object(key.start, {key.value: _Field(key, [value])})
         _put(fields, _Field(keys[0], [value]))
 
     def _keys(self) -> list[Scalar]:
-        """Return the parts of a path: points divide it but within quotes, space around it does not count."""
+        """Return the keys of a path: points outside of quotes divide it, space around it does not count."""
         keys: list[Scalar] = []
-        text, is_stated, start = "", False, self.position
+        text, is_quoted, start = "", False, self.position
         while True:
             letter = self.text[self.position : self.position + 1]
             if letter == '"':
                 text += self.string().value
-                is_stated = True
-            elif (found := _UNQUOTED_KEY.match(self.text, self.position)) is not None:
-                self.position = found.end()
-                follows = self.text[self.position : self.position + 1]
-                text += found[0] if follows in ('"', ".") else found[0].rstrip()
-            elif text or is_stated:
+                is_quoted = True
+            elif (unquoted := _UNQUOTED_KEY.match(self.text, self.position)) is not None:
+                self.position = unquoted.end()
+                is_inner = self.text.startswith(('"', "."), self.position)
+                text += unquoted[0] if is_inner else unquoted[0].rstrip()
+            elif text or is_quoted:
                 keys.append(Scalar(start, text))
                 if letter != ".":
                     return keys
                 self.position += 1
-                text, is_stated, start = "", False, self.position
+                text, is_quoted, start = "", False, self.position
             else:
                 raise self.source.refuse("a key must stand here", self.position)
 
@@ -216,12 +216,12 @@ class _Parser(Reader):
         return _List(start, tuple(items))
 
     def _separator(self, closing: str) -> None:
-        """Step over a comma; at the end of a line, or before what closes, there need not be one."""
-        before = self.position
+        """Step over a comma, which may be missing at the end of a line and before the closing bracket."""
+        start = self.position
         letter = self._skip(lines=True)
         if letter == ",":
             self.position += 1
-        elif letter not in ("", closing) and "\n" not in self.text[before : self.position]:
+        elif letter not in ("", closing) and "\n" not in self.text[start : self.position]:
             raise self.source.refuse(f"`,` or `{closing or 'the end of the line'}` must stand here", self.position)
 
     def string(self) -> Scalar:
@@ -238,31 +238,30 @@ class _Parser(Reader):
 
     def _substitution(self) -> _Substitution:
         start = self.position
-        found = re.compile(r"\$\{(\??)[^\S\n]*(?=[^\s}])").match(self.text, start)
-        if found is not None:
-            self.position = found.end()
+        opening = re.compile(r"\$\{(\??)[^\S\n]*(?=[^\s}])").match(self.text, start)
+        if opening is not None:
+            self.position = opening.end()
             path = tuple(key.value for key in self._keys())
-        if found is None or not self.text.startswith("}", self.position):
+        if opening is None or not self.text.startswith("}", self.position):
             raise self.source.refuse("a substitution such as `${name}` must stand here", start)
         self.position += 1
-        return _Substitution(start, path, is_optional=bool(found[1]))
+        return _Substitution(start, path, is_optional=bool(opening[1]))
 
 
-def _scalar(text: str) -> object:
+def _plain_value(text: str) -> object:
     if text in WORDS:
         return WORDS[text]
     if _INTEGER.fullmatch(text) and len(text) < 4000:
         return int(text)
-    return Written(text) if _NUMBER.fullmatch(text) else text
+    return WrittenNumber(text) if _NUMBER.fullmatch(text) else text
 
 
 def _put(fields: dict[str, _Field], field: _Field) -> None:
-    """Add a field to others; objects that follow one another are one."""
-    name = field.key.value
-    if name not in fields:
-        fields[name] = field
+    """Add a field to others; objects that follow one another become one."""
+    if field.key.value not in fields:
+        fields[field.key.value] = field
         return
-    values = fields[name].values
+    values = fields[field.key.value].values
     for value in field.values:
         last = values[-1]
         if isinstance(last, _Object) and isinstance(value, _Object):
@@ -273,20 +272,20 @@ def _put(fields: dict[str, _Field], field: _Field) -> None:
             values[-1] = longer
         else:
             values.append(value)
-    fields[name] = _Field(field.key, values)
+    fields[field.key.value] = _Field(field.key, values)
 
 
 def _extended(last: _Unresolved, value: _Unresolved) -> _Unresolved | None:
-    """Return a list with the plain value that ``+=`` appends to it; None where it is not as simple."""
+    """Return a list with the plain value that ``+=`` appends to it; None for other values and lists."""
     match value:
-        case _Joined(parts=(_, (_, _List(items=(Scalar() as added,)))), is_appended=True):
+        case _Concatenation(parts=(_, (_, _List(items=(Scalar() as added,)))), is_appended=True):
             pass
         case _:
             return None
     match last:
         case _List(start, items):
             return _List(start, (*items, added))
-        case _Joined(parts=(*before, (space, _List(start, items)))):
+        case _Concatenation(parts=(*before, (space, _List(start, items)))):
             return last._replace(parts=(*before, (space, _List(start, (*items, added)))))
     return None
 
@@ -296,10 +295,10 @@ class _CycleError(Exception):
 
 
 class _Resolver:
-    """Puts values in the place of substitutions, and makes one value of those that stand for one.
+    """Replaces substitutions by values, and merges the values of each field into one.
 
-    A substitution takes the final value of its path. A value that refers to itself takes what was stated before it:
-    while it is resolved, it and what was stated after it are hidden.
+    A substitution takes the final value of its path. A value that refers to itself takes the value before it: while it
+    is resolved, it and the later values of the field are hidden.
     """
 
     def __init__(self, source: Source, root: _Unresolved) -> None:
@@ -307,145 +306,143 @@ class _Resolver:
         self._root = root
         self._hidden: set[int] = set()
         self._open: set[int] = set()
-        self._known: dict[int, _Resolved | None] = {}
+        self._values: dict[int, _Resolved | None] = {}
+        """The values of substitutions and concatenations, by the identity of the node."""
         self._repeated = 0
 
     def resolve(self) -> Node:
-        found = self._found(self._root)
-        return Scalar(self._root.start, None) if found is None else found
+        return self._resolved(self._root) or Scalar(self._root.start, None)
 
-    def _found(self, node: _Unresolved) -> _Resolved | None:
-        """Return the value of a node, None where it is optional and undefined."""
+    def _resolved(self, node: _Unresolved) -> _Resolved | None:
+        """Return the value of a node, None if it is optional and undefined."""
         match node:
             case _Substitution():
-                return self._substituted(node)
-            case _Joined():
-                if id(node) not in self._known:
-                    self._known[id(node)] = self._join(node)
-                return self._known[id(node)]
+                return self._substitute(node)
+            case _Concatenation():
+                if id(node) not in self._values:
+                    self._values[id(node)] = self._concatenate(node)
+                return self._values[id(node)]
             case _List(start, items):
-                return Sequence(start, tuple(each for item in items if (each := self._found(item)) is not None))
+                values = map(self._resolved, items)
+                return Sequence(start, tuple(value for value in values if value is not None))
             case _Object():
                 return self._merge([node])
             case _:
                 return node
 
     def _merge(self, objects: list[_Object | Mapping]) -> Mapping:
-        found = ((key, self._final(values)) for key, values in _fields_of(objects).values())
-        return Mapping(objects[-1].start, tuple(Entry(key, value) for key, value in found if value is not None))
+        values = ((key, self._field_value(values)) for key, values in _fields_of(objects).values())
+        return Mapping(objects[-1].start, tuple(Entry(key, value) for key, value in values if value is not None))
 
-    def _final(self, values: list[_Unresolved]) -> _Resolved | None:
-        """Return the value of a field by all that was stated of it."""
+    def _field_value(self, values: list[_Unresolved]) -> _Resolved | None:
         if len(values) == 1 and isinstance(values[0], Scalar):
             return values[0]
-        objects, other = self._counting(values)
+        objects, last = self._effective_values(values)
         if objects:
             return self._merge(objects)
-        return None if other is None else self._found(other)
+        return None if last is None else self._resolved(last)
 
-    def _counting(self, values: list[_Unresolved]) -> tuple[list[_Object | Mapping], _Unresolved | None]:
-        """Return the objects that are merged, or the last value that is none; substitutions among them are resolved."""
-        seen = [each for each in values if id(each) not in self._hidden]
-        if values and not seen:
+    def _effective_values(self, values: list[_Unresolved]) -> tuple[list[_Object | Mapping], _Unresolved | None]:
+        """Return the objects to merge, or the last value that is no object; substitutions among them are resolved."""
+        visible = [value for value in values if id(value) not in self._hidden]
+        if values and not visible:
             raise _CycleError
         objects: list[_Object | Mapping] = []
-        for at in range(len(seen) - 1, -1, -1):
-            found: _Unresolved | None = seen[at]
-            if isinstance(found, _Substitution | _Joined):
-                hidden = {id(each) for each in seen[at:]}
+        for index in range(len(visible) - 1, -1, -1):
+            value: _Unresolved | None = visible[index]
+            if isinstance(value, _Substitution | _Concatenation):
+                hidden = {id(later) for later in visible[index:]}
                 self._hidden |= hidden
                 try:
-                    found = self._found(found)
+                    value = self._resolved(value)
                 finally:
                     self._hidden -= hidden
-            if isinstance(found, _Object | Mapping):
-                objects.insert(0, found)
-            elif found is not None:
-                return objects, None if objects else found
+            if isinstance(value, _Object | Mapping):
+                objects.insert(0, value)
+            elif value is not None:
+                return objects, None if objects else value
         return objects, None
 
-    def _substituted(self, node: _Substitution) -> _Resolved | None:
+    def _substitute(self, node: _Substitution) -> _Resolved | None:
         if id(node) in self._open:
             raise _CycleError
-        if id(node) not in self._known:
+        if id(node) in self._values:
+            value = self._values[id(node)]
+        else:
             self._open.add(id(node))
-            found, is_cycle = None, False
+            value, is_cycle, name = None, False, ".".join(node.path)
             try:
-                found = self._at(node.path)
+                value = self._lookup(node.path)
             except _CycleError:
                 is_cycle = True
             finally:
                 self._open.remove(id(node))
             if is_cycle and self._open and not node.is_optional:
-                raise _CycleError  # one that is optional may end it
-            if found is None and not is_cycle and (variable := os.environ.get(".".join(node.path))) is not None:
-                found = Scalar(node.start, variable)
-            if found is None and not node.is_optional:
-                path = ".".join(node.path)
+                raise _CycleError  # an optional substitution around it may end the cycle
+            if is_cycle and not node.is_optional:
+                raise self._source.refuse(f"`${{{name}}}` refers to itself", node.start)
+            if value is None and not is_cycle and (variable := os.environ.get(name)) is not None:
+                value = Scalar(node.start, variable)
+            if value is None and not node.is_optional:
                 hint = "define it at the top of the file, or as an environment variable; `${?name}` may be undefined"
-                if is_cycle:
-                    raise self._source.refuse(f"`${{{path}}}` refers to itself", node.start)
-                raise self._source.refuse(f"nothing is called `{path}`", node.start, hint)
-            known = None if found is None else found._replace(start=node.start)
+                raise self._source.refuse(f"nothing is called `{name}`", node.start, hint)
+            value = None if value is None else value._replace(start=node.start)
             if not is_cycle:
-                self._known[id(node)] = known
-        else:
-            known = self._known[id(node)]
-        self._repeated += 1 if known is None else _size(known)
+                self._values[id(node)] = value
+        self._repeated += 1 if value is None else _size(value)
         if self._repeated > _tree.MAX_REPEATED_NODES:
             raise self._source.refuse("substitutions make the file too large", node.start)
-        return known
+        return value
 
-    def _at(self, path: tuple[str, ...]) -> _Resolved | None:
-        """Return what stands at a path of the document."""
+    def _lookup(self, path: tuple[str, ...]) -> _Resolved | None:
+        """Return the value of a path of the document."""
         values = [self._root]
         for key in path:
-            objects, _ = self._counting(values)
-            field = _fields_of(objects).get(key)
+            field = _fields_of(self._effective_values(values)[0]).get(key)
             if field is None:
                 return None
             values = field.values
-        return self._final(values)
+        return self._field_value(values)
 
-    def _join(self, joined: _Joined) -> _Resolved | None:
-        """Return the object, the list or the text that the parts make; parts that are undefined add nothing."""
-        parts = [(space, each if isinstance(each, _Object) else self._found(each)) for space, each in joined.parts]
-        stated = [each for _, each in parts if each is not None]
-        for part in stated:
-            if _kind(part) != _kind(stated[0]):
-                message = f"{_kind(part)} cannot follow {_kind(stated[0])} in one value"
+    def _concatenate(self, node: _Concatenation) -> _Resolved | None:
+        """Return the object, the list or the text that parts make together; undefined parts add nothing."""
+        parts = [(space, value if isinstance(value, _Object) else self._resolved(value)) for space, value in node.parts]
+        values = [value for _, value in parts if value is not None]
+        for value in values:
+            if _kind(value) != _kind(values[0]):
+                message = f"{_kind(value)} cannot follow {_kind(values[0])} in one value"
                 hint = "objects go with objects, lists with lists, plain values with plain ones; is a comma missing?"
-                raise self._source.refuse(message, part.start, hint)
-        objects = [each for each in stated if isinstance(each, _Object | Mapping)]
-        lists = [each for each in stated if isinstance(each, Sequence)]
+                raise self._source.refuse(message, value.start, hint)
+        objects = [value for value in values if isinstance(value, _Object | Mapping)]
+        lists = [value for value in values if isinstance(value, Sequence)]
         if objects:
-            return self._merge(objects)._replace(start=joined.start)
+            return self._merge(objects)._replace(start=node.start)
         if lists:
-            return Sequence(joined.start, tuple(item for each in lists for item in each.items))
-        text = "".join(space + (plain_text(each.value) if isinstance(each, Scalar) else "") for space, each in parts)
-        if len(stated) == 1 and isinstance(stated[0], Scalar) and text == plain_text(stated[0].value):
-            return stated[0]
+            return Sequence(node.start, tuple(item for sequence in lists for item in sequence.items))
+        text = "".join(space + (plain_text(value.value) if isinstance(value, Scalar) else "") for space, value in parts)
+        if len(values) == 1 and isinstance(values[0], Scalar) and text == plain_text(values[0].value):
+            return values[0]
         if len(text) > _tree.MAX_CHARACTERS:
-            raise self._source.refuse("substitutions make the file too large", joined.start)
-        return Scalar(joined.start, text) if text or stated else None
+            raise self._source.refuse("substitutions make the file too large", node.start)
+        return Scalar(node.start, text) if text or values else None
 
 
 def _fields_of(objects: list[_Object | Mapping]) -> dict[str, _Field]:
-    """Return the fields of objects, with all values that were stated of each."""
+    """Return the fields of objects, with all values of each."""
     match objects:
-        case [_Object(fields=only)]:
-            return only
-    fields: dict[str, _Field] = {}
-    for each in objects:
-        match each:
-            case _Object(fields=own):
-                stated = list(own.values())
+        case [_Object(fields=fields)]:
+            return fields
+    merged: dict[str, _Field] = {}
+    for node in objects:
+        match node:
+            case _Object(fields=fields):
+                added = list(fields.values())
             case Mapping(entries=entries):
-                stated = [_Field(key, [cast(_Resolved, value)]) for key, value in entries]
-        for key, values in stated:
-            known = fields.get(key.value)
-            fields[key.value] = _Field(key, [*known.values, *values] if known else values)
-    return fields
+                added = [_Field(key, [cast(_Resolved, value)]) for key, value in entries]
+        for key, values in added:
+            before = merged[key.value].values if key.value in merged else []
+            merged[key.value] = _Field(key, [*before, *values])
+    return merged
 
 
 def _kind(node: _Resolved | _Object) -> str:
@@ -455,10 +452,10 @@ def _kind(node: _Resolved | _Object) -> str:
 
 
 def plain_text(value: object) -> str:
-    """Return what a plain value is as a text."""
+    """Return the text of a plain value."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    return value.text if isinstance(value, Written) else str(value)
+    return value.text if isinstance(value, WrittenNumber) else str(value)
 
 
 def _size(node: Node) -> int:

@@ -40,7 +40,7 @@ from schemactl.arc.fields import (
     column_type,
     type_name,
 )
-from schemactl.arc.hocon import Written, parse_hocon, plain_text
+from schemactl.arc.hocon import WrittenNumber, parse_hocon, plain_text
 from schemactl.arc.number_patterns import parse_number_pattern
 from schemactl.arc.regexes import RegexError, translate
 from schemactl.arc.zones import find_zone
@@ -578,7 +578,7 @@ class _Stated:
                     shown = name + "}" if "nested" in fault else name
                     self.fault(name, f"Metadata attribute '{shown}' cannot contain {fault}")
                 return [self._value(item, name) for item in items if not isinstance(item, Sequence)]
-            case Scalar(value=Written() as number):
+            case Scalar(value=WrittenNumber() as number):
                 return int(number) if number.is_integer() else float(number)
             case Scalar(value=value):
                 return value
