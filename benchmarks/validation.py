@@ -111,7 +111,7 @@ def compare_models(rows: int, rounds: int) -> None:
 
 def compare_typing(spark: SparkSession, folder: Path, rows: int, rounds: int) -> None:
     from schemactl.arc.fields import TypingTask
-    from schemactl.arc.schema_file import read_typing
+    from schemactl.arc.typing_file import read_typing
     from schemactl.engine.inputs import find_inputs
     from schemactl.engine.package import write_rows
     from schemactl.engine.scan import scan_inputs

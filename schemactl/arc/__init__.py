@@ -1,6 +1,6 @@
-"""Arc's typing: columns of texts become typed ones as Arc's schema files state it (docs/arc.md).
+"""Arc's typing: an Arc schema file says how columns of texts become typed ones (docs/arc.md).
 
-The kernel calls ``text_columns.Typist``, engines match a source's columns by ``source_columns``, flows read files by
-``schema_file``; ``fields`` has the types that all of them share. The other modules read HOCON and Java's patterns of
-dates, numbers and texts.
+Flows read the files by ``typing_file`` and ``format``, engines match columns of a source by ``source_columns``, the
+kernel converts columns by ``text_columns.Typist``; ``fields`` has the types that all of them share. The other modules
+read HOCON, and dates, numbers and regular expressions as Java does.
 """

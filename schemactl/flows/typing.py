@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.arc.fields import ERRORS, ERRORS_COLUMN, OnError, Typing, TypingTask
-from schemactl.arc.schema_file import read_typing, table_columns, typing_of
+from schemactl.arc.format import table_columns, typing_of
+from schemactl.arc.typing_file import read_typing
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.request import InferRequest, TypingSource
 from schemactl.flows.schemas import open_schemas

@@ -1,7 +1,7 @@
-"""Arc's schema format, which ``schemactl.arc.schema_file`` reads and writes."""
+"""Arc's schema files as a format: ``schemactl.arc`` lies above the formats, and reads and writes them."""
 
-from schemactl.arc.schema_file import ENDINGS as ENDINGS
-from schemactl.arc.schema_file import STATES_NAMES as STATES_NAMES
-from schemactl.arc.schema_file import read as read
-from schemactl.arc.schema_file import recognises as recognises
-from schemactl.arc.schema_file import write as write
+from schemactl.arc.format import ENDINGS as ENDINGS
+from schemactl.arc.format import STATES_NAMES as STATES_NAMES
+from schemactl.arc.format import read as read
+from schemactl.arc.format import recognises as recognises
+from schemactl.arc.format import write as write

@@ -16,8 +16,8 @@ from outside_data import OutsideData
 from schemactl.arc.date_columns import DateColumn
 from schemactl.arc.date_texts import DatePattern, civil, days_of, instant_of, iso_time, week_of_year, week_year
 from schemactl.arc.fields import Date, Field, Long, String, Timestamp, Typing
-from schemactl.arc.schema_file import read_typing
 from schemactl.arc.text_columns import ERRORS_TYPE, TextColumn, TypedTexts, Typist
+from schemactl.arc.typing_file import read_typing
 from schemactl.arc.zones import find_zone
 
 SAYS_SO = {'hex: "-ff"', 'hex: "１２"', 'hex: "٤٢"', 'hex notnull: "-ff"', 'hex notnull: "+ff"'}

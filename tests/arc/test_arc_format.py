@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemactl.arc import schema_file as arc
+from schemactl.arc.typing_file import read_typing
 from schemactl.errors import InputError
 from schemactl.flows.export import ExportRequest, export
 from schemactl.flows.import_ import ImportRequest, import_files
+from schemactl.formats import arc
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
@@ -91,7 +92,7 @@ def test_a_schema_of_arc_s_is_written_as_it_was_read(tmp_path: Path):
     import_files(ImportRequest((file,), None, "crm", tmp_path / "schemas"))
     (exported,) = export(ExportRequest("crm", "arc", None, tmp_path / "schemas"))
     # The column's name is the schema's, the field's own stands in the file.
-    assert arc.read_typing(exported.text, "again") == arc.read_typing(json.dumps(CUSTOMER), "first")
+    assert read_typing(exported.text, "again") == read_typing(json.dumps(CUSTOMER), "first")
 
 
 def test_edited_columns_win_over_what_arc_stated():
