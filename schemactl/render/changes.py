@@ -40,11 +40,11 @@ _MOST_LEAVES: Final = 6
 
 def full_name(change: Change) -> str:
     """Return ``orders.note``, ``orders``, or nothing for a change of the schema itself."""
-    return ".".join(part for part in place_of(change) if part)
+    return ".".join(filter(None, place_of(change)))
 
 
 def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
-    """Return what happened at the place of a change, names in backquotes, not yet escaped for any output."""
+    """Return the text of a change without its place, names in backquotes, not yet escaped for any output."""
     match change:
         case TableAdded():
             return f"new table, {counted(len(change.table.columns), 'column')}"
@@ -141,7 +141,7 @@ def what_changed(change: Change) -> str:
 
 def _stated(name: str, before: Any, after: Any) -> str:
     if name == NESTED_TYPE:
-        before, after = (describe_nested(each) if isinstance(each, str) else each for each in (before, after))
+        before, after = (describe_nested(side) if isinstance(side, str) else side for side in (before, after))
     if before is ABSENT:
         return f"`{name}` is new: {show_value(after)}"
     if after is ABSENT:
@@ -156,8 +156,8 @@ def _inside(before: Any, after: Any) -> str:
     leaves = details(before, after)
     parts = []
     for leaf in leaves[:_MOST_LEAVES]:
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in leaf.path)  # `.not_null[2]`
-        parts += [_stated(place.removeprefix("."), leaf.before, leaf.after)] if leaf.path else []
+        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in leaf.path)  # `.not_null[2]`
+        parts += [_stated(path.removeprefix("."), leaf.before, leaf.after)] if leaf.path else []
     if not parts:
         return f"{show_value(before)} -> {show_value(after)}"
     left = len(leaves) - len(parts)

@@ -120,5 +120,5 @@ def show_hint(text: str | None) -> Iterator[RenderableType]:
 
 
 def more(number: int, thing: str, which: str = "") -> Text:
-    """Return the line on what is not listed."""
+    """Return the line that counts the unlisted items."""
     return Text(f"and {counted(number, f'more {thing}')}{which} (--verbose lists all)", style=FAINT)

@@ -18,19 +18,19 @@ def render_failure(error: BaseException, color: bool) -> str:
     if isinstance(error, SchemactlError):
         return "\n".join(_known(error, color)) + "\n"
     message = f": {_lines(str(error))}" if str(error) else ""
-    what = f"{_style('error', _RED, color)}: unexpected {type(error).__name__}{message}"
-    return f"{what}\n{_hint('this is a fault of schemactl; `--debug` shows the traceback', '', color)}\n"
+    line = f"{_style('error', _RED, color)}: unexpected {type(error).__name__}{message}"
+    return f"{line}\n{_hint('this is a fault of schemactl; `--debug` shows the traceback', '', color)}\n"
 
 
 def render_traceback(error: BaseException) -> str:
-    """Return what led to an error, for those who asked for it; each line behind a bar, as of messages."""
+    """Return the traceback of an error; each line behind a bar, as in messages."""
     from traceback import format_exception
 
     return f"  | {_lines(''.join(format_exception(error)).rstrip())}\n"
 
 
 def render_warning(message: str, color: bool) -> str:
-    """Return a line that warns a person of what was not done as they may think; ends with a line break."""
+    """Return the line of a warning; ends with a line break."""
     return f"{_style('warning', _YELLOW, color)}: {_lines(message)}\n"
 
 
@@ -50,8 +50,8 @@ def _hint(hint: str, indent: str, color: bool) -> str:
     return f"{indent}{_style('hint', _CYAN, color)}: {_lines(hint)}"
 
 
-def _place(at: Location | None, color: bool) -> str:
-    return _style(escape(str(at)), _BOLD, color) + ": " if at else ""
+def _place(location: Location | None, color: bool) -> str:
+    return _style(escape(str(location)), _BOLD, color) + ": " if location else ""
 
 
 def _lines(text: str) -> str:

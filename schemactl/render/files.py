@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import RenderableType
 from rich.text import Text
 
-from schemactl.errors import Problem
+from schemactl.errors import Problem, backquoted
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, WARNING, Look, indented, named, print_line, print_sections
 from schemactl.render.harmless import escape, show_name
@@ -46,7 +46,7 @@ def print_import(
     written: Sequence[str],
     look: Look,
 ) -> str:
-    """Return what was imported, a line for each change; quiet, only what a contract forbids and what is pending."""
+    """Return a line for each imported change; quiet, only contract violations and pending changes."""
     refused = [*map(_violation, violations)]
     if violations:
         refused.append(Text("nothing was written"))
@@ -79,99 +79,101 @@ def _change(change: Change, look: Look, dropped: Sequence[str] = ()) -> Renderab
 
 
 def _violation(violation: Violation) -> Text:
-    thing = ".".join(part for part in (violation.table, violation.column) if part)
-    what = f"{violation.entity} is {violation.mode}, expected {violation.expected}, found {violation.found}"
-    return Text("contract", style=ERROR).append(escape(f": `{thing}`: {what}"), style="default")
+    name = ".".join(filter(None, (violation.table, violation.column)))
+    rule = f"{violation.entity} is {violation.mode}, expected {violation.expected}, found {violation.found}"
+    return Text("contract", style=ERROR).append(escape(f": `{name}`: {rule}"), style="default")
 
 
 def report_document(report: Any) -> dict[str, Any]:
-    """Return what ``schemactl import``, ``edit`` and ``accept`` print with ``--format json``."""
-    found: dict[str, Any] = document(report, _SHOWN)
-    return found
+    """Return the JSON document of ``schemactl import``, ``edit`` and ``accept``."""
+    fields: dict[str, Any] = document(report, _SHOWN)
+    return fields
 
 
-def print_sync(found: Sequence[Synced], look: Look) -> str:
-    """Return a section for each schema whose import file was edited; quiet, only what was not written."""
-    pending = [each for each in found if each.is_pending]
+def print_sync(synced: Sequence[Synced], look: Look) -> str:
+    """Return a section for each schema with an edited import file; quiet, only unwritten ones."""
+    pending = [schema for schema in synced if schema.is_pending]
     if look.is_quiet:
-        return print_sections([[line for each in pending for line in _not_written(each)]], look)
+        return print_sections([[line for schema in pending for line in _not_written(schema)]], look)
     if not pending:
         return print_line("up to date", look)
-    return print_sections([list(_section(each, look)) for each in pending], look)
+    return print_sections([list(_section(schema, look)) for schema in pending], look)
 
 
-def question(found: Sequence[Synced]) -> str:
-    """Return what is asked before columns that data brought are dropped."""
-    names = [f"`{name}`" for each in found for name in each.dropped]
-    return f"drop {', '.join(names)}, which data brought"
+def question(synced: Sequence[Synced]) -> str:
+    """Return the question that is asked before columns from data are dropped."""
+    return f"drop {backquoted(name for schema in synced for name in schema.dropped)}, which data brought"
 
 
-def sync_document(found: Sequence[Synced]) -> dict[str, Any]:
-    """Return what ``schemactl sync --format json`` prints."""
-    is_pending = [each.is_pending and not each.written for each in found]
-    documents = zip(document(list(found), _SHOWN), is_pending, strict=True)
-    return {"schemas": [{**each, "is_pending": pending} for each, pending in documents]}
+def sync_document(synced: Sequence[Synced]) -> dict[str, Any]:
+    """Return the JSON document of ``schemactl sync``."""
+    is_pending = [schema.is_pending and not schema.written for schema in synced]
+    documents = zip(document(list(synced), _SHOWN), is_pending, strict=True)
+    return {"schemas": [{**fields, "is_pending": pending} for fields, pending in documents]}
 
 
-def _section(each: Synced, look: Look) -> Iterator[RenderableType]:
-    before, after = each.before, each.after
+def _section(synced: Synced, look: Look) -> Iterator[RenderableType]:
+    before, after = synced.before, synced.after
     if before is None:
         yield named(after.name, f"new schema, version {after.version}, hash {escape(after.version_hash)}")
     else:
         yield _versions(before, after)
-    yield from (_change(change, look, each.dropped) for change in each.changes)
-    if each.written:
-        yield Text(escape(f"wrote {', '.join(each.written)}"))
+    yield from (_change(change, look, synced.dropped) for change in synced.changes)
+    if synced.written:
+        yield Text(escape(f"wrote {', '.join(synced.written)}"))
     else:
-        yield from _not_written(each)
+        yield from _not_written(synced)
 
 
-def _not_written(each: Synced) -> Iterator[Text]:
-    for question in each.open_questions:
+def _not_written(synced: Synced) -> Iterator[Text]:
+    for question in synced.open_questions:
         yield Text("not taken over", style=ERROR).append(escape(f": {question}"), style="default")
-    if each.open_questions:
-        yield Text(f"only data can say: `schemactl infer SOURCE --name {each.after.name}`")
-    elif not each.written:
-        yield Text(f"{show_name(each.after.name)}: the import file was edited and is not taken over", style=WARNING)
+    if synced.open_questions:
+        yield Text(f"only data can say: `schemactl infer SOURCE --name {synced.after.name}`")
+    elif not synced.written:
+        yield Text(f"{show_name(synced.after.name)}: the import file was edited and is not taken over", style=WARNING)
 
 
-def print_check(found: Sequence[tuple[Path, Sequence[Problem]]], look: Look) -> str:
+def print_check(checked_files: Sequence[tuple[Path, Sequence[Problem]]], look: Look) -> str:
     """Return a line for each problem, and how many files are right; quiet, the problems alone."""
-    lines = [line for path, problems in found for problem in problems for line in _problem(path, problem)]
-    wrong = sum(bool(problems) for _, problems in found)
+    lines = [line for path, problems in checked_files for problem in problems for line in _problem(path, problem)]
+    faulty_count = sum(bool(problems) for _, problems in checked_files)
     if not look.is_quiet:
-        end = f"problems in {wrong:,}" if wrong else "no problem"
-        lines.append(Text(f"{counted(len(found), 'file')} checked, {end}"))
+        end = f"problems in {faulty_count:,}" if faulty_count else "no problem"
+        lines.append(Text(f"{counted(len(checked_files), 'file')} checked, {end}"))
     return print_sections([lines], look)
 
 
-def check_document(found: Sequence[tuple[Path, Sequence[Problem]]]) -> dict[str, Any]:
-    """Return what ``schemactl check --format json`` prints."""
-    return {"files": [{"path": str(path), "problems": document(problems, _SHOWN)} for path, problems in found]}
+def check_document(checked_files: Sequence[tuple[Path, Sequence[Problem]]]) -> dict[str, Any]:
+    """Return the JSON document of ``schemactl check``."""
+    return {"files": [{"path": str(path), "problems": document(problems, _SHOWN)} for path, problems in checked_files]}
 
 
-def print_format(found: Sequence[tuple[Path, bool]], look: Look, *, is_check: bool) -> str:
+def print_format(formatted_files: Sequence[tuple[Path, bool]], look: Look, *, is_check: bool) -> str:
     """Return the files that were written, or would be; quiet, those that would be."""
-    changed = [path for path, is_changed in found if is_changed]
+    changed = [path for path, is_changed in formatted_files if is_changed]
     word = "would write" if is_check else "wrote"
     lines = [Text(f"{word} {escape(str(path))}") for path in changed] if is_check or not look.is_quiet else []
-    if not look.is_quiet and len(changed) < len(found):
-        lines.append(Text(f"{counted(len(found) - len(changed), 'file')} unchanged"))
+    if not look.is_quiet and len(changed) < len(formatted_files):
+        lines.append(Text(f"{counted(len(formatted_files) - len(changed), 'file')} unchanged"))
     return print_sections([lines], look)
 
 
-def format_document(found: Sequence[tuple[Path, bool]]) -> dict[str, Any]:
-    """Return what ``schemactl fmt --format json`` prints."""
-    return {"files": [{"path": str(path), "is_changed": is_changed} for path, is_changed in found]}
+def format_document(formatted_files: Sequence[tuple[Path, bool]]) -> dict[str, Any]:
+    """Return the JSON document of ``schemactl fmt``."""
+    return {"files": [{"path": str(path), "is_changed": is_changed} for path, is_changed in formatted_files]}
 
 
 def print_edit(edited: Any, look: Look) -> str:
-    """Return what an edit changed in a file, and what comes next; quiet, nothing."""
+    """Return the changes of an edit, and the next command; quiet, nothing."""
     if look.is_quiet:
         return ""
     if not edited.written:
         return print_line(f"{escape(edited.path)} states that already", look)
-    lines = [Text("wrote " + ", ".join(map(escape, edited.written))), *(_change(each, look) for each in edited.changes)]
+    lines = [
+        Text("wrote " + ", ".join(map(escape, edited.written))),
+        *(_change(change, look) for change in edited.changes),
+    ]
     if not edited.changes:
         lines.append(Text(f"{show_name(edited.name)}: the schema is so already"))
     elif edited.is_taken_over:
@@ -183,7 +185,7 @@ def print_edit(edited: Any, look: Look) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Findings that were accepted, and the settings file that says so; None where there were none."""
+    """Findings that were accepted, and the settings file that silences them; None if there were none."""
 
     path: str | None
     until: date
@@ -196,15 +198,15 @@ def print_accepted(report: Accepted, look: Look) -> str:
     if not report.accepted:
         return print_line("nothing to accept", look)
     lines = []
-    for each in report.accepted:
-        where = ".".join(name for name in (each.table, each.column) if name is not None) or each.schema
-        what = f"accepted {each.rule} ({each.fingerprint}) of {where!r}"
-        lines.append(Text(escape(f"{what} until {report.until} in {report.path}")))
+    for finding in report.accepted:
+        path = ".".join(name for name in (finding.table, finding.column) if name is not None) or finding.schema
+        line = f"accepted {finding.rule} ({finding.fingerprint}) of {path!r}"
+        lines.append(Text(escape(f"{line} until {report.until} in {report.path}")))
     return print_sections([lines], look)
 
 
 def _problem(path: Path, problem: Problem) -> Iterator[Text]:
-    at = str(problem.at or path)
-    yield Text(f"{escape(at)}: ").append("error", style=ERROR).append(f": {escape(problem.message)}")
+    location = str(problem.at or path)
+    yield Text(f"{escape(location)}: ").append("error", style=ERROR).append(f": {escape(problem.message)}")
     if problem.hint:
         yield Text(f"  {escape(problem.hint)}")

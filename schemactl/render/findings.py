@@ -1,4 +1,4 @@
-"""Plans, and how destinations stand, in the formats of a review: for CI systems and for comments on pull requests."""
+"""Plans, and the state of destinations, in the formats of a review: for CI systems and pull request comments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def render_findings(report: Report, plans: Sequence[MigrationPlan], name: str, t
 
 
 def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) -> str:
-    """Return a comment: what was found, and the steps with risk, lock and undo, as far as there is room."""
+    """Return a comment: the findings, and the steps with risk, lock and undo, as far as there is room."""
     findings = report.findings
     counts = review_words.summary(report) if findings else "nothing to report"
     severities = (finding.severity for finding in findings if finding.severity.rank >= Severity.WARN.rank)
@@ -68,9 +68,9 @@ def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) 
 
 
 def _finding_row(finding: Finding) -> str:
-    place = str(finding.location or "")
-    at = f"<br>{code(place)}" if place not in finding.message else ""  # of data the sentence names it
-    return f"| {word(finding)} | {code(finding.rule)} | {prose(finding.message)}{at} |\n"
+    location = str(finding.location or "")
+    location_line = f"<br>{code(location)}" if location not in finding.message else ""  # of data the sentence names it
+    return f"| {word(finding)} | {code(finding.rule)} | {prose(finding.message)}{location_line} |\n"
 
 
 def _step_table(plan: MigrationPlan) -> Table[tuple[int, PlannedStep]]:
@@ -85,10 +85,10 @@ def _step_table(plan: MigrationPlan) -> Table[tuple[int, PlannedStep]]:
     )
 
 
-def _step_row(number: int, planned: PlannedStep, own: Sequence[OwnSql]) -> str:
+def _step_row(number: int, planned: PlannedStep, own_sql: Sequence[OwnSql]) -> str:
     cells = (
         str(number),
-        "<br>".join(prose(text) for text in (words.title(planned.step), *map(words.own, own))),
+        "<br>".join(prose(text) for text in (words.title(planned.step), *map(words.own, own_sql))),
         prose(words.risk(planned)),
         prose(words.lock(planned) or ""),
         prose(words.undo(planned)),
@@ -99,80 +99,84 @@ def _step_row(number: int, planned: PlannedStep, own: Sequence[OwnSql]) -> str:
 def print_findings(report: Report) -> str:
     """Return findings for a person: a line each, and how many there are."""
     lines = [
-        f"{review_words.WORDS.get(each.severity, 'note')} {each.rule}: {escape(each.message)}"
-        + (f"\n  {escape(str(each.location))}" if each.location else "")
-        + f"\n  fix: {escape(each.fix)}"
-        for each in sorted(report.findings, key=lambda each: -each.severity.rank)
+        f"{review_words.WORDS.get(finding.severity, 'note')} {finding.rule}: {escape(finding.message)}"
+        + (f"\n  {escape(str(finding.location))}" if finding.location else "")
+        + f"\n  fix: {escape(finding.fix)}"
+        for finding in sorted(report.findings, key=lambda finding: -finding.severity.rank)
     ]
     counts = review_words.summary(report) if report.findings else "nothing to report"
     return "".join(f"{line}\n" for line in (*lines, counts))
 
 
 def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, Any]:
-    """Return what ``lint`` prints as JSON."""
+    """Return the JSON document of ``lint``."""
     numbers = Counter(finding.severity for finding in report.findings)
     return {
-        "counts": {str(each): numbers[each] for each in (Severity.ERROR, Severity.WARN, Severity.INFO)},
+        "counts": {str(severity): numbers[severity] for severity in (Severity.ERROR, Severity.WARN, Severity.INFO)},
         "plans": [plan_document(plan) for plan in plans],
         "findings": document(report.findings, _SHOWN),
     }
 
 
 def report_of_plan(report: PlanReport) -> Report:
-    """Return what stands against a plan, and that it is pending, as findings."""
+    """Return a plan's blockers and its pending steps as findings."""
     name = report.plan.place.shown
     return _report("schemactl migrate plan", name, _of_plan(report, name))
 
 
 def report_of_status(report: StatusReport) -> Report:
-    """Return what is not settled at a destination as findings."""
-    name, found = report.place.shown, list[Finding]()
+    """Return a destination's unfinished run, pending steps and drift as findings."""
+    name, findings = report.place.shown, list[Finding]()
     if report.unfinished is not None:
-        found.append(finding_of(rules.UNFINISHED, words.half_done(report.unfinished), name))
+        findings.append(finding_of(rules.UNFINISHED, words.half_done(report.unfinished), name))
     elif report.planned is not None:
-        found += _of_plan(report.planned, name)
-    found += [_drifted(change, name) for change in report.drift]
-    return _report("schemactl migrate status", name, found)
+        findings += _of_plan(report.planned, name)
+    findings += [_drifted(change, name) for change in report.drift]
+    return _report("schemactl migrate status", name, findings)
 
 
 def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
-    """Return what destinations do not have yet of a folder of migrations as findings."""
+    """Return the pending migrations of destinations as findings."""
     reviews = []
-    for each in standings:
-        name, found = each.place.shown, list[Finding]()
-        if each.is_unfinished:
-            found.append(finding_of(rules.UNFINISHED, f"`{each.pending[0]}` stands half done", name))
-        if each.blocker is not None:
-            found.append(finding_of(rules.REFUSED, each.blocker.message, name))
-        found += [finding_of(rules.PENDING, f"`{migration}` is pending", name) for migration in each.pending]
-        reviews.append(Review(name=name, base=None, head=None, findings=tuple(found)))
+    for standing in standings:
+        name, findings = standing.place.shown, list[Finding]()
+        if standing.is_unfinished:
+            findings.append(finding_of(rules.UNFINISHED, f"`{standing.pending[0]}` stands half done", name))
+        if standing.blocker is not None:
+            findings.append(finding_of(rules.REFUSED, standing.blocker.message, name))
+        findings += [finding_of(rules.PENDING, f"`{migration}` is pending", name) for migration in standing.pending]
+        reviews.append(Review(name=name, base=None, head=None, findings=tuple(findings)))
     return Report(compatibility=Compatibility.FULL, reviews=tuple(reviews), command="schemactl migrate status")
 
 
 def report_of_verification(report: VerifyReport) -> Report:
-    """Return what is otherwise at a destination than its schema says as findings."""
+    """Return the differences between a destination and its schema as findings."""
     name = report.place.shown
-    found = []
+    findings = []
     if report.unfinished is not None:
-        found.append(finding_of(rules.UNFINISHED, words.half_done(report.unfinished), name))
-    found += [_drifted(change, name) for change in (*report.drift, *report.variants)]
-    for odd in report.odd:
-        message = f"`{odd.table}.{odd.column}`: {odd.count:,} of {odd.rows:,} rows: {odd.message}"
-        found.append(finding_of(rules.VALUES, message, name, table=odd.table, column=odd.column))
-    found += [finding_of(rules.VALUES, each.message, name, table=each.table) for each in report.disagreements]
-    for each in report.misplaced:
-        thing = f"{each.table}.{each.column}" if each.column else each.table
-        message = f"`{thing}` does not hold what `{each.origin}` held, as `x-renamed-from` says"
-        found.append(finding_of(rules.VALUES, message, name, table=each.table, column=each.column))
-    return _report("schemactl migrate verify", name, found)
+        findings.append(finding_of(rules.UNFINISHED, words.half_done(report.unfinished), name))
+    findings += [_drifted(change, name) for change in (*report.drift, *report.variants)]
+    for odd_values in report.odd:
+        table, column = odd_values.table, odd_values.column
+        message = f"`{table}.{column}`: {odd_values.count:,} of {odd_values.rows:,} rows: {odd_values.message}"
+        findings.append(finding_of(rules.VALUES, message, name, table=table, column=column))
+    findings += [
+        finding_of(rules.VALUES, disagreement.message, name, table=disagreement.table)
+        for disagreement in report.disagreements
+    ]
+    for misplaced in report.misplaced:
+        name_at_destination = f"{misplaced.table}.{misplaced.column}" if misplaced.column else misplaced.table
+        message = f"`{name_at_destination}` does not hold what `{misplaced.origin}` held, as `x-renamed-from` says"
+        findings.append(finding_of(rules.VALUES, message, name, table=misplaced.table, column=misplaced.column))
+    return _report("schemactl migrate verify", name, findings)
 
 
 def _of_plan(report: PlanReport, name: str) -> list[Finding]:
-    found = [finding_of(rules.REFUSED, blocker.message, name) for blocker in report.blockers]
+    findings = [finding_of(rules.REFUSED, blocker.message, name) for blocker in report.blockers]
     if report.plan.steps:
         message = f"{counted(len(report.plan.steps), 'step')} to the schema {report.plan.target_hash}"
-        found.append(finding_of(rules.PENDING, message, name))
-    return found
+        findings.append(finding_of(rules.PENDING, message, name))
+    return findings
 
 
 def _drifted(change: Change, name: str) -> Finding:
@@ -180,24 +184,26 @@ def _drifted(change: Change, name: str) -> Finding:
     return finding_of(rules.DRIFT, f"`{full_name(change)}`: {describe(change)}", name, table=table, column=column)
 
 
-def _report(command: str, name: str, found: Iterable[Finding]) -> Report:
-    review = Review(name=name, base=None, head=None, findings=tuple(found))
+def _report(command: str, name: str, findings: Iterable[Finding]) -> Report:
+    review = Review(name=name, base=None, head=None, findings=tuple(findings))
     return Report(compatibility=Compatibility.FULL, reviews=(review,), command=command)
 
 
 def render_data_findings(report: InferenceReport | None, name: str, command: str) -> str:
-    """Return what was found in data in a format of CI systems."""
-    found = _report(command, command, ()) if report is None else _report(command, report.name, _findings(report))
-    return render_findings(found, (), name, "Data and schema")
+    """Return the findings about data in a format of CI systems."""
+    findings_report = (
+        _report(command, command, ()) if report is None else _report(command, report.name, _findings(report))
+    )
+    return render_findings(findings_report, (), name, "Data and schema")
 
 
 def _place(position: Position) -> Location | None:
     """Return the place of a record in a file; None in a table. `./` before a colon says that it is no `REV:PATH`."""
     if position.file.startswith(TABLE_PREFIX):
         return None
-    at = position.location
-    is_plain = ":" not in at.path or "://" in at.path or Path(at.path).is_absolute()
-    return at if is_plain else replace(at, path=f"./{at.path}")
+    location = position.location
+    is_plain = ":" not in location.path or "://" in location.path or Path(location.path).is_absolute()
+    return location if is_plain else replace(location, path=f"./{location.path}")
 
 
 def _typing_finding(typing: TypingFinding, name: str) -> Finding:
@@ -206,43 +212,45 @@ def _typing_finding(typing: TypingFinding, name: str) -> Finding:
     if typing.contract is not None:
         rule = rules.VIOLATES
         message = f"`{typing.column}`: {typing.message} ({typing.contract}; {count}, first at {typing.first})"
-    found = finding_of(rule, message, name, location=_place(typing.first), column=typing.column)
-    return replace(found, severity=Severity.ERROR if typing.stops else Severity.WARN)
+    finding = finding_of(rule, message, name, location=_place(typing.first), column=typing.column)
+    return replace(finding, severity=Severity.ERROR if typing.stops else Severity.WARN)
 
 
 def _findings(report: InferenceReport) -> Iterator[Finding]:
     name = report.name
     for violation in report.violations:
-        name_of = violation.variant_of or violation.column  # as all formats name it
-        column = f".{name_of}" if name_of else ""
+        column_name = violation.variant_of or violation.column  # as all formats name it
+        column_suffix = f".{column_name}" if column_name else ""
         first = f", first at {violation.first}" if violation.first is not None else ""
         message = (
-            f"`{violation.table}{column}`: {violation.found}, expected {violation.expected} "
+            f"`{violation.table}{column_suffix}`: {violation.found}, expected {violation.expected} "
             f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
         )
-        at = _place(violation.first) if violation.first is not None else None
-        found = finding_of(rules.VIOLATES, message, name, location=at, table=violation.table, column=name_of)
+        location = _place(violation.first) if violation.first is not None else None
+        finding = finding_of(
+            rules.VIOLATES, message, name, location=location, table=violation.table, column=column_name
+        )
         # What a contract discards is left out as it was asked for.
-        yield found if violation.mode == "freeze" else replace(found, severity=Severity.WARN)
+        yield finding if violation.mode == "freeze" else replace(finding, severity=Severity.WARN)
     for table in report.tables:
         if table.is_new:
             message = f"new table `{table.name}` with {counted(len(table.columns), 'column')}"
             yield finding_of(rules.EVOLVES, message, name, table=table.name)
             continue
-        for each in table.columns:
-            what = "new column, " if each.is_new else f"{each.before or 'no type yet'} -> "
-            message = f"`{table.name}.{each.name}`: {what}{each.data_type}"
-            yield finding_of(rules.EVOLVES, message, name, table=table.name, column=each.name)
+        for column_finding in table.columns:
+            event = "new column, " if column_finding.is_new else f"{column_finding.before or 'no type yet'} -> "
+            message = f"`{table.name}.{column_finding.name}`: {event}{column_finding.data_type}"
+            yield finding_of(rules.EVOLVES, message, name, table=table.name, column=column_finding.name)
     for null in report.nulls:
-        what = "null" if null.variant is None else f"value of `{null.variant}`"
-        message = f"`{null.table}.{null.column}`: {counted(null.count, what)}, first at {null.first}"
+        noun = "null" if null.variant is None else f"value of `{null.variant}`"
+        message = f"`{null.table}.{null.column}`: {counted(null.count, noun)}, first at {null.first}"
         yield finding_of(rules.UNREAD, message, name, location=_place(null.first), table=null.table, column=null.column)
     for file in report.files:
         if file.bad:
             message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read"
-            at = Location(file.path)
+            location = Location(file.path)
             if file.first_bad is not None:
-                place = Position(file.path, file.first_bad)
-                message, at = f"{message}, first at {place}", _place(place)
-            yield finding_of(rules.UNREAD, message, name, location=at)
+                position = Position(file.path, file.first_bad)
+                message, location = f"{message}, first at {position}", _place(position)
+            yield finding_of(rules.UNREAD, message, name, location=location)
     yield from (_typing_finding(typing, name) for typing in report.typing)

@@ -16,7 +16,7 @@ _FRAGMENT: Final = '<pre style="white-space:pre;overflow-x:auto;line-height:norm
 
 def render_html(text: Text) -> str:
     """Return text with its colors as a ``<pre>`` element; characters that HTML reserves are escaped."""
-    # By default, rich displays what a notebook prints at once, and leaves the file empty.
+    # By default, rich displays the output of a notebook at once, and leaves the file empty.
     console = Console(record=True, file=io.StringIO(), width=UNLIMITED_WIDTH, force_jupyter=False)
     console.print(text, soft_wrap=True, end="", highlight=False)
     return console.export_html(inline_styles=True, code_format=_FRAGMENT)

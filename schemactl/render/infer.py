@@ -34,7 +34,7 @@ MOST_FILES = 10
 
 
 def print_inference(report: InferenceReport, look: Look) -> str:
-    """Return what ``schemactl infer`` prints."""
+    """Return the text of ``schemactl infer``."""
     return print_sections(_sections(report, look), look)
 
 
@@ -56,8 +56,8 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
         would_be = "" if report.written else " would be"
         tables = counted(len(report.tables), "table")
         parts.append(f"{tables} and {counted(columns, 'column')}{would_be} new or changed")
-    what = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
-    yield [*show_reading(report, look), named(report.name, what), *show_files(report, look)]
+    outcome = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
+    yield [*show_reading(report, look), named(report.name, outcome), *show_files(report, look)]
     yield [show_tables(report.tables, look)] if report.tables else []
     yield attention
     yield [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
@@ -65,7 +65,7 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
 
 
 def show_reading(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
-    """Yield which engine read how much in what time, and on request why that engine."""
+    """Yield the engine, the bytes and the time of reading; verbose, also why that engine."""
     reading = report.reading
     if reading is None:
         return
@@ -76,7 +76,7 @@ def show_reading(report: InferenceReport, look: Look) -> Iterator[RenderableType
 
 
 def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
-    """Yield what was read for each root table: in one line where it is one file."""
+    """Yield the files of each root table: in one line if it is one file."""
     by_table: dict[str, list[FileFinding]] = {}
     for file in report.files:
         by_table.setdefault(file.table, []).append(file)
@@ -84,9 +84,9 @@ def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
         yield from _show_files_of(table, files, report.sample, look)
 
 
-def _show_files_of(table: str, files: Sequence[FileFinding], asked: str, look: Look) -> Iterator[RenderableType]:
+def _show_files_of(table: str, files: Sequence[FileFinding], sample_size: str, look: Look) -> Iterator[RenderableType]:
     read = _read_of(sum(file.documents for file in files), sum(file.records for file in files))
-    sample = "" if asked == "full" else f" (sample {escape(asked)})"
+    sample = "" if sample_size == "full" else f" (sample {escape(sample_size)})"
     line = f"read {read}{sample} for {f'table {show_name(table)}' if table else 'no table'}"
     if len(files) == 1:
         yield Text(f"{line} from {escape(files[0].path)}")
@@ -109,32 +109,34 @@ def _read_of(documents: int, records: int) -> str:
 
 def show_bad_records(file: FileFinding) -> Text:
     """Return a line on the records of a file that could not be read."""
-    first = "" if file.first_bad is None else f", the first is {escape(str(Position(file.path, file.first_bad)))}"
-    where = f"in {escape(file.path)}" if file.first_bad is None else ""
-    what = f"{counted(file.bad, 'record')} could not be read{first or ' ' + where}"
-    return warning("warning", f"{what}; skipped")
+    first_record = (
+        "" if file.first_bad is None else f", the first is {escape(str(Position(file.path, file.first_bad)))}"
+    )
+    file_name = f"in {escape(file.path)}" if file.first_bad is None else ""
+    records = f"{counted(file.bad, 'record')} could not be read{first_record or ' ' + file_name}"
+    return warning("warning", f"{records}; skipped")
 
 
 def show_violation(finding: ViolationFinding) -> Text:
-    """Return a line on what a contract does not allow."""
+    """Return a line about a contract violation."""
     column = finding.variant_of or finding.column
-    what = f"{show_place(finding.table, column)}: expected {escape(finding.expected)}, found {escape(finding.found)}"
+    line = f"{show_place(finding.table, column)}: expected {escape(finding.expected)}, found {escape(finding.found)}"
     if finding.values:
-        what += f" {'of' if column is None else 'in'} {counted(finding.values, 'value')}"
+        line += f" {'of' if column is None else 'in'} {counted(finding.values, 'value')}"
     if finding.first:
         is_literal = finding.found != "text" and finding.example is not None and reads_as_literal(finding.example)
         shown = escape if is_literal else quote
         example = f": {shown(finding.example)}" if finding.example is not None else ""
-        what += f", first in {escape(str(finding.first))}{example}"
+        line += f", first in {escape(str(finding.first))}{example}"
     contract = f"contract {finding.entity}={finding.mode}"
     level = finding.schema_contract.get(finding.entity, {}).get("level")
     if level:
         kind, _, name = level.partition(" ")
         contract += f" of table {show_name(name)}" if name else f" of the {kind}"
     if finding.mode == "freeze":
-        return warning("violation", f"{what} ({contract})", ERROR)
+        return warning("violation", f"{line} ({contract})", ERROR)
     goes = "; goes with its row, which is rejected for something else" if finding.goes_with_row else ""
-    return warning("rejected", f"{what} ({contract}{goes})")
+    return warning("rejected", f"{line} ({contract}{goes})")
 
 
 def _null(finding: NullFinding) -> Text:
@@ -143,7 +145,7 @@ def _null(finding: NullFinding) -> Text:
 
 
 def why_null(finding: NullFinding) -> str:
-    """Return in words what leaves a column null, with its first place."""
+    """Return why values of a column are null, with the first place."""
     source, where = escape(finding.source), f"first in {escape(str(finding.first))}"
     if finding.variant is None:
         return f"{source} is null {counted(finding.count, 'time')}, {where}"
@@ -154,20 +156,22 @@ def why_null(finding: NullFinding) -> str:
 def show_typing(finding: TypingFinding) -> Text:
     """Return a line on values that could not be typed, or that a model rejects."""
     if finding.contract is not None:
-        of = f" of `{escape(finding.column)}`" if finding.column else ""
-        what = f"{counted(finding.count, 'value' if of else 'document')}{of}, first in {escape(str(finding.first))}"
+        column, noun = (f" of `{escape(finding.column)}`", "value") if finding.column else ("", "document")
+        occurrences = f"{counted(finding.count, noun)}{column}, first in {escape(str(finding.first))}"
         label, style = ("model", {"style": ERROR}) if finding.stops else ("rejected", {})
-        return warning(label, f"{what}: {escape(finding.message)} (contract {finding.contract})", **style)
-    what = f"{counted(finding.count, 'text')} of `{escape(finding.column)}`, first in {escape(str(finding.first))}"
+        return warning(label, f"{occurrences}: {escape(finding.message)} (contract {finding.contract})", **style)
+    occurrences = (
+        f"{counted(finding.count, 'text')} of `{escape(finding.column)}`, first in {escape(str(finding.first))}"
+    )
     if finding.stops:
         rule = " (--typing-errors fail)"
         if not finding.nullable:
             rule = " (no null allowed)"
         elif finding.converted == 0:
             rule = "; no text of the column can be typed (--typing-errors column loads nulls)"
-        return warning("typing", f"{what}: {escape(finding.message)}{rule}", ERROR)
+        return warning("typing", f"{occurrences}: {escape(finding.message)}{rule}", ERROR)
     become = "rejected" if finding.mode == "reject" else "null, see `_errors`"
-    return warning("typing", f"{what}: {escape(finding.message)} ({become})")
+    return warning("typing", f"{occurrences}: {escape(finding.message)} ({become})")
 
 
 def _collision(finding: CollisionFinding) -> Text:
@@ -208,7 +212,7 @@ def show_hashes(report: InferenceReport) -> Iterator[Text]:
 
 def why_untyped(report: InferenceReport) -> str:
     """Return in words why typing, or a model, stops a command."""
-    is_model = any(each.contract for each in report.typing)
+    is_model = any(finding.contract for finding in report.typing)
     return "the model does not take the data" if is_model else "texts could not be typed"
 
 
@@ -251,8 +255,8 @@ def _add_table(
     for column in _with_variants_beside(table.columns):
         branch.add(_column(column, look))
     unseen = [column for column in table.columns if _is_unseen(column)]
-    for is_stated, why in ((True, "stated, no value so far"), (False, "added by dlt")):
-        names = ", ".join(show_name(each.name) for each in unseen if (each.reason == STATED) is is_stated)
+    for is_declared, why in ((True, "stated, no value so far"), (False, "added by dlt")):
+        names = ", ".join(show_name(column.name) for column in unseen if (column.reason == STATED) is is_declared)
         if names:
             branch.add(_mark(is_new=True).append(f"{names}: {why}", style=FAINT))
     for child in below.get(table.name, ()):
@@ -264,7 +268,7 @@ def _is_unseen(column: ColumnFinding) -> bool:
 
 
 def _with_variants_beside(columns: tuple[ColumnFinding, ...]) -> Iterator[ColumnFinding]:
-    """Yield the columns that come from the data in the schema's order, but variants right after what they vary."""
+    """Yield the columns from data in the schema's order, but variants right after their base columns."""
     shown = [column for column in columns if not _is_unseen(column)]
     names = {column.name for column in shown}
     variants: dict[str, list[ColumnFinding]] = {}
@@ -291,20 +295,20 @@ def _mark(is_new: bool) -> Text:
 
 
 def _why(column: ColumnFinding) -> str:
-    """Return what a column is and the evidence for it, on one line."""
+    """Return a column's type and its evidence, on one line."""
     if column.variant_of is not None and column.total:
         first = f", first in {_seen(column.first, column.examples, column)}" if column.first else ""
-        are = "is" if column.values == 1 else "are"
-        return f"{column.values:,} of {counted(column.total, 'value')} {are} {_data_type(column)}{first}"
-    kind = _type(column)
-    parts = [kind]
+        verb = "is" if column.values == 1 else "are"
+        return f"{column.values:,} of {counted(column.total, 'value')} {verb} {_data_type(column)}{first}"
+    type_text = _type(column)
+    parts = [type_text]
     if column.total:
-        is_plain = column.values == column.total and "->" not in kind
-        taken = "" if is_plain else f"{column.values:,} of "
-        parts.append(f"{taken}{counted(column.total, 'value')}")
+        is_plain = column.values == column.total and "->" not in type_text
+        share = "" if is_plain else f"{column.values:,} of "
+        parts.append(f"{share}{counted(column.total, 'value')}")
     if column.nulls:
         parts.append(counted(column.nulls, "null"))
-    # Keys that become one column are absent wherever another of them stands.
+    # Of keys that become one column, an object that has one lacks the others.
     if column.absences and len(column.sources) == 1:
         parts.append(f"absent in {counted(column.absences, 'object')}")
     evidence = ", ".join(parts)
@@ -350,8 +354,8 @@ def _number(value: float) -> str:
 
 
 def _seen(first: Position, examples: tuple[str, ...], column: ColumnFinding) -> str:
-    place = escape(str(first))
-    return f"{place}: {_example(examples[0], column)}" if examples else place
+    position = escape(str(first))
+    return f"{position}: {_example(examples[0], column)}" if examples else position
 
 
 def _example(text: str, column: ColumnFinding) -> str:

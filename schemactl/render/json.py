@@ -1,4 +1,4 @@
-"""Reports as JSON documents; their JSON Schemas stand in ``schemas/`` beside this module."""
+"""Reports as JSON documents; their JSON Schemas are in ``schemas/`` beside this module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from schemactl.schema.types import Column, Table
 def render_document(document: dict[str, Any]) -> str:
     r"""Return a document as indented JSON with a line break at its end.
 
-    Characters that would steer a terminal are escaped, the others stand as they are.
+    Characters that would steer a terminal are escaped.
 
     >>> print(render_document({"é": "\x9b"}), end="")
     {
@@ -32,11 +32,13 @@ def render_document(document: dict[str, Any]) -> str:
     if text.isascii():
         return text
     # Outside of JSON strings the encoder's own line breaks are the only such characters.
-    return "".join(json.dumps(each)[1:-1] if each != "\n" and is_unsafe(each) else each for each in text)
+    return "".join(
+        json.dumps(character)[1:-1] if character != "\n" and is_unsafe(character) else character for character in text
+    )
 
 
 def read_schema(command: str) -> dict[str, Any]:
-    """Return the JSON Schema of what a command prints with ``--format json``."""
+    """Return the JSON Schema of a command's ``--format json`` output."""
     path = files("schemactl.render") / "schemas" / f"{command}.schema.json"
     schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return schema
@@ -52,10 +54,10 @@ name in the document.
 
 def document(value: Any, shown: Shown) -> Any:
     """Return a value as JSON data; all fields of a dataclass that ``shown`` does not have."""
-    names = (each.__name__ for each in type(value).__mro__)
-    how = next((shown[name] for name in names if name in shown), None)
-    if callable(how):
-        return how(value)
+    type_names = (base.__name__ for base in type(value).__mro__)
+    declaration = next((shown[name] for name in type_names if name in shown), None)
+    if callable(declaration):
+        return declaration(value)
     match value:
         case Enum():
             return value.value
@@ -72,13 +74,13 @@ def document(value: Any, shown: Shown) -> Any:
     if not is_dataclass(value):
         return value
     if isinstance(value, get_args(Change)):
-        # What is not stated on a side is left out, a stated null is null.
-        sides = {each.name: getattr(value, each.name) for each in fields(value)}
+        # An absent side is left out, a null is null.
+        sides = {field.name: getattr(value, field.name) for field in fields(value)}
         plain = {name: document(side, {}) for name, side in sides.items() if side is not ABSENT}
         return {"kind": type(value).__name__, **plain}
-    stated = how.split() if how is not None else [each.name for each in fields(value)]
-    parts = (name.partition("=") for name in stated)
-    return {name: document(attrgetter(path or name)(value), shown) for name, _, path in parts}
+    field_names = declaration.split() if declaration is not None else [field.name for field in fields(value)]
+    assignments = (name.partition("=") for name in field_names)
+    return {name: document(attrgetter(path or name)(value), shown) for name, _, path in assignments}
 
 
 def _without_infinity(value: Any) -> Any:

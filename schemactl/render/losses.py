@@ -1,4 +1,4 @@
-"""Renders what a format, or a schema, cannot hold, in lines for a person."""
+"""Renders the losses of a format, or a schema, in lines for a person."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ _SHOWN: Final = 3
 
 
 def print_losses(losses: Sequence[Loss], holder: str, *, is_verbose: bool = False) -> str:
-    """Return what is lost, nothing where nothing is; of each kind the first ones, unless ``is_verbose``."""
+    """Return a line for each lost property, with its first places, or all of them if ``is_verbose``."""
     by_property: dict[str, list[Loss]] = {}
     for loss in losses:
         by_property.setdefault(loss.what, []).append(loss)
     lines = []
-    for found in by_property.values():
-        listed = found if is_verbose else found[:_SHOWN]
-        shown, left = escape(", ".join(map(describe_loss, listed))), len(found) - len(listed)
-        lines.append(f"not in {holder}: {shown}{f' and {left} more (--verbose lists all)' if left else ''}\n")
+    for property_losses in by_property.values():
+        listed = property_losses if is_verbose else property_losses[:_SHOWN]
+        shown, hidden_count = escape(", ".join(map(describe_loss, listed))), len(property_losses) - len(listed)
+        lines.append(
+            f"not in {holder}: {shown}{f' and {hidden_count} more (--verbose lists all)' if hidden_count else ''}\n"
+        )
     return "".join(lines)

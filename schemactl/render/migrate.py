@@ -39,28 +39,28 @@ _GOOD: Final = "green"
 
 
 def print_plan_report(report: reports.PlanReport, look: Look) -> str:
-    """Return a plan, what was counted in the data, and what stands against it."""
+    """Return a plan, the counts of stored values, and its blockers."""
     sections = [list(_plan_counts(report)), list(_ledger(report)), show_blockers(report.blockers)]
     after = print_sections(sections, look)
     return print_plan(report.plan, look) + (f"\n{after}" if after else "")
 
 
 def question(plan: MigrationPlan) -> str:
-    """Return what a person is asked before a plan is applied."""
+    """Return the question that is asked before a plan is applied."""
     if not plan.steps:
         return f"record this schema in the ledger of {_place(plan.place)}"
     return f"apply {counted(len(plan.steps), 'step')} to {_place(plan.place)}"
 
 
 def print_applied(report: reports.ApplyReport, look: Look) -> str:
-    """Return how ``apply`` has ended; with the plan, where it was not shown for being asked about."""
+    """Return the outcome of ``apply``, with the plan if no question showed it before."""
     plan = report.planned.plan
     match report.outcome:
         case reports.Outcome.DONE:
             done, target = len(plan.steps) - (report.planned.done or 0), plan.target
-            what = f"applied {counted(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
-            has = f"has {escape(target.name)} version {target.version}, hash {target.version_hash}"
-            lines = [Text(f"{what}: {_place(plan.place)}, {has}", style=_GOOD)]
+            action = f"applied {counted(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
+            state = f"has {escape(target.name)} version {target.version}, hash {target.version_hash}"
+            lines = [Text(f"{action}: {_place(plan.place)}, {state}", style=_GOOD)]
             if report.copy is not None:
                 lines.append(Text(f"A copy from before is kept until `schemactl migrate clean`: {escape(report.copy)}"))
             return print_sections([lines], look)
@@ -74,36 +74,36 @@ def print_applied(report: reports.ApplyReport, look: Look) -> str:
 
 
 def show_blockers(blockers: Iterable[reports.PlanBlocker]) -> list[RenderableType]:
-    """Return what stands against a plan, each with the way out."""
+    """Return the blockers of a plan, each with its hint."""
     lines: list[RenderableType] = []
-    for each in blockers:
-        is_open = each.kind is reports.BlockerKind.DESTRUCTIVE
+    for blocker in blockers:
+        is_open = blocker.kind is reports.BlockerKind.DESTRUCTIVE
         label, style = ("destructive", WARNING) if is_open else ("refused", ERROR)
-        lines += [warning(label, escape(each.message), style), *show_hint(each.hint)]
+        lines += [warning(label, escape(blocker.message), style), *show_hint(blocker.hint)]
     return lines
 
 
 def _counted(label: str, text: str, examples: Iterable[str]) -> Iterator[RenderableType]:
-    """Yield how many values stand against something, and some of them."""
+    """Yield the number of values that block a step, and examples."""
     yield warning(label, escape(text))
     yield from (indented(Text(escape(example), style=FAINT, overflow="fold")) for example in examples)
 
 
 def _plan_counts(report: reports.PlanReport) -> Iterator[RenderableType]:
     steps = [planned.step for planned in report.plan.steps]
-    for each in report.counted:
-        what = "value does not fit" if each.count == 1 else "values do not fit"
-        name = f"step {each.number}, `{name_of(steps[each.number - 1])}`"
-        yield from _counted("data", f"{name}: {each.count:,} {what}", each.examples)
-    for each in report.not_undone:
-        values, verb = ("value is", "is") if each.count == 1 else ("values are", "are")
-        what = f"{each.count:,} {values} kept, but {verb} spelled in another way once that is undone"
-        name = f"step {each.number}, `{name_of(steps[each.number - 1])}`"
-        yield from _counted("undo", f"{name}: {what}", each.examples)
+    for unfit_count in report.counted:
+        noun = "value does not fit" if unfit_count.count == 1 else "values do not fit"
+        name = f"step {unfit_count.number}, `{name_of(steps[unfit_count.number - 1])}`"
+        yield from _counted("data", f"{name}: {unfit_count.count:,} {noun}", unfit_count.examples)
+    for respelled_count in report.not_undone:
+        values, verb = ("value is", "is") if respelled_count.count == 1 else ("values are", "are")
+        effect = f"{respelled_count.count:,} {values} kept, but {verb} spelled in another way once that is undone"
+        name = f"step {respelled_count.number}, `{name_of(steps[respelled_count.number - 1])}`"
+        yield from _counted("undo", f"{name}: {effect}", respelled_count.examples)
 
 
 def _ledger(report: reports.PlanReport) -> Iterator[RenderableType]:
-    """Yield what the ledger says: of an earlier run that stands half done, and whether it names the schema."""
+    """Yield an unfinished earlier run of the ledger, and whether the ledger names the schema."""
     if report.done is not None:
         left = len(report.plan.steps) - report.done
         verb = "is" if left == 1 else "are"
@@ -113,7 +113,7 @@ def _ledger(report: reports.PlanReport) -> Iterator[RenderableType]:
 
 
 def print_rollback(report: reports.RollbackReport, look: Look) -> str:
-    """Return what is to be undone, what the data says of it, and what stands against it."""
+    """Return the steps to undo, the counts of stored values, and the blockers."""
     before, after = report.before or "no schema", report.after or "no schema"
     head = Text().append(escape(report.name), style="bold").append(f": {before} -> {after}")
     undoes = indented(Text(f"undoes {counted(len(report.steps), 'step')} in {_place(report.place)}", style=FAINT))
@@ -136,18 +136,20 @@ def print_rolled_back(report: reports.RollbackReport, look: Look) -> str:
 
 
 def _undone_steps(steps: Sequence[reports.UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
-    """Yield a section for each step; what is run for those that are undone at once stands at the last of them."""
-    place = 0
-    while place < len(steps):
-        group = steps[place : steps[place].done_with or place + 1]
+    """Yield a section for each step; the statements of steps that are undone together are in the last."""
+    start = 0
+    while start < len(steps):
+        group = steps[start : steps[start].done_with or start + 1]
         is_shared = len(group) > 1
-        sections = [list(_undone_step(each, () if is_shared else _undo_statements(each, look))) for each in group]
+        sections = [list(_undone_step(undone, () if is_shared else _undo_statements(undone, look))) for undone in group]
         if is_shared:
-            said = words.at_once([each.planned for each in group], [each.number for each in group], is_undo=True)
-            sections[-1].append(Inside(Text(said)))
-            sections[-1] += [Inside(each) for each in _undo_statements(group[-1], look)]
+            at_once_text = words.at_once(
+                [undone.planned for undone in group], [undone.number for undone in group], is_undo=True
+            )
+            sections[-1].append(Inside(Text(at_once_text)))
+            sections[-1] += [Inside(statement) for statement in _undo_statements(group[-1], look)]
         yield from sections
-        place += len(group)
+        start += len(group)
 
 
 def _undo_statements(undone: reports.UndoneStep, look: Look) -> list[Text]:
@@ -167,23 +169,23 @@ def _undone_step(undone: reports.UndoneStep, statements: Sequence[Text]) -> Iter
     yield Inside(Text(f"undo  {escape(words.undo(planned))}", style=style))
     for statement in statements:
         yield Inside(statement)
-    for own in reversed(undone.own):
-        if own.undo:
-            yield Inside(Text(escape(f"sql   {_WHEN_UNDONE[own.when]} that: `{own.file}`")))
-            for text in own.undo:
+    for own_sql in reversed(undone.own):
+        if own_sql.undo:
+            yield Inside(Text(escape(f"sql   {_WHEN_UNDONE[own_sql.when]} that: `{own_sql.file}`")))
+            for text in own_sql.undo:
                 yield Inside(Text("\n".join(f"│ {escape(line)}" for line in text.split("\n")), style=FAINT))
 
 
 def _rollback_counts(report: reports.RollbackReport) -> Iterator[RenderableType]:
-    steps = [step for each in report.steps for step in each.planned.undo.steps]
-    for each in report.counted:
-        step = steps[each.number - 1]
-        what = counted(each.count, "row" if isinstance(step, DropTable) else "value")
+    steps = [step for undone_step in report.steps for step in undone_step.planned.undo.steps]
+    for unfit_count in report.counted:
+        step = steps[unfit_count.number - 1]
+        effect = counted(unfit_count.count, "row" if isinstance(step, DropTable) else "value")
         if isinstance(step, DropTable | DropColumn):
-            what += " would be dropped"
+            effect += " would be dropped"
         else:
-            what += " does not fit" if each.count == 1 else " do not fit"
-        yield from _counted("data", f"`{name_of(step)}`: {what}", each.examples)
+            effect += " does not fit" if unfit_count.count == 1 else " do not fit"
+        yield from _counted("data", f"`{name_of(step)}`: {effect}", unfit_count.examples)
 
 
 def print_script(report: reports.PlanReport) -> str:
@@ -217,7 +219,7 @@ def _script_step(number: int, planned: PlannedStep) -> Iterator[str]:
     if not planned.is_possible:
         return
     for statement in planned.statements:
-        # A line break or a control character stands in quotes, as part of a name: it must stay.
+        # A line break or a control character in quotes is part of a name: it must stay.
         yield f"{statement};"
 
 
@@ -230,7 +232,7 @@ _WAYS_ON = "`apply` ends it, `rollback` undoes it"
 
 
 def print_status(report: reports.StatusReport, look: Look) -> str:
-    """Return how a destination stands. Quiet: only what is not settled; verbose: all runs, and pending statements."""
+    """Return the state of a destination. Quiet: only open points; verbose: all runs, and pending statements."""
     pending = list(_pending(report, look))
     drift = list(_drift(report.drift, report.variants))
     if look.is_quiet:
@@ -253,12 +255,12 @@ def print_verified(report: reports.VerifyReport, look: Look) -> str:
 
 
 def print_baseline(report: reports.BaselineReport, look: Look) -> str:
-    """Return what ``baseline`` is to record."""
+    """Return the schema that ``baseline`` will record."""
     return print_sections([[_title(report.schema, report.place)], list(_drift(report.drift))], look)
 
 
 def print_recorded(report: reports.BaselineReport, look: Look) -> str:
-    """Return how ``baseline`` has ended; with what it was to record, where that was not shown for being asked about."""
+    """Return the outcome of ``baseline``, with the schema if no question showed it before."""
     match report.outcome:
         case reports.Outcome.DONE:
             tables = counted(report.tables, "table")
@@ -275,13 +277,13 @@ def print_recorded(report: reports.BaselineReport, look: Look) -> str:
 
 
 def print_kept(report: reports.CleanReport, look: Look) -> str:
-    """Return what is kept of what was dropped."""
-    kept = (indented(Text(escape(name))) for name in report.kept)
-    return print_sections([[Text(_place(report.place), style="bold"), *kept]], look)
+    """Return the backups of dropped objects."""
+    backups = (indented(Text(escape(name))) for name in report.kept)
+    return print_sections([[Text(_place(report.place), style="bold"), *backups]], look)
 
 
 def print_clean(report: reports.CleanReport, look: Look) -> str:
-    """Return what ``clean`` has dropped."""
+    """Return the outcome of ``clean``."""
     match report.outcome:
         case reports.Outcome.DONE:
             end = Text(f"{counted(len(report.kept), 'object')} dropped for good.", style=_GOOD)
@@ -289,8 +291,8 @@ def print_clean(report: reports.CleanReport, look: Look) -> str:
             end = Text("Nothing is kept.", style=_GOOD)
         case _:
             end = Text("Nothing was dropped.")
-    kept = [indented(Text(escape(name))) for name in report.kept] if report.outcome is reports.Outcome.DONE else []
-    return print_sections([[*kept, end]], look)
+    backups = [indented(Text(escape(name))) for name in report.kept] if report.outcome is reports.Outcome.DONE else []
+    return print_sections([[*backups, end]], look)
 
 
 def _title(schema: Version, where: Place) -> Text:
@@ -324,18 +326,18 @@ def _pending(report: reports.StatusReport, look: Look) -> Iterator[RenderableTyp
         return
     planned = report.planned
     done = planned.done
-    left = len(planned.plan.steps) - (done or 0)
+    open_count = len(planned.plan.steps) - (done or 0)
     if done is None:
-        yield warning("pending", counted(left, "step"))
+        yield warning("pending", counted(open_count, "step"))
     else:
         yield warning("unfinished", f"{done:,} of {len(planned.plan.steps):,} steps are done")
-    for number, each in enumerate(planned.plan.steps, 1):
+    for number, planned_step in enumerate(planned.plan.steps, 1):
         if number <= (done or 0):
             continue
-        yield indented(Text(f"{number:>3} {words.mark(each.step)} {escape(words.title(each.step))}"))
-        for own in planned.plan.own_of(number):
-            yield indented(Text(f"      {escape(words.own(own))}", style=FAINT))
-        for statement in each.statements if look.is_verbose else ():
+        yield indented(Text(f"{number:>3} {words.mark(planned_step.step)} {escape(words.title(planned_step.step))}"))
+        for own_sql in planned.plan.own_of(number):
+            yield indented(Text(f"      {escape(words.own(own_sql))}", style=FAINT))
+        for statement in planned_step.statements if look.is_verbose else ():
             yield indented(Text(f"      {escape(statement)}", style=FAINT, overflow="fold"))
     yield from show_blockers(planned.blockers)
 
@@ -376,65 +378,73 @@ def _verdict(report: reports.StatusReport) -> Text:
 
 def _odd(report: reports.VerifyReport) -> Iterator[RenderableType]:
     """Yield values that are not as the schema says, files that disagree, and values under wrong names."""
-    for odd in report.odd:
-        of = f" of {counted(odd.rows, 'row')}" if odd.rows else ""
-        yield from _counted("values", f"`{odd.table}.{odd.column}`: {odd.count:,}{of}: {odd.message}", odd.examples)
-    for each in report.disagreements:
-        yield from (warning("files", escape(each.message)), *show_hint(each.hint))
-    for found in report.misplaced:
-        place, what = (found.table, "rows") if found.column is None else (f"{found.table}.{found.column}", "values")
-        message = f"`{place}` does not hold the {what} of `{found.origin}`, as `x-renamed-from` says"
+    for odd_values in report.odd:
+        share = f" of {counted(odd_values.rows, 'row')}" if odd_values.rows else ""
+        yield from _counted(
+            "values",
+            f"`{odd_values.table}.{odd_values.column}`: {odd_values.count:,}{share}: {odd_values.message}",
+            odd_values.examples,
+        )
+    for disagreement in report.disagreements:
+        yield from (warning("files", escape(disagreement.message)), *show_hint(disagreement.hint))
+    for misplaced in report.misplaced:
+        name, noun = (
+            (misplaced.table, "rows")
+            if misplaced.column is None
+            else (f"{misplaced.table}.{misplaced.column}", "values")
+        )
+        message = f"`{name}` does not hold the {noun} of `{misplaced.origin}`, as `x-renamed-from` says"
         yield warning("values", escape(message))
         yield from show_hint(
-            f"state it anew, `x-renamed-from: [{found.origin}]`, and apply that while `{found.origin}` is still there; "
-            "where all is right by now, `schemactl migrate baseline` records it"
+            f"state it anew, `x-renamed-from: [{misplaced.origin}]`, and apply that while `{misplaced.origin}` is "
+            "still there; where all is right by now, `schemactl migrate baseline` records it"
         )
 
 
 def _verified(report: reports.VerifyReport) -> Text:
-    looked = counted(report.tables, "table")
-    looked += f", values of {counted(report.columns, 'column')}" if report.columns else ""
+    scope = counted(report.tables, "table")
+    scope += f", values of {counted(report.columns, 'column')}" if report.columns else ""
     if report.rows < report.all_rows:
-        looked += f" in {report.rows:,} of {counted(report.all_rows, 'row')}"
+        scope += f" in {report.rows:,} of {counted(report.all_rows, 'row')}"
     if report.is_clean:
-        return Text(f"Verified: all is as the schema says ({looked}).", style=_GOOD)
-    found = len(report.drift) + len(report.variants) + len(report.odd) + len(report.disagreements)
-    found += len(report.misplaced)
-    half = "A run stands half done; " if report.unfinished else ""
-    return Text(f"{half}{counted(found, 'difference')} ({looked}).", style=ERROR)
+        return Text(f"Verified: all is as the schema says ({scope}).", style=_GOOD)
+    difference_count = len(report.drift) + len(report.variants) + len(report.odd) + len(report.disagreements)
+    difference_count += len(report.misplaced)
+    unfinished_note = "A run stands half done; " if report.unfinished else ""
+    return Text(f"{unfinished_note}{counted(difference_count, 'difference')} ({scope}).", style=ERROR)
 
 
-def _time(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+def _time(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def print_next(report: reports.NextReport, look: Look) -> str:
-    """Return what ``plan --dir`` prints: the steps, what stands against them, and the files that were written."""
+    """Return the text of ``plan --dir``: the steps, their blockers, and the written files."""
     if report.migration is None:
         return print_line("Nothing to do: the last migration leads to this schema.", look, _GOOD)
-    shown = (
+    plan_text = (
         print_plan_report(report.there, look)
         if report.there is not None
-        else "\n".join(print_plan(report.migration.unbound_plan(each), look) for each in report.migration.plans)
+        else "\n".join(print_plan(report.migration.unbound_plan(plan), look) for plan in report.migration.plans)
     )
-    known = report.there.blockers if report.there is not None else ()
-    lines = show_blockers(each for each in report.blockers if each not in known)
+    shown_blockers = report.there.blockers if report.there is not None else ()
+    lines = show_blockers(blocker for blocker in report.blockers if blocker not in shown_blockers)
     if report.is_written:
         lines.append(Text(f"wrote {escape(report.folder)}/{json_name(report.migration.name)}", style=_GOOD))
     else:
         lines.append(Text("nothing was written: the migration is refused", style=ERROR))
-    return f"{shown}\n{print_sections([lines], look)}"
+    return f"{plan_text}\n{print_sections([lines], look)}"
 
 
-def print_checked(report: reports.CheckReport, look: Look, good: str = "sound") -> str:
-    """Return what is wrong with a folder; ``good``: what is said where nothing is."""
+def print_checked(report: reports.CheckReport, look: Look, success: str = "sound") -> str:
+    """Return the problems of a folder, or ``success``."""
     if not report.problems:
-        line = f"{escape(report.folder)}: {counted(len(report.migrations), 'migration')}, {good}"
+        line = f"{escape(report.folder)}: {counted(len(report.migrations), 'migration')}, {success}"
         return "" if look.is_quiet else print_line(line, look, _GOOD)
     lines: list[RenderableType] = []
-    for each in report.problems:
-        where = Location(f"{report.folder}/{each.file}" if each.file else report.folder, each.line)
-        lines += [warning("refused", escape(f"{where}: {each.message}"), ERROR), *show_hint(each.hint)]
+    for problem in report.problems:
+        location = Location(f"{report.folder}/{problem.file}" if problem.file else report.folder, problem.line)
+        lines += [warning("refused", escape(f"{location}: {problem.message}"), ERROR), *show_hint(problem.hint)]
     return print_sections([lines], look)
 
 
@@ -447,9 +457,9 @@ def print_rebased(report: reports.RebaseReport, look: Look) -> str:
 
 
 def print_standings(standings: Sequence[reports.FolderStanding], look: Look) -> str:
-    """Return how far destinations have come."""
-    shown = [each for each in standings if not (look.is_quiet and each.is_settled)]
-    return print_sections([list(_standing(each)) for each in shown], look)
+    """Return how many migrations each destination has."""
+    listed_standings = [standing for standing in standings if not (look.is_quiet and standing.is_settled)]
+    return print_sections([list(_standing(standing)) for standing in listed_standings], look)
 
 
 def _standing(standing: reports.FolderStanding) -> Iterator[RenderableType]:
@@ -466,16 +476,16 @@ def _standing(standing: reports.FolderStanding) -> Iterator[RenderableType]:
 
 
 def print_pending(report: reports.FolderApplyReport, look: Look) -> str:
-    """Return what ``apply --dir`` is to do."""
+    """Return the plans that ``apply --dir`` will run."""
     parts = [print_standings([report.standing], look)]
     if report.next is not None:
         parts.append(print_plan_report(report.next, look))
     parts += [print_plan(plan, look) for plan in report.later]
-    return "\n".join(part for part in parts if part)
+    return "\n".join(filter(None, parts))
 
 
 def print_folder_applied(report: reports.FolderApplyReport, look: Look) -> str:
-    """Return how ``apply --dir`` has ended."""
+    """Return the outcome of ``apply --dir``."""
     if report.outcome is reports.Outcome.NOTHING:
         return print_standings([report.standing], look)
     if report.outcome is reports.Outcome.DECLINED:
@@ -483,37 +493,41 @@ def print_folder_applied(report: reports.FolderApplyReport, look: Look) -> str:
     if not report.applied:
         return print_pending(report, look) + "\n" + print_line("nothing was done: it is refused", look, ERROR)
     lines: list[RenderableType] = []
-    for name, each in zip(report.standing.pending, report.applied, strict=False):
-        if each.is_refused:
-            lines += show_blockers(each.planned.blockers)
+    for name, applied in zip(report.standing.pending, report.applied, strict=False):
+        if applied.is_refused:
+            lines += show_blockers(applied.planned.blockers)
             lines.append(Text(f"{name}: refused, and nothing of it was done; those before it are kept", style=ERROR))
         else:
-            steps = counted(len(each.planned.plan.steps), "step")
-            lines.append(Text(f"{name}: applied {steps} in {each.seconds:.1f} s", style=_GOOD))
+            steps = counted(len(applied.planned.plan.steps), "step")
+            lines.append(Text(f"{name}: applied {steps} in {applied.seconds:.1f} s", style=_GOOD))
     return print_sections([lines], look)
 
 
 def folder_question(report: reports.FolderApplyReport) -> str:
-    """Return what a person is asked before migrations of a folder are applied."""
+    """Return the question that is asked before migrations of a folder are applied."""
     return f"apply {counted(len(report.standing.pending), 'migration')} to {_place(report.standing.place)}"
 
 
 def print_compared(report: reports.CompareReport, look: Look) -> str:
     """Return how two destinations differ."""
-    sides = [] if look.is_quiet else [list(_compared(each)) for each in (report.base, report.head)]
+    sides = [] if look.is_quiet else [list(_compared(side)) for side in (report.base, report.head)]
     changes = [warning("differs", escape(f"`{full_name(change)}`: {describe(change)}")) for change in report.changes]
     if report.is_same:
-        end = Text("The same schema, and the same tables.", style=_GOOD)
+        verdict = Text("The same schema, and the same tables.", style=_GOOD)
     elif report.changes:
-        end = Text(f"{counted(len(changes), 'difference')}, from the first to the second.", style="bold")
+        verdict = Text(f"{counted(len(changes), 'difference')}, from the first to the second.", style="bold")
     else:
-        end = Text("The same tables; their ledgers name different schemas.", style="bold")
-    return print_sections((*sides, changes, [end]), look)
+        verdict = Text("The same tables; their ledgers name different schemas.", style="bold")
+    return print_sections((*sides, changes, [verdict]), look)
 
 
 def _compared(side: reports.Compared) -> Iterator[RenderableType]:
     yield Text(_place(side.place), style="bold")
-    there = side.there
-    what = f"version {there.version}, hash {there.version_hash}" if there is not None else "no schema"
-    at = f", migration {side.migration}" if side.migration is not None else ""
-    yield indented(Text(f"{what}{escape(at)}"))
+    ledger_schema = side.there
+    schema_text = (
+        f"version {ledger_schema.version}, hash {ledger_schema.version_hash}"
+        if ledger_schema is not None
+        else "no schema"
+    )
+    migration_suffix = f", migration {side.migration}" if side.migration is not None else ""
+    yield indented(Text(f"{schema_text}{escape(migration_suffix)}"))

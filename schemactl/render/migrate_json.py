@@ -53,24 +53,26 @@ def document(value: Any) -> Any:
 
 
 def rebased_document(report: RebaseReport) -> dict[str, Any]:
-    """Return what ``rebase`` prints."""
+    """Return the JSON document of ``rebase``."""
     moved = [{"before": before, "after": after} for before, after in report.moved]
     return {"folder": report.folder, "moved": moved, "schema_hash": report.schema_hash}
 
 
 def standings_document(folder: str, standings: Sequence[FolderStanding]) -> dict[str, Any]:
-    """Return what ``status --dir`` prints."""
-    is_settled = all(each.is_settled for each in standings)
+    """Return the JSON document of ``status --dir``."""
+    is_settled = all(standing.is_settled for standing in standings)
     return {"folder": folder, "is_settled": is_settled, "destinations": document(list(standings))}
 
 
 def folder_apply_document(folder: str, report: FolderApplyReport) -> dict[str, Any]:
-    """Return what ``apply --dir`` prints."""
+    """Return the JSON document of ``apply --dir``."""
     names = report.standing.pending
     return {
         "folder": folder,
         "outcome": str(report.outcome),
         "before": document(report.standing),
         "next": document(report.next),
-        "applied": [{"migration": name, **document(each)} for name, each in zip(names, report.applied, strict=False)],
+        "applied": [
+            {"migration": name, **document(applied)} for name, applied in zip(names, report.applied, strict=False)
+        ],
     }

@@ -35,7 +35,7 @@ _REASONS: Mapping[Stop, str] = {
 
 
 def print_load(report: NormalizeReport, look: Look) -> str:
-    """Return what ``schemactl normalize`` prints."""
+    """Return the text of ``schemactl normalize``."""
     return print_sections(_sections(report, look), look)
 
 
@@ -48,16 +48,16 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
     match report.outcome:
         case Outcome.LOADED:
             tables = sum(1 for table in report.tables if table.loaded)
-            what = f"loaded {counted(report.rows_loaded, 'row')} into {counted(tables, 'table')}"
+            outcome = f"loaded {counted(report.rows_loaded, 'row')} into {counted(tables, 'table')}"
         case Outcome.LOADED_BEFORE:
-            what = f"load {escape(report.load_id)} was loaded before"
+            outcome = f"load {escape(report.load_id)} was loaded before"
         case Outcome.NOTHING_NEW:
-            what = "no new files"
+            outcome = "no new files"
         case Outcome.STOPPED:
-            what = "nothing loaded"
+            outcome = "nothing loaded"
     reading = show_reading(inference, look) if inference else ()
     files = show_files(inference, look) if inference else ()
-    yield [*reading, named(report.name, what), *files, *_skipped(report, look)]
+    yield [*reading, named(report.name, outcome), *files, *_skipped(report, look)]
     yield [show_tables(inference.tables, look)] if inference and inference.tables else []
     yield [_rows(report.tables)] if report.tables else []
     yield list(_lineage(report.lineage)) if report.lineage else []
@@ -69,8 +69,8 @@ def _attention(report: NormalizeReport) -> Iterator[Text]:
     if report.inference is not None:
         yield from map(show_violation, report.inference.violations)
         for null in report.inference.nulls:
-            place = show_place(null.table, null.column)
-            yield warning("null", f"{place} allows none, but {why_null(null)}", ERROR)
+            column_name = show_place(null.table, null.column)
+            yield warning("null", f"{column_name} allows none, but {why_null(null)}", ERROR)
         yield from (show_bad_records(file) for file in report.inference.files if file.bad)
         yield from map(show_typing, report.inference.typing)
     yield from map(_overwrite, report.overwrites)
@@ -95,30 +95,32 @@ def _rows(tables: Sequence[TableCounts]) -> Table:
         "with parent": [table.rejected_with_parent for table in tables],
         "values rejected": [table.values_rejected for table in tables],
     }
-    shown = {name: column for name, column in numbers.items() if any(column) or name in ("read", "loaded")}
+    shown_counts = {name: column for name, column in numbers.items() if any(column) or name in ("read", "loaded")}
     grid = Table(box=None, pad_edge=False, header_style=FAINT, padding=(0, 2, 0, 0))
     grid.add_column("rows", overflow="fold")
-    for name in shown:
+    for name in shown_counts:
         grid.add_column(name, justify="right", overflow="fold")
-    for at, depth in _nested(tables):
-        table = tables[at]
+    for table_index, depth in _nested(tables):
+        table = tables[table_index]
         name = f"{'  ' * depth}{show_name(table.name)}{'' if table.is_written else ' (no table)'}"
         name = name if table.name else "(no table)"
-        grid.add_row(name, *(f"{column[at]:,}" for column in shown.values()))
+        grid.add_row(name, *(f"{column[table_index]:,}" for column in shown_counts.values()))
     return grid
 
 
 def _nested(tables: Sequence[TableCounts]) -> Iterator[tuple[int, int]]:
     """Yield the place and depth of each table, a table's nested ones right below it."""
     names = {table.name for table in tables}
-    below: dict[str | None, list[int]] = {}
-    for at, table in enumerate(tables):
-        below.setdefault(table.parent if table.parent in names else None, []).append(at)
-    waiting = [(at, 0) for at in reversed(below.get(None, ()))]
-    while waiting:
-        at, depth = waiting.pop()
-        yield at, depth
-        waiting.extend((inner, depth + 1) for inner in reversed(below.get(tables[at].name, ())))
+    indexes_by_parent: dict[str | None, list[int]] = {}
+    for table_index, table in enumerate(tables):
+        indexes_by_parent.setdefault(table.parent if table.parent in names else None, []).append(table_index)
+    pending_tables = [(table_index, 0) for table_index in reversed(indexes_by_parent.get(None, ()))]
+    while pending_tables:
+        table_index, depth = pending_tables.pop()
+        yield table_index, depth
+        pending_tables.extend(
+            (nested_index, depth + 1) for nested_index in reversed(indexes_by_parent.get(tables[table_index].name, ()))
+        )
 
 
 def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[RenderableType]:
@@ -129,27 +131,29 @@ def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[Ren
 
 
 def _overwrite(finding: OverwriteFinding) -> Text:
-    thing = "table" if finding.column is None else "column"
-    what = f"{show_sources(finding.sources)} become one {thing}, {show_place(finding.table, finding.column)}"
-    met = f"meet in {counted(finding.count, 'row')}, first in {escape(str(finding.first))}"
-    return warning("overwrite", f"{what}, and {met} (--resolve-collisions gives each a {thing})", ERROR)
+    noun = "table" if finding.column is None else "column"
+    rename = f"{show_sources(finding.sources)} become one {noun}, {show_place(finding.table, finding.column)}"
+    collision = f"meet in {counted(finding.count, 'row')}, first in {escape(str(finding.first))}"
+    return warning("overwrite", f"{rename}, and {collision} (--resolve-collisions gives each a {noun})", ERROR)
 
 
 def _unfit(finding: UnfitFinding) -> Text:
-    place, where = show_place(finding.table, finding.column), f"first in {escape(str(finding.first))}"
+    column_name, first_position = show_place(finding.table, finding.column), f"first in {escape(str(finding.first))}"
     if finding.kind == "null":
         rows = counted(finding.count, "row")
-        return warning("unfit", f"{place} finds rows by their key, but is missing in {rows}, {where}", ERROR)
+        return warning(
+            "unfit", f"{column_name} finds rows by their key, but is missing in {rows}, {first_position}", ERROR
+        )
     # As in data: texts in quotes.
     shown = quote if finding.kind == "text" else escape
     example = f": {shown(finding.example)}" if finding.example is not None else ""
     values = f"{counted(finding.count, escape(finding.kind) + ' value')} of {escape(finding.source)}"
     kind = f" ({escape(finding.expected)})" if finding.expected else ""
-    return warning("unfit", f"{place}{kind} cannot hold {values}, {where}{example}", ERROR)
+    return warning("unfit", f"{column_name}{kind} cannot hold {values}, {first_position}{example}", ERROR)
 
 
 def _balance(report: NormalizeReport) -> Iterator[Text]:
-    """Yield what became of the records: each is loaded, gives way to one with its key, is rejected or skipped."""
+    """Yield the counts of loaded, superseded, rejected and skipped records."""
     roots = report.roots
     if not roots or report.outcome is Outcome.STOPPED:
         return
@@ -166,19 +170,20 @@ def _balance(report: NormalizeReport) -> Iterator[Text]:
 
 
 def _outcome(report: NormalizeReport) -> Text:
-    place = escape(report.destination)
+    destination = escape(report.destination)
     match report.outcome:
         case Outcome.LOADED:
-            others = [root for root in report.roots if root.disposition != "append"]
-            named = [
-                f"{root.disposition} ({root.name})" if len(report.roots) > 1 else root.disposition for root in others
+            other_roots = [root for root in report.roots if root.disposition != "append"]
+            dispositions = [
+                f"{root.disposition} ({root.name})" if len(report.roots) > 1 else root.disposition
+                for root in other_roots
             ]
-            how = f", write disposition {escape(', '.join(named))}" if named else ""
-            return Text(f"loaded into {place} as load {escape(report.load_id)}{how}")
+            disposition_note = f", write disposition {escape(', '.join(dispositions))}" if dispositions else ""
+            return Text(f"loaded into {destination} as load {escape(report.load_id)}{disposition_note}")
         case Outcome.LOADED_BEFORE:
-            return Text(f"nothing to do: {place} has it")
+            return Text(f"nothing to do: {destination} has it")
         case Outcome.NOTHING_NEW:
-            return Text(f"nothing to do: {place} has them all")
+            return Text(f"nothing to do: {destination} has them all")
         case Outcome.STOPPED:
             untyped = {Stop.TYPING: why_untyped(report.inference)} if report.inference else {}
             reasons = ", ".join({**_REASONS, **untyped}[stop] for stop in report.stops)

@@ -52,9 +52,9 @@ class Inside:
 
 
 def print_plan(plan: MigrationPlan, look: Look) -> str:
-    """Return what ``schemactl migrate plan`` prints.
+    """Return the text of ``schemactl migrate plan``.
 
-    Quiet: what is done, without statements, and the summary. Verbose: the statements that convert values in full, and
+    Quiet: the steps without statements, and the summary. Verbose: the statements that convert values in full, and
     those that undo each step as well.
     """
     if look.is_quiet:
@@ -73,16 +73,16 @@ def _head(plan: MigrationPlan) -> Iterator[RenderableType]:
     yield indented(Text(f"to {escape(plan.place.shown)}", style=FAINT))
 
 
-def _group(plan: MigrationPlan, places: range, look: Look) -> Iterator[list[RenderableType]]:
-    """Yield a section for each of the steps that are done at once; what is run for all of them stands at the end."""
-    steps = [plan.steps[at] for at in places]
+def _group(plan: MigrationPlan, step_indexes: range, look: Look) -> Iterator[list[RenderableType]]:
+    """Yield a section for each of the steps that run together; their shared statements are in the last."""
+    steps = [plan.steps[step_index] for step_index in step_indexes]
     is_shared = len(steps) > 1
-    numbers = [at + 1 for at in places]
+    numbers = [step_index + 1 for step_index in step_indexes]
     for number, planned in zip(numbers, steps, strict=True):
-        own = plan.own_of(number)
-        is_replaced = any(each.when is When.INSTEAD for each in own)
+        own_sqls = plan.own_of(number)
+        is_replaced = any(own_sql.when is When.INSTEAD for own_sql in own_sqls)
         lines = list(_step(number, planned, look, () if is_shared or is_replaced else planned.statements))
-        lines += [line for each in own for line in _own(each, look)]
+        lines += [line for own_sql in own_sqls for line in _own(own_sql, look)]
         if is_shared and planned is steps[-1]:
             lines.append(Inside(Text(words.at_once(steps, numbers))))
             lines += _statements(planned, planned.statements, look)
@@ -109,19 +109,21 @@ def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[st
             yield Inside(_statement(statement))
 
 
-def _own(own: OwnSql, look: Look) -> Iterator[RenderableType]:
-    yield Inside(Text(escape(words.own(own)), style=WARNING if own.statements else ""), "sql")
-    asked = () if own.precondition is None else (own.precondition,)
-    undo = own.undo or () if look.is_verbose else ()
-    for statement in (*asked, *own.statements, *undo):
+def _own(own_sql: OwnSql, look: Look) -> Iterator[RenderableType]:
+    yield Inside(Text(escape(words.own(own_sql)), style=WARNING if own_sql.statements else ""), "sql")
+    precondition = () if own_sql.precondition is None else (own_sql.precondition,)
+    undo = own_sql.undo or () if look.is_verbose else ()
+    for statement in (*precondition, *own_sql.statements, *undo):
         yield Inside(_statement(statement))
 
 
 def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> Iterator[RenderableType]:
-    """Yield the statements; of those that convert values what they do, unless all is asked for."""
-    short = words.conversion(planned.step, statements) if any(len(each) > _LONG for each in statements) else None
+    """Yield the statements; a short form of long ones that convert values, unless verbose."""
+    short = (
+        words.conversion(planned.step, statements) if any(len(statement) > _LONG for statement in statements) else None
+    )
     shown = statements if look.is_verbose or short is None else (f"{short} (--verbose shows the SQL)",)
-    yield from (Inside(_statement(each)) for each in shown)
+    yield from (Inside(_statement(text)) for text in shown)
 
 
 def _title(number: int, planned: PlannedStep) -> Text:
@@ -149,10 +151,10 @@ def _note(note: Note) -> Iterator[RenderableType]:
 def _summary(plan: MigrationPlan) -> Iterator[Text]:
     if not plan.steps:
         is_all = all(note.kind is NoteKind.KEPT for note in plan.notes)
-        what = "the destination has all that the schema asks for" if is_all else "what differs is left as it is"
-        yield Text(f"No changes: {what}.", style="green")
+        reason = "the destination has all that the schema asks for" if is_all else "what differs is left as it is"
+        yield Text(f"No changes: {reason}.", style="green")
         return
-    if held := words.held_locks(plan):
-        yield Text(f"Locks: {held}.")
+    if lock_text := words.held_locks(plan):
+        yield Text(f"Locks: {lock_text}.")
     style = ERROR if plan.is_destructive or not plan.is_applicable else "bold"
     yield Text(words.summary(plan), style=style)

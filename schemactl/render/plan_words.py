@@ -64,7 +64,7 @@ def mark(step: Step) -> str:
 
 
 def title(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
-    """Return what a step does, in a few words."""
+    """Return the title of a step: its action in a few words."""
     match step:
         case CreateTable() if step.kept:
             return f"take table `{step.table.name}` back, which is kept as `{step.kept}`"
@@ -89,8 +89,10 @@ def title(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each 
             before, after = describe_type(step.before.properties), describe_type(step.after.properties)
             return f"change type of `{name_of(step)}`: {before} -> {after}"
         case Backfill():
-            which = " with what does not fit" if step.taken is Taken.UNFIT else ""
-            return f"fill `{name_of(step)}` from `{step.source.name}`{which}{' in batches' if step.in_batches else ''}"
+            selection = " with what does not fit" if step.taken is Taken.UNFIT else ""
+            return (
+                f"fill `{name_of(step)}` from `{step.source.name}`{selection}{' in batches' if step.in_batches else ''}"
+            )
         case FillColumn():
             return f"fill `{name_of(step)}` with {show_value(step.value)}"
         case SetNotNull():
@@ -108,12 +110,12 @@ def title(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each 
         case Prepare():
             return _title_of_phase(step)
         case SwapColumns():
-            found = step.backfill
-            taken = f"`{found.table}.{found.target.name}` takes the name `{found.source.name}`"
-            return f"{taken}, which becomes `{step.kept}`"
+            backfill = step.backfill
+            rename = f"`{backfill.table}.{backfill.target.name}` takes the name `{backfill.source.name}`"
+            return f"{rename}, which becomes `{step.kept}`"
         case RestoreColumn():
-            found = step.swap.backfill
-            return f"`{found.table}.{step.swap.kept}` takes its name `{found.source.name}` back"
+            backfill = step.swap.backfill
+            return f"`{backfill.table}.{step.swap.kept}` takes its name `{backfill.source.name}` back"
         case _:
             assert_never(step)
 
@@ -132,17 +134,17 @@ def _title_of_phase(planned: Prepare) -> str:
     name = f"`{step.table}.{names}`"
     if isinstance(step, Backfill):
         source = f"`{step.source.name}`"
-        what = f"that {name} holds each value of {source}" if step.taken is Taken.FITTING else ""
+        checked_fact = f"that {name} holds each value of {source}" if step.taken is Taken.FITTING else ""
         synced = f"{name} in step with {source}{' where that does not fit' if step.taken is Taken.UNFIT else ''}"
     else:
-        what, synced = f"{name} for nulls", ""
+        checked_fact, synced = f"{name} for nulls", ""
     match planned.phase:
         case Phase.ADD_CHECK:
-            return f"check {what}, in rows that are written"
+            return f"check {checked_fact}, in rows that are written"
         case Phase.VALIDATE_CHECK:
-            return f"check {what}, in stored rows"
+            return f"check {checked_fact}, in stored rows"
         case Phase.DROP_CHECK:
-            return f"drop the check {what}"
+            return f"drop the check {checked_fact}"
         case Phase.BUILD_INDEX:
             return f"build the unique index of {name}"
         case Phase.DROP_INDEX:
@@ -159,11 +161,11 @@ _STATED_TYPE: Final = re.compile(r"\b(?:SET DATA )?TYPE (?P<type>.+?) USING ")
 
 
 def conversion(step: Step, statements: Sequence[str]) -> str | None:
-    """Return what a step that converts values does, as SQL would say it but for the conversion; None for others."""
+    """Return a step that converts values as SQL without the conversion; None for other steps."""
     match step:
         case ChangeType():
-            stated = next(filter(None, map(_STATED_TYPE.search, statements)), None)
-            kind = stated["type"] if stated is not None else describe_type(step.after.properties).upper()
+            type_match = next(filter(None, map(_STATED_TYPE.search, statements)), None)
+            kind = type_match["type"] if type_match is not None else describe_type(step.after.properties).upper()
             return f"SET DATA TYPE {kind}, values as dlt coerces them"
         case Backfill(taken=Taken.FITTING):
             return f"SET {step.target.name} = {step.source.name}, values as dlt coerces them"
@@ -172,12 +174,12 @@ def conversion(step: Step, statements: Sequence[str]) -> str | None:
 
 
 def risk(planned: PlannedStep) -> str:
-    """Return what a step costs."""
-    how = _WAYS.get(planned.way)
+    """Return the risk of a step, and how long it lasts."""
+    duration = _WAYS.get(planned.way)
     if planned.way is Way.NONE:
-        return str(how)
-    what = f"blocks {_blocked(planned)}" if planned.risk is Risk.BLOCKS else str(planned.risk)
-    return f"{what}, {how}" if how else what
+        return str(duration)
+    effect = f"blocks {_blocked(planned)}" if planned.risk is Risk.BLOCKS else str(planned.risk)
+    return f"{effect}, {duration}" if duration else effect
 
 
 def _blocked(planned: PlannedStep) -> str:
@@ -206,7 +208,7 @@ def lock(planned: PlannedStep) -> str | None:
 
 
 def held_locks(plan: MigrationPlan) -> str | None:
-    """Return a warning that a transaction holds its locks to the end; None where readers wait for a moment at most."""
+    """Return a warning that a transaction holds its locks to the end; None if readers wait for a moment at most."""
     blocks_readers = any(step.lock is not None and step.lock.readers_wait for step in plan.steps)
     is_brief = len(plan.steps) < 2 or all(step.way is Way.IN_PLACE for step in plan.steps)
     if plan.is_online or is_brief or not blocks_readers:
@@ -225,23 +227,23 @@ def undo(planned: PlannedStep) -> str:
     return f"{steps} ({note})" if note else steps
 
 
-def own(found: OwnSql) -> str:
+def own(own_sql: OwnSql) -> str:
     """Return where own SQL runs, under which condition, and whether it can be undone."""
-    asks = "" if found.precondition is None else ", if its precondition gives rows"
-    undone = f"undone by {counted(len(found.undo), 'statement')}" if found.undo else "nothing to undo"
-    end = f"; {undone if found.is_undoable else 'cannot be undone'}" if found.statements else ""
-    return f"{found.when.words} it: `{found.file}`, {counted(len(found.statements), 'statement')}{asks}{end}"
+    asks = "" if own_sql.precondition is None else ", if its precondition gives rows"
+    undone = f"undone by {counted(len(own_sql.undo), 'statement')}" if own_sql.undo else "nothing to undo"
+    end = f"; {undone if own_sql.is_undoable else 'cannot be undone'}" if own_sql.statements else ""
+    return f"{own_sql.when.words} it: `{own_sql.file}`, {counted(len(own_sql.statements), 'statement')}{asks}{end}"
 
 
 def half_done(past: PastRun) -> str:
-    """Return how far a run has come that stands half done."""
+    """Return how many steps of an unfinished run are done."""
     return f"{past.done:,} of {counted(past.steps, 'step')} to the schema {past.run.to_hash} are done"
 
 
 def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bool = False) -> str:
     """Return how steps next to each other are done at once."""
     last = steps[-1].undo_statements if is_undo else steps[-1].statements
-    # Files are written anew by one statement; a copy is made, filled, and takes the name.
+    # One statement rewrites files; a copy is created, filled, and renamed.
     is_copy = steps[-1].way is Way.COPY or len(last) > 1
     how = "by one copy of the table" if is_copy else "by writing the table's rows anew once"
     link = "and" if len(numbers) == 2 else "to"
@@ -264,5 +266,7 @@ def summary(plan: MigrationPlan) -> str:
         (final, "cannot be undone", "cannot be undone"),
         (impossible, "is not possible at this destination", "are not possible at this destination"),
     )
-    parts = [f"{number:,} {one if number == 1 else many}" for number, one, many in risks_and_limits if number]
+    parts = [
+        f"{number:,} {singular if number == 1 else plural}" for number, singular, plural in risks_and_limits if number
+    ]
     return "; ".join((f"Plan: {counts}", *parts)) + "."

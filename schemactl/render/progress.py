@@ -14,7 +14,7 @@ from schemactl.render.harmless import escape
 
 @contextmanager
 def show_progress(seconds: float | None) -> Iterator[Progress | None]:
-    """Hand out what takes progress, None where it is not shown.
+    """Yield the function that reports progress, None if it is not shown.
 
     Args:
         seconds: between two lines; 0 for a bar, None for nothing.
@@ -66,21 +66,21 @@ def _bar() -> Iterator[Progress]:
 
 @contextmanager
 def _lines(seconds: float) -> Iterator[Progress]:
-    """Write a line every so often: a log then shows that a command works, and at what."""
+    """Write a line with the stage every few seconds, for logs."""
     begun = time.monotonic()
-    known: tuple[str, float | None] = ("", None)
+    latest: tuple[str, float | None] = ("", None)
     is_over = threading.Event()
 
     def report(stage: str, fraction: float | None) -> None:
-        nonlocal known
-        known = (stage or known[0], fraction)
+        nonlocal latest
+        latest = (stage or latest[0], fraction)
 
     def write() -> None:
         while not is_over.wait(seconds):
-            stage, fraction = known
+            stage, fraction = latest
             if stage:
                 parts = (escape(stage), _share(fraction), f"{time.monotonic() - begun:.0f} s")
-                sys.stderr.write(", ".join(part for part in parts if part) + "\n")
+                sys.stderr.write(", ".join(filter(None, parts)) + "\n")
 
     writer = threading.Thread(target=write, daemon=True, name="schemactl-progress")
     writer.start()

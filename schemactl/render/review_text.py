@@ -59,7 +59,7 @@ _LABELLED: Final = (
     ColumnRetyped,
     NullabilityChanged,
 )
-"""Changes that stand beside the name of what they change; others have a line of their own, when asked for."""
+"""Changes that are printed beside the changed name; others have a line of their own, in verbose output."""
 
 
 @dataclass(slots=True)
@@ -72,26 +72,28 @@ class _Node:
 
 
 def print_review(report: Report, look: Look, explains_mode: bool = False) -> str:
-    """Return what ``schemactl diff`` prints.
+    """Return the text of ``schemactl diff``.
 
     Quiet: errors, warnings and silences that cover nothing, one a line, and the summary. Verbose: every change
     and every finding, also silenced and cosmetic ones, and whole hashes.
     """
-    shown, left = (report, []) if look.is_verbose else _shorten(report)
+    shown_report, more_lines = (report, []) if look.is_verbose else _shorten(report)
     unused = list(first_lines(words.unused_silences(report), _unused_silence, look, "silence"))
     if look.is_quiet:
-        return print_sections([[*_flat(shown), *left, *unused, _summary(report)]], look)
-    same = [review for review in shown.reviews if words.is_same(review)]
-    listed = (
-        shown.reviews if len(same) == 1 or look.is_verbose else [each for each in shown.reviews if each not in same]
+        return print_sections([[*_flat(shown_report), *more_lines, *unused, _summary(report)]], look)
+    unchanged_reviews = [review for review in shown_report.reviews if words.is_same(review)]
+    listed_reviews = (
+        shown_report.reviews
+        if len(unchanged_reviews) == 1 or look.is_verbose
+        else [review for review in shown_report.reviews if review not in unchanged_reviews]
     )
-    sections: list[Sequence[RenderableType]] = [list(_review(review, look)) for review in listed]
-    if len(listed) < len(shown.reviews):
-        sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in same)}")])
-    violations = [finding for finding in shown.findings if finding.is_violation]
+    sections: list[Sequence[RenderableType]] = [list(_review(review, look)) for review in listed_reviews]
+    if len(listed_reviews) < len(shown_report.reviews):
+        sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in unchanged_reviews)}")])
+    violations = [finding for finding in shown_report.findings if finding.is_violation]
     sections.append([line for finding in violations for line in _violation(finding, len(report.reviews) > 1)])
-    sections.append([*_silenced(shown), *unused])
-    sections.append(left)
+    sections.append([*_silenced(shown_report), *unused])
+    sections.append(more_lines)
     sections.append(list(_fixes(report)))
     mode = words.explain_mode(report) if explains_mode else words.scope(report)
     sections.append([Text(escape(mode), style=FAINT), _summary(report)])
@@ -99,43 +101,43 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
 
 
 def _shorten(report: Report) -> tuple[Report, list[Text]]:
-    """Return the report with the first findings of each rule, and lines on what is left out.
+    """Return the report with the first findings of each rule, and lines that count the others.
 
     Errors, warnings and notes of a rule count apart, and so do those that are silenced: none hides behind others.
     """
-    met: Counter[tuple[str, Severity, bool]] = Counter()
-    reviews, without, dropped = [], 0, 0
+    counts_by_kind: Counter[tuple[str, Severity, bool]] = Counter()
+    reviews, changed_count, dropped_count = [], 0, 0
     for review in report.reviews:
-        kept = []
+        listed_findings = []
         for finding in review.findings:
             kind = kind_of(finding)
             is_listed = words.is_shown(finding) or finding.silence is not None
-            met[kind] += is_listed
-            if not is_listed or met[kind] <= MOST_ALIKE:
-                kept.append(finding)
-        has_changes_alone = not kept and not words.is_same(review)
-        without += has_changes_alone
-        if has_changes_alone and (review.findings or without > MOST_ALIKE):
-            dropped += 1
+            counts_by_kind[kind] += is_listed
+            if not is_listed or counts_by_kind[kind] <= MOST_ALIKE:
+                listed_findings.append(finding)
+        has_changes_alone = not listed_findings and not words.is_same(review)
+        changed_count += has_changes_alone
+        if has_changes_alone and (review.findings or changed_count > MOST_ALIKE):
+            dropped_count += 1
         else:
-            reviews.append(replace(review, findings=tuple(kept)))
-    left = [
+            reviews.append(replace(review, findings=tuple(listed_findings)))
+    more_lines = [
         more(number - MOST_ALIKE, f"silenced {word}" if is_silenced else word, f" of {rule}")
-        for (rule, severity, is_silenced), number in met.items()
+        for (rule, severity, is_silenced), number in counts_by_kind.items()
         if number > MOST_ALIKE and (word := words.WORDS.get(severity, "note"))
     ]
-    if dropped:
-        left.append(more(dropped, "schema", " with changes"))
-    return replace(report, reviews=tuple(reviews)), left
+    if dropped_count:
+        more_lines.append(more(dropped_count, "schema", " with changes"))
+    return replace(report, reviews=tuple(reviews)), more_lines
 
 
 def _flat(report: Report) -> Iterator[Text]:
     """Yield errors and warnings as compilers print them."""
-    for finding in sorted(report.findings, key=lambda each: -each.severity.rank):
+    for finding in sorted(report.findings, key=lambda finding: -finding.severity.rank):
         if finding.severity.rank >= Severity.WARN.rank:
-            at = words.location(finding)
-            where = escape(str(at)) if at else _thing(finding, names_schema=True)
-            yield Text(f"{where}: ").append(_sentence(finding))
+            location = words.location(finding)
+            subject = escape(str(location)) if location else _thing(finding, names_schema=True)
+            yield Text(f"{subject}: ").append(_sentence(finding))
 
 
 def _review(review: Review, look: Look) -> Iterator[RenderableType]:
@@ -156,10 +158,10 @@ def _review(review: Review, look: Look) -> Iterator[RenderableType]:
 
 
 def _tables(review: Review, look: Look) -> Iterator[Tree]:
-    """Yield a branch a table, by name; what is no table's comes first."""
+    """Yield a branch for each table, by name; changes of the schema itself come first."""
     nodes = _nodes(review, look)
     quiet = 0
-    for name in sorted(nodes, key=lambda each: (each is not None, each or "")):
+    for name in sorted(nodes, key=lambda table_name: (table_name is not None, table_name or "")):
         node = nodes[name]
         branch = Tree(_table_label(name, node, review), guide_style=FAINT)
         _fill(branch, node, look)
@@ -263,12 +265,12 @@ def _details(finding: Finding, shows_values: bool) -> Iterator[Text]:
         yield Text(escape(finding.advice))
     if finding.against is not None:
         yield Text(f"breaks {escape(finding.against)}")
-    if at := words.location(finding):
-        yield Text(f"at {escape(str(at))}", style=FAINT)
+    if location := words.location(finding):
+        yield Text(f"at {escape(str(location))}", style=FAINT)
 
 
 def _fixes(report: Report) -> Iterator[Text]:
-    """Yield what to do about errors and warnings, each advice once: the same at each column would drown them."""
+    """Yield the fixes of errors and warnings, each once."""
     serious = (finding for finding in report.findings if finding.severity.rank >= Severity.WARN.rank)
     for rule, fix in sorted({(finding.rule, finding.fix) for finding in serious}):
         yield warning(f"fix {escape(rule)}", escape(fix), NAME)
@@ -281,7 +283,7 @@ def _violation(finding: Finding, names_schema: bool) -> Iterator[RenderableType]
 
 
 def _silenced(report: Report) -> Iterator[RenderableType]:
-    """Yield what is accepted, by whose words and until when: a change must not hide what it silences."""
+    """Yield the silenced findings with reason and last day: a change must not hide what it silences."""
     for review in report.reviews:
         for finding in review.findings:
             if finding.silence is not None:
@@ -292,12 +294,14 @@ def _silenced(report: Report) -> Iterator[RenderableType]:
 
 def _unused_silence(unused: tuple[Silence, str]) -> Text:
     silence, message = unused
-    at = f"{escape(str(silence.at))}: " if silence.at else ""
-    return warning("warning", f"{at}{escape(message)}")
+    location = f"{escape(str(silence.at))}: " if silence.at else ""
+    return warning("warning", f"{location}{escape(message)}")
 
 
 def _thing(finding: Finding, names_schema: bool) -> str:
-    name = ".".join(show_name(each) for each in (finding.table, finding.column) if each is not None)
+    name = ".".join(
+        show_name(table_or_column) for table_or_column in (finding.table, finding.column) if table_or_column is not None
+    )
     schema = f"schema {show_name(finding.schema)}"
     return f"{schema}, {name}" if name and names_schema else name or schema
 

@@ -29,7 +29,7 @@ def is_shown(finding: Finding) -> bool:
 
 
 def summary(report: Report) -> str:
-    """Return the counts of what was found, and who is broken, in one line."""
+    """Return the counts of findings, and who they break, in one line."""
     numbers = Counter(finding.severity for finding in report.findings)
     counts = ", ".join(counted(numbers[severity], word) for severity, word in WORDS.items() if numbers[severity])
     content = sum(len(review.content_changes) for review in report.reviews)
@@ -63,7 +63,7 @@ def victims(finding: Finding) -> str:
 
 
 def scope(report: Report) -> str:
-    """Return what the findings were judged by."""
+    """Return the compatibility mode and the data of the review."""
     parts = [f"compatibility: {report.compatibility}"]
     if report.is_transitive:
         parts.append("older versions compared as well")
@@ -97,7 +97,7 @@ def _hash(version: Version, is_whole: bool) -> str:
 
 
 def what_hash_says(review: Review) -> str:
-    """Return what stands behind the two hashes."""
+    """Return the origins of the two hashes."""
     if review.is_of_settings:
         return "the base decides this review, the head those after the merge"
     changes, content = counted(len(review.changes), "change"), review.content_changes
@@ -127,7 +127,7 @@ def edits(review: Review) -> Iterable[str]:
 
 
 def values(finding: Finding) -> str | None:
-    """Return ``before -> after``, None where one is missing, both are the same, or the message has both."""
+    """Return ``before -> after``, None if one is missing, both are the same, or the message has both."""
     if finding.before is None or finding.after is None or finding.before == finding.after:
         return None
     if _contains(finding.message, finding.before) and _contains(finding.message, finding.after):
@@ -148,12 +148,12 @@ def _contains(message: str, value: Any) -> bool:
     """Return whether a message holds a value, or, in backquotes, each part of a list or a mapping."""
     if _value(value).strip('"') in message:
         return True
-    parts = chain.from_iterable(value.items()) if isinstance(value, dict) else value
-    return isinstance(value, list | dict) and all(f"`{part}`" in message for part in parts)
+    items = chain.from_iterable(value.items()) if isinstance(value, dict) else value
+    return isinstance(value, list | dict) and all(f"`{item}`" in message for item in items)
 
 
 def data_count(finding: Finding) -> str | None:
-    """Return what the data says, None where it was not asked."""
+    """Return the counts from the data, None if nothing was counted."""
     data = finding.counted
     if data is None:
         return None
@@ -177,7 +177,7 @@ def silenced(silence: Silence) -> str:
 
 
 def unused_silences(report: Report) -> tuple[tuple[Silence, str], ...]:
-    """Return the silences that cover nothing, each with what to do."""
+    """Return the unused silences, each with its fix."""
     unmatched = ((silence, f"{_silence_of(silence)} matches nothing; remove it") for silence in report.unmatched)
     expired = (
         (silence, f"{_silence_of(silence)} ended on {silence.until}; remove or renew it") for silence in report.expired
@@ -186,12 +186,12 @@ def unused_silences(report: Report) -> tuple[tuple[Silence, str], ...]:
 
 
 def _silence_of(silence: Silence) -> str:
-    place = thing(silence)
-    return f"the silence of {silence.rule}" + (f" for `{place}`" if place else "")
+    subject = thing(silence)
+    return f"the silence of {silence.rule}" + (f" for `{subject}`" if subject else "")
 
 
 def explain_mode(report: Report) -> str:
-    """Return what the mode asks for, under its name here and the one that Confluent's schema registry gives it."""
+    """Return the meaning of the mode, with its name here and in Confluent's schema registry."""
     name = explain(report.compatibility, report.is_transitive)
     against = "every older version of the base" if report.is_transitive else "the base"
     return f"{report.compatibility} is {name} in Confluent's schema registry: {_MODES[report.compatibility]}{against}"
@@ -211,15 +211,15 @@ def finding_title(finding: Finding) -> str:
 
 
 def finding_sentence(finding: Finding) -> str:
-    """Return what happened, and which older version it breaks where it is not the base."""
+    """Return the sentence, and the older version that the change breaks, if it is not the base."""
     against = f" (breaks the older version {escape(finding.against)})" if finding.against else ""
     return escape(finding.message) + against
 
 
 def finding_facts(finding: Finding) -> list[str]:
-    """Return the sentence, what the data said where it was asked, how to state or refuse a guess: a line each."""
+    """Return the lines of a finding: its sentence, the counts from the data, the advice about a guess."""
     data = data_count(finding)
-    return [finding_sentence(finding), *(escape(each) for each in (data, finding.advice) if each)]
+    return [finding_sentence(finding), *(escape(sentence) for sentence in (data, finding.advice) if sentence)]
 
 
 def finding_details(finding: Finding) -> list[str]:
@@ -240,7 +240,7 @@ _REVISION: Final = re.compile(r"(?!\.)(?:[^:{]|\{[^}]*\})*:(?:[0-3]:)?(?P<path>.
 
 
 def file_name(path: str) -> str | None:
-    """Return a ``Location.path`` as CI systems name the file, None where it is no file.
+    """Return a ``Location.path`` as CI systems name the file, None if it is no file.
 
     The top is the nearest folder above the working folder that holds ``.git``, else the working folder.
 
@@ -261,30 +261,30 @@ def file_name(path: str) -> str | None:
     return (whole.relative_to(top) if whole.is_relative_to(top) else whole).as_posix()
 
 
-def file_place(at: Location | None) -> Location | None:
-    """Return a place as CI systems name the file, None where it is in no file."""
-    file = file_name(at.path) if at else None
-    return Location(file, at.line, at.column) if at and file else None
+def file_place(location: Location | None) -> Location | None:
+    """Return a place as CI systems name the file, None if it is in no file."""
+    file = file_name(location.path) if location else None
+    return Location(file, location.line, location.column) if location and file else None
 
 
 def stated_place(finding: Finding) -> Location | None:
-    """Return where a finding stands in the head's file, None where the head is no file."""
+    """Return the place of a finding in the head's file, None if the head is no file."""
     return file_place(finding.location)
 
 
 def silence_place(silence: Silence) -> Location:
-    """Return where a silence stands, for systems that demand a file."""
+    """Return the place of a silence, for systems that demand a file."""
     return file_place(silence.at) or Location("schemactl.toml")
 
 
 def nearest_place(finding: Finding, review: Review) -> Location:
-    """Return where a finding stands, for systems that demand a file for each.
+    """Return the place of a finding, for systems that demand a file for each.
 
     Without a place in the head's file it is the one in the base's, then the file of either side, then the name that
     dlt would give to the schema's file.
     """
-    if place := stated_place(finding) or file_place(finding.base_location):
-        return place
+    if location := stated_place(finding) or file_place(finding.base_location):
+        return location
     for version in (review.head, review.base):
         if version and (file := file_name(version.origin)):
             return Location(file)

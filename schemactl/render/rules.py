@@ -31,7 +31,7 @@ def print_rules(rules: Iterable[Rule], look: Look) -> str:
 
 
 def print_rule(rule: Rule, look: Look) -> str:
-    """Return all about a rule: whom it breaks, why, what to do, how to silence it."""
+    """Return a rule's explanation: who it breaks, why, the fix, how to silence it."""
     impact = Text()
     for axis, severity in rule.impact.by_axis.items():
         impact.append(f"{axis}: ").append(_severity(severity)).append("   ")
@@ -59,7 +59,7 @@ until = 2027-01-31                # may be left out"""),
 
 
 def rules_document(rules: Iterable[Rule]) -> dict[str, Any]:
-    """Return what ``schemactl rules --format json`` prints."""
+    """Return the JSON document of ``schemactl rules``."""
     return {"rules": document(list(rules), _SHOWN)}
 
 

@@ -26,13 +26,13 @@ Shown = tuple[Schema, str, Sources]
 """A schema, its origin, and where its tables and columns come from; tables of a destination may have no hash."""
 
 
-def print_schemas(found: Sequence[Shown], look: Look) -> str:
-    """Return what ``schemactl show`` prints. Verbose: dlt's own tables and columns too."""
-    return print_sections([list(_schema(*each, look)) for each in found], look)
+def print_schemas(schemas: Sequence[Shown], look: Look) -> str:
+    """Return the text of ``schemactl show``. Verbose: dlt's own tables and columns too."""
+    return print_sections([list(_schema(*shown_schema, look)) for shown_schema in schemas], look)
 
 
-def schemas_document(found: Sequence[Shown]) -> dict[str, Any]:
-    """Return what ``schemactl show --format json`` prints."""
+def schemas_document(schemas: Sequence[Shown]) -> dict[str, Any]:
+    """Return the JSON document of ``schemactl show``."""
     return {
         "schemas": [
             {
@@ -42,21 +42,21 @@ def schemas_document(found: Sequence[Shown]) -> dict[str, Any]:
                 "origin": origin,
                 "tables": [_table_document(table, sources) for table in schema.tables.values()],
             }
-            for schema, origin, sources in found
+            for schema, origin, sources in schemas
         ]
     }
 
 
-def print_list(found: Sequence[tuple[Schema, bool]], look: Look) -> str:
-    """Return what ``schemactl list`` prints: a line for each schema, and whether its import file waits for ``sync``."""
-    lines = [named(schema.name, f"version {schema.version}, {describe_size(schema)}") for schema, _ in found]
-    for line, (_, is_pending) in zip(lines, found, strict=True):
+def print_list(listed_schemas: Sequence[tuple[Schema, bool]], look: Look) -> str:
+    """Return a line for each schema, which says whether its import file waits for ``sync``."""
+    lines = [named(schema.name, f"version {schema.version}, {describe_size(schema)}") for schema, _ in listed_schemas]
+    for line, (_, is_pending) in zip(lines, listed_schemas, strict=True):
         line.append(", import edited, not taken over" if is_pending else "", style=WARNING)
     return print_sections([lines], look)
 
 
-def list_document(found: Sequence[tuple[Schema, bool]]) -> dict[str, Any]:
-    """Return what ``schemactl list --format json`` prints."""
+def list_document(listed_schemas: Sequence[tuple[Schema, bool]]) -> dict[str, Any]:
+    """Return the JSON document of ``schemactl list``."""
     return {
         "schemas": [
             {
@@ -67,7 +67,7 @@ def list_document(found: Sequence[tuple[Schema, bool]]) -> dict[str, Any]:
                 "columns": sum(len(table.columns) for table in data_tables(schema)),
                 "is_pending": is_pending,
             }
-            for schema, is_pending in found
+            for schema, is_pending in listed_schemas
         ]
     }
 
@@ -100,19 +100,19 @@ def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterat
 
 
 def _parents_first(tables: Any) -> list[Table]:
-    """Return tables such that each comes after the one that it is nested in."""
-    left, found = {table.name: table for table in tables}, []
-    while left:
-        ready = [table for table in left.values() if table.parent not in left]
-        found += ready
-        left = {name: table for name, table in left.items() if table.parent in left}
-    return found
+    """Return tables sorted so that each comes after its parent."""
+    remaining_tables, ordered_tables = {table.name: table for table in tables}, []
+    while remaining_tables:
+        next_tables = [table for table in remaining_tables.values() if table.parent not in remaining_tables]
+        ordered_tables += next_tables
+        remaining_tables = {name: table for name, table in remaining_tables.items() if table.parent in remaining_tables}
+    return ordered_tables
 
 
 def _table(table: Table) -> Text:
-    stated = [f"{table.properties[key]}" for key in _SHOWN if isinstance(table.properties.get(key), str)]
-    what = ", ".join([*stated, counted(len(table.columns), "column")])
-    line = Text().append(show_name(table.name), style=NAME).append(f" ({escape(what)})")
+    hints = [f"{table.properties[key]}" for key in _SHOWN if isinstance(table.properties.get(key), str)]
+    facts = ", ".join([*hints, counted(len(table.columns), "column")])
+    line = Text().append(show_name(table.name), style=NAME).append(f" ({escape(facts)})")
     description = table.properties.get("description")
     return line.append(f"  {escape(description)}", style=FAINT) if isinstance(description, str) else line
 

@@ -24,7 +24,7 @@ def first_of_each_kind(items: Iterable[Item], kind: Callable[[Item], Hashable]) 
 
 
 def kind_of(finding: Finding) -> tuple[str, Severity, bool]:
-    """Return what makes findings alike: their rule, their severity, and whether they are silenced."""
+    """Return the key of similar findings: rule, severity, and whether they are silenced."""
     return finding.rule, finding.severity, finding.silence is not None
 
 

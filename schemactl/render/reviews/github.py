@@ -44,7 +44,7 @@ def render(report: Report) -> str:
     What is silenced is a notice that says why, a silence that covers nothing a warning. Of more than ``LIMIT``
     annotations of a kind the first of each rule and severity come first.
 
-    Findings without a file stand without one; the empty text means that there is nothing to say.
+    Findings without a file have no ``file`` property; no findings give an empty text.
     """
     annotations: dict[str, list[_Annotation]] = {"error": [], "warning": [], "notice": []}
     silenced = (finding for review in report.reviews for finding in review.findings if finding.silence)
@@ -53,23 +53,23 @@ def render(report: Report) -> str:
             command = "notice" if finding.silence else _COMMANDS[finding.severity]
             annotations[command].append(_Annotation(_kind(finding), partial(_of_finding, command, finding)))
     for silence, message in unused_silences(report):
-        place = file_place(silence.at)
-        show = partial(_command, "warning", place, "unused silence", escape(message))
+        location = file_place(silence.at)
+        show = partial(_command, "warning", location, "unused silence", escape(message))
         annotations["warning"].append(_Annotation("unused silence", show))
     limits = dict.fromkeys(annotations, LIMIT)
-    if any(len(some) > LIMIT for some in annotations.values()):
+    if any(len(kind_annotations) > LIMIT for kind_annotations in annotations.values()):
         limits["notice"] -= 1  # the last annotation is a notice
-    shown, left, numbers = list[_Annotation](), list[_Annotation](), []
+    shown_annotations, hidden_annotations, numbers = list[_Annotation](), list[_Annotation](), []
     for command, limit in limits.items():
-        some = annotations[command]
-        if len(some) > limit:
-            some = list(chain(*first_of_each_kind(some, attrgetter("kind"))))
-            numbers.append(counted(len(some) - limit, command))
-        shown += some[:limit]
-        left += some[limit:]
-    lines = [annotation.show() for annotation in shown]
-    if left:
-        rules = count_labels(annotation.kind for annotation in left)
+        command_annotations = annotations[command]
+        if len(command_annotations) > limit:
+            command_annotations = list(chain(*first_of_each_kind(command_annotations, attrgetter("kind"))))
+            numbers.append(counted(len(command_annotations) - limit, command))
+        shown_annotations += command_annotations[:limit]
+        hidden_annotations += command_annotations[limit:]
+    lines = [annotation.show() for annotation in shown_annotations]
+    if hidden_annotations:
+        rules = count_labels(annotation.kind for annotation in hidden_annotations)
         message = f"{summary(report)}\n{', '.join(numbers)} beyond what GitHub shows for a step: {rules}"
         text = _escape_message(escape(f"{message}; `{report.command}` prints all"))
         lines.append(f"::notice title={report.command}::{text}")
@@ -92,15 +92,15 @@ def _of_finding(command: str, finding: Finding) -> str:
     return _command(command, stated_place(finding), finding_title(finding), "\n".join(finding_details(finding)))
 
 
-def _command(kind: str, place: Location | None, title: str, message: str) -> str:
+def _command(kind: str, location: Location | None, title: str, message: str) -> str:
     properties: dict[str, str] = {}
-    if place:
-        numbers = {"line": place.line, "col": place.column if place.line else None}
-        properties = {"file": place.path, **{key: str(value) for key, value in numbers.items() if value}}
+    if location:
+        numbers = {"line": location.line, "col": location.column if location.line else None}
+        properties = {"file": location.path, **{key: str(value) for key, value in numbers.items() if value}}
     properties["title"] = title
     escaped = {key: _escape_message(escape(value)) for key, value in properties.items()}
-    stated = ",".join(f"{key}={value.replace(':', '%3A').replace(',', '%2C')}" for key, value in escaped.items())
-    return f"::{kind} {stated}::{_escape_message(message)}"
+    property_list = ",".join(f"{key}={value.replace(':', '%3A').replace(',', '%2C')}" for key, value in escaped.items())
+    return f"::{kind} {property_list}::{_escape_message(message)}"
 
 
 def _escape_message(text: str) -> str:

@@ -32,11 +32,11 @@ def render(report: Report) -> str:
 
     Contract violations are blockers, what is silenced is info.
     """
-    seen: Counter[str] = Counter()
+    fingerprint_counts: Counter[str] = Counter()
     issues = []
 
-    def add(rule: str, fingerprint: str, severity: str, description: str, place: Location) -> None:
-        twins = seen[fingerprint]
+    def add(rule: str, fingerprint: str, severity: str, description: str, location: Location) -> None:
+        twins = fingerprint_counts[fingerprint]
         text = f"{fingerprint}\x1f{twins}" if twins else fingerprint
         issues.append(
             {
@@ -45,10 +45,10 @@ def render(report: Report) -> str:
                 "fingerprint": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32],
                 "severity": severity,
                 # GitLab takes relative paths only, and demands a line.
-                "location": {"path": escape(place.path.lstrip("/")), "lines": {"begin": place.line or 1}},
+                "location": {"path": escape(location.path.lstrip("/")), "lines": {"begin": location.line or 1}},
             }
         )
-        seen[fingerprint] += 1
+        fingerprint_counts[fingerprint] += 1
 
     for review in report.reviews:
         for finding in review.findings:

@@ -47,22 +47,22 @@ def render(report: Report) -> str:
 
 
 def _review(review: Review) -> dict[str, Any]:
-    found: dict[str, Any] = document(replace(review, changes=review.content_changes), _SHOWN)
-    for finding in found["findings"]:
+    fields: dict[str, Any] = document(replace(review, changes=review.content_changes), _SHOWN)
+    for finding in fields["findings"]:
         finding["advice"] = finding["advice"] or None
     sources = [
         {"table": table, "column": column, "paths": list(paths)}
         for table, column in _places(review)
         if table is not None and (paths := review.sources.get((table, column)))
     ]
-    return {**found, "sources": sources}
+    return {**fields, "sources": sources}
 
 
 def _places(review: Review) -> Iterable[tuple[str | None, str | None]]:
     """Return the tables and columns that the review is about, each once; with a table that is new its columns."""
-    found: dict[tuple[str | None, str | None], None] = {}
+    columns: dict[tuple[str | None, str | None], None] = {}
     for change in review.changes:
-        found.setdefault(place_of(change))
+        columns.setdefault(place_of(change))
         if isinstance(change, TableAdded | TableRemoved):
-            found |= {(change.table.name, column): None for column in change.table.columns}
-    return found | {(finding.table, finding.column): None for finding in review.findings}
+            columns |= {(change.table.name, column): None for column in change.table.columns}
+    return columns | {(finding.table, finding.column): None for finding in review.findings}

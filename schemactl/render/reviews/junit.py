@@ -26,7 +26,7 @@ _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 
 def render(report: Report) -> str:
-    """Return an XML document: errors are failures, warnings and notes pass with what they say as output.
+    """Return an XML document: errors are failures, warnings and notes pass with their text as output.
 
     Silenced findings are skipped with their reason, cosmetic ones are left out; a schema without any finding has one
     case that passes. Silences that cover nothing are a suite of warnings.
@@ -58,10 +58,10 @@ def _silences(unused: Sequence[tuple[Silence, str]]) -> ElementTree.Element:
     suite = ElementTree.Element("testsuite", {"name": "silences"})
     names: Counter[str] = Counter()
     for silence, message in unused:
-        place = silence_place(silence)
-        position = {"time": "0", "file": _clean(place.path), "line": str(place.line or 1)}
-        stated = {"classname": "silences", "name": _own_name(message, names), **position}
-        case = ElementTree.SubElement(suite, "testcase", stated)
+        location = silence_place(silence)
+        position = {"time": "0", "file": _clean(location.path), "line": str(location.line or 1)}
+        attributes = {"classname": "silences", "name": _own_name(message, names), **position}
+        case = ElementTree.SubElement(suite, "testcase", attributes)
         ElementTree.SubElement(case, "system-out").text = _clean(f"warning: {message}")
     _count(suite, suite)
     return suite
@@ -74,18 +74,18 @@ def _own_name(text: str, names: Counter[str]) -> str:
     return name if names[name] == 1 else f"{name} ({names[name]})"
 
 
-def _count(element: ElementTree.Element, within: ElementTree.Element) -> None:
-    found = {"tests": "testcase", "failures": "failure", "skipped": "skipped"}
-    element.attrib.update({key: str(sum(1 for _ in within.iter(tag))) for key, tag in found.items()})
+def _count(element: ElementTree.Element, container: ElementTree.Element) -> None:
+    tags_by_count = {"tests": "testcase", "failures": "failure", "skipped": "skipped"}
+    element.attrib.update({key: str(sum(1 for _ in container.iter(tag))) for key, tag in tags_by_count.items()})
     element.attrib.update({"errors": "0", "time": "0"})
 
 
 def _case(finding: Finding, name: str) -> ElementTree.Element:
-    place = stated_place(finding)
-    position = {"file": place.path, "line": str(place.line or 1)} if place else {}
-    names = ".".join(part for part in (finding.schema, finding.table) if part)
-    stated = {"classname": names, "name": name, "time": "0", **position}
-    case = ElementTree.Element("testcase", {key: _clean(value) for key, value in stated.items()})
+    location = stated_place(finding)
+    position = {"file": location.path, "line": str(location.line or 1)} if location else {}
+    class_name = ".".join(filter(None, (finding.schema, finding.table)))
+    attributes = {"classname": class_name, "name": name, "time": "0", **position}
+    case = ElementTree.Element("testcase", {key: _clean(value) for key, value in attributes.items()})
     text = "\n".join((*finding_details(finding), f"why: {escape(finding.why)}"))
     if finding.silence:
         ElementTree.SubElement(case, "skipped", {"message": _allowed(silence_text(finding.silence))})

@@ -39,14 +39,14 @@ def render(report: Report) -> str:
     are the last to go; a line says how many were left out, and of which rules. Names and values are shown as they are,
     and never act as Markdown, HTML, mention or link.
     """
-    worst = max((finding.severity for finding in report.findings), key=lambda each: each.rank, default=None)
+    worst = max((finding.severity for finding in report.findings), key=lambda severity: severity.rank, default=None)
     parts = [heading(report, worst, f"Schema review: {words.summary(report)}"), f"{prose(words.scope(report))}\n\n"]
-    shown = filter(words.is_shown, report.findings)
+    shown_findings = filter(words.is_shown, report.findings)
     columns = "| Severity | Rule | Where | What |\n|---|---|---|---|\n"
-    parts += fitting_table(finding_table(columns, partial(_row, report=report)), shown, parts)
+    parts += fitting_table(finding_table(columns, partial(_row, report=report)), shown_findings, parts)
     silenced = (finding for review in report.reviews for finding in review.findings if finding.silence is not None)
     silenced_rules = _plain(selection.count_labels(map(selection.label, silenced)))
-    notes, left = _fitting(
+    notes, hidden_count = _fitting(
         [partial(str, f"{note}\n\n") for note in _notes(report)], room_left((*parts, silenced_rules))
     )
     parts.extend(notes)
@@ -55,12 +55,16 @@ def render(report: Report) -> str:
             continue
         headline = _plain(words.headline(review, is_whole=False))
         opening = f"<details><summary><code>{_html(show_name(_short(review.name)))}</code>: {headline}</summary>\n\n"
-        details, further = _fitting(list(_details(review)), room_left((*parts, silenced_rules, opening, _CLOSE)))
-        left += further
+        details, unfitting_count = _fitting(
+            list(_details(review)), room_left((*parts, silenced_rules, opening, _CLOSE))
+        )
+        hidden_count += unfitting_count
         if details:
             parts.extend((opening, *details, _CLOSE))
-    if left:
-        parts.append(f"{counted(left, 'detail')} did not fit into this comment; `schemactl diff --verbose` has all.\n")
+    if hidden_count:
+        parts.append(
+            f"{counted(hidden_count, 'detail')} did not fit into this comment; `schemactl diff --verbose` has all.\n"
+        )
         parts.append(f"\nSilenced: {silenced_rules}.\n" if silenced_rules else "")
     return "".join(parts).rstrip("\n") + "\n"
 
@@ -164,8 +168,8 @@ def _what(finding: Finding) -> Iterator[str]:
         yield prose(finding.advice)
     if finding.against is not None:
         yield f"breaks {code(finding.against)}"
-    if at := words.location(finding):
-        yield code(str(at))
+    if location := words.location(finding):
+        yield code(str(location))
 
 
 def _notes(report: Report) -> Iterator[str]:
@@ -173,8 +177,8 @@ def _notes(report: Report) -> Iterator[str]:
     if number:
         yield f"{counted(number, 'finding')} silenced."
     for silence, message in words.unused_silences(report):
-        at = f"{code(str(silence.at))}: " if silence.at else ""
-        yield f":warning: {at}{prose(message)}"
+        location = f"{code(str(silence.at))}: " if silence.at else ""
+        yield f":warning: {location}{prose(message)}"
 
 
 def _details(review: Review) -> Iterator[Callable[[], str]]:
@@ -243,16 +247,16 @@ def _thing(table: str | None, column: str | None) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a sentence as Markdown, what stands in backquotes as code."""
-    *pairs, last = re.split(r"`([^`]*)`", _short(text))
-    return "".join(code(part) if number % 2 else _plain(part) for number, part in enumerate(pairs)) + _plain(last)
+    """Return a sentence as Markdown, with code for names in backquotes."""
+    *pieces, tail = re.split(r"`([^`]*)`", _short(text))
+    return "".join(code(piece) if number % 2 else _plain(piece) for number, piece in enumerate(pieces)) + _plain(tail)
 
 
 def _plain(text: str) -> str:
     """Return text that no Markdown, HTML, mention, issue number or link is found in."""
     safe = _MARKUP.sub(_entity, escape(text))
-    safe = re.sub(r"@|&#35;", lambda found: f"{'&#64;' if found[0] == '@' else found[0]}&#8203;", safe)
-    return re.sub(r"://|(?i:(?<=www)\.)", lambda found: f"{_entity(found)}{found[0][1:]}", safe)
+    safe = re.sub(r"@|&#35;", lambda mark: f"{'&#64;' if mark[0] == '@' else mark[0]}&#8203;", safe)
+    return re.sub(r"://|(?i:(?<=www)\.)", lambda mark: f"{_entity(mark)}{mark[0][1:]}", safe)
 
 
 def code(text: str) -> str:
@@ -265,8 +269,8 @@ def _html(text: str) -> str:
     return _plain(text).replace("&#8203;", "")
 
 
-def _entity(found: re.Match[str]) -> str:
-    return f"&#{ord(found[0][0])};"
+def _entity(mark: re.Match[str]) -> str:
+    return f"&#{ord(mark[0][0])};"
 
 
 def _short(text: str) -> str:

@@ -46,11 +46,11 @@ def render(report: Report) -> str:
     taken, then the worst, and a notification counts the others by rule. Silences that cover nothing are notifications
     of the configuration.
     """
-    every = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
-    worst = sorted(every, key=lambda each: (each[1].silence is not None, worst_first(each[1])))
-    selected = list(chain(*first_of_each_kind(worst, lambda each: kind_of(each[1]))))
-    left = selected[LIMIT:]
-    listed = sorted(selected[:LIMIT], key=lambda each: worst_first(each[1])) if left else every
+    pairs = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
+    worst_first_pairs = sorted(pairs, key=lambda pair: (pair[1].silence is not None, worst_first(pair[1])))
+    selected = list(chain(*first_of_each_kind(worst_first_pairs, lambda pair: kind_of(pair[1]))))
+    left_out = selected[LIMIT:]
+    listed = sorted(selected[:LIMIT], key=lambda pair: worst_first(pair[1])) if left_out else pairs
     rules = _worst_by_rule(finding for _, finding in listed)
     numbers = {rule: number for number, rule in enumerate(rules)}
     driver = {
@@ -63,21 +63,23 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
         "results": [_result(finding, review, numbers[finding.rule]) for review, finding in listed],
-        **_invocations([finding for _, finding in left], report),
+        **_invocations([finding for _, finding in left_out], report),
     }
     return render_document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _invocations(left_out: Sequence[Finding], report: Report) -> dict[str, Any]:
-    """Return what there is to say of the run itself; nothing where there is nothing."""
-    said: dict[str, list[dict[str, Any]]] = {}
+    """Return the notifications of the run, if there are any."""
+    notifications: dict[str, list[dict[str, Any]]] = {}
     if left_out:
         command = f"`{report.command} --format json`"
-        which = escape(count_labels(map(label, left_out)))
-        message = f"{counted(len(left_out), 'result')} left out: {which}; GitHub shows {LIMIT:,}; {command} has all"
-        said["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": message}}]
+        left_out_rules = escape(count_labels(map(label, left_out)))
+        message = (
+            f"{counted(len(left_out), 'result')} left out: {left_out_rules}; GitHub shows {LIMIT:,}; {command} has all"
+        )
+        notifications["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": message}}]
     if unused := unused_silences(report):
-        said["toolConfigurationNotifications"] = [
+        notifications["toolConfigurationNotifications"] = [
             {
                 "level": "warning",
                 "message": {"text": escape(message)},
@@ -85,14 +87,14 @@ def _invocations(left_out: Sequence[Finding], report: Report) -> dict[str, Any]:
             }
             for silence, message in unused
         ]
-    return {"invocations": [{"executionSuccessful": True, **said}]} if said else {}
+    return {"invocations": [{"executionSuccessful": True, **notifications}]} if notifications else {}
 
 
 def _worst_by_rule(findings: Iterable[Finding]) -> dict[str, Finding]:
     worst: dict[str, Finding] = {}
     for finding in findings:
-        known = worst.setdefault(finding.rule, finding)
-        if finding.severity.rank > known.severity.rank:
+        worst_finding = worst.setdefault(finding.rule, finding)
+        if finding.severity.rank > worst_finding.severity.rank:
             worst[finding.rule] = finding
     return worst
 
@@ -133,15 +135,15 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
     }
 
 
-def _physical(place: Location) -> dict[str, Any]:
+def _physical(location: Location) -> dict[str, Any]:
     # GitHub refuses a file in which a result has no line.
-    region = {"startLine": place.line or 1}
-    if place.line and place.column:
-        region["startColumn"] = place.column
-    if Path(place.path).is_absolute():
-        artifact = {"uri": "file:///" + quote(place.path.lstrip("/"), safe="/:", errors="replace")}
+    region = {"startLine": location.line or 1}
+    if location.line and location.column:
+        region["startColumn"] = location.column
+    if Path(location.path).is_absolute():
+        artifact = {"uri": "file:///" + quote(location.path.lstrip("/"), safe="/:", errors="replace")}
     else:
-        artifact = {"uri": quote(place.path, errors="replace"), "uriBaseId": _ROOT}
+        artifact = {"uri": quote(location.path, errors="replace"), "uriBaseId": _ROOT}
     return {"artifactLocation": artifact, "region": region}
 
 

@@ -35,5 +35,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.migrate import print_checked
     from schemactl.render.migrate_json import document
 
-    shown = partial(print_checked, good="and their sums are written")
+    shown = partial(print_checked, success="and their sums are written")
     return write_report(terminal, options, report, document, shown, fails=report.problems)
