@@ -11,9 +11,9 @@ from schemactl.errors import InputError
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import separate
 from schemactl.inference.fitting import DataPaths, Fitted, fit_names
+from schemactl.inference.nested_schema import resolve_nested
 from schemactl.inference.renaming import SOURCE_NAMES
 from schemactl.inference.resolve import Resolution, resolve
-from schemactl.normalization.nested_schema import resolve_nested
 from schemactl.schema import paths
 from schemactl.schema.naming import load_naming, naming_of
 from schemactl.schema.nested_types import keeps_structure

@@ -303,7 +303,7 @@ def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tu
 
 
 def _may_be_null(schema: Schema, table: str, name: str) -> bool:
-    column = schema.tables[table].columns.get(name) if table in schema.tables else None
+    column = schema.column(table, name)
     return column is not None and column.nullable
 
 

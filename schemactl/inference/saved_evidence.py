@@ -48,15 +48,15 @@ def read_evidence(text: str, path: str) -> Evidence:
 
 
 def _evidence(stored: Mapping[str, Any]) -> Evidence:
-    disagreed = [each for each in stored["typed"] if "stated" in each]
+    disagreed = [column for column in stored["typed"] if "stated" in column]
     return Evidence(
         paths=_paths_from_list(stored["paths"]),
-        witnesses={Position(each["file"], each["number"]): each["document"] for each in stored["witnesses"]},
+        witnesses={Position(item["file"], item["number"]): item["document"] for item in stored["witnesses"]},
         files={path: FileEvidence(**file) for path, file in stored["files"].items()},
-        typed={tuple(each["path"]): each["column"] for each in stored["typed"]},
-        stated={tuple(each["path"]): frozenset(map(DataType, each["stated"])) for each in disagreed},
+        typed={tuple(column["path"]): column["column"] for column in stored["typed"]},
+        stated={tuple(column["path"]): frozenset(map(DataType, column["stated"])) for column in disagreed},
         # Not in files of earlier versions.
-        nullable={tuple(each["path"]): bool(each["nullable"]) for each in stored.get("nullable", ())},
+        nullable={tuple(column["path"]): bool(column["nullable"]) for column in stored.get("nullable", ())},
         counted=_paths_from_list(stored.get("counted", ())),
     )
 

@@ -40,7 +40,7 @@ def with_source_nulls(
         may_be_null = _may_be_null(evidence, column, taken_classes)
         if may_be_null is None or (table, name) in call_columns or _is_key(column):
             continue
-        known_column = before.tables[table].columns.get(name) if table in before.tables else None
+        known_column = before.column(table, name)
         if known_column is not None and known_column.is_complete:
             mode = contract_for(contracts, table, contract).data_type
             is_taken = mode is Mode.FREEZE or (mode is Mode.EVOLVE and may_be_null)

@@ -1,4 +1,4 @@
-"""Finds in evidence, before any row is made, values that are bound to overwrite one another."""
+"""Finds values that are certain to overwrite one another, from evidence, before any row is made."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from schemactl.schema.paths import Path, format_path
 
 
 def find_certain_overwrites(plan: Plan, evidence: Evidence) -> tuple[OverwriteFinding, ...]:
-    """Return what making the rows would find as well: columns that two paths fill, one of them in every row.
+    """Return the columns that two paths fill, one of them in every row, which making the rows would also report.
 
-    Empty where the evidence cannot decide about each column, where lists may meet, and where a contract keeps anything
-    out: then all are found at once as the rows are made.
+    Empty if the evidence cannot decide about each column, if lists may meet, or if a contract refuses anything: then
+    making the rows reports all overwrites at once.
     """
-    walked = list(plan.rows.walk())
-    if any(rows.refusal or any(target.refusal for _, target in _targets(rows)) for rows in walked):
+    all_rows = list(plan.rows.walk())
+    if any(rows.refusal or any(target.refusal for _, target in _targets(rows)) for rows in all_rows):
         return ()
-    found = [each for rows in walked for each in _in_rows(rows, evidence)]
-    certain = tuple(each for each in found if each is not None)
-    return certain if len(certain) == len(found) else ()
+    overwrites = [overwrite for rows in all_rows for overwrite in _in_rows(rows, evidence)]
+    certain = tuple(overwrite for overwrite in overwrites if overwrite is not None)
+    return certain if len(certain) == len(overwrites) else ()
 
 
 def _in_rows(rows: Rows, evidence: Evidence) -> Iterator[OverwriteFinding | None]:
-    """Yield the overwrites of each column or table that several paths fill; None where evidence cannot decide."""
+    """Yield the overwrites of each column or table that several paths fill; None if evidence cannot decide."""
     tables = [below.table for below in rows.lists]
     if len(set(tables)) < len(tables):
         yield None
-    seen = evidence.paths.get(rows.path, {})
-    count = sum(seen[name].count for name in (OBJECT, KEYED_OBJECT) if name in seen)
+    row_classes = evidence.paths.get(rows.path, {})
+    count = sum(row_classes[name].count for name in (OBJECT, KEYED_OBJECT) if name in row_classes)
     by_column: dict[str, dict[Path, Cell]] = {}
     for cell, target in _targets(rows):
         by_column.setdefault(target.column.name, {})[cell.path] = cell
@@ -41,13 +41,13 @@ def _in_rows(rows: Rows, evidence: Evidence) -> Iterator[OverwriteFinding | None
         if len(cells) > 2 or not all(_fills_only(cell, column) for cell in cells.values()):
             yield None
             continue
-        one, other = (_scalars_at(evidence.paths.get(path, {})) for path in cells)
-        always, values = (one, other) if _count(one) >= _count(other) else (other, one)
+        scalars = (_scalars_at(evidence.paths.get(path, {})) for path in cells)
+        values, always = sorted(scalars, key=_count)
         if not values or _count(always) < count:
             yield None
             continue
-        sources = tuple(map(format_path, cells))
-        yield OverwriteFinding(rows.table, column, sources, _count(values), min(each.first for each in values))
+        first = min(value.first for value in values)
+        yield OverwriteFinding(rows.table, column, tuple(map(format_path, cells)), _count(values), first)
 
 
 def _targets(rows: Rows) -> Iterator[tuple[Cell, TargetColumn]]:
@@ -57,19 +57,19 @@ def _targets(rows: Rows) -> Iterator[tuple[Cell, TargetColumn]]:
 
 
 def _fills_only(cell: Cell, column: str) -> bool:
-    """Return whether each value of a cell goes to a column, as it is."""
+    """Return whether each value of a cell goes to a column unchanged."""
     return all(
         len(targets) == 1 and targets[0].column.name == column and targets[0].column.data_type == kind
         for kind, targets in cell.targets.items()
     )
 
 
-def _scalars_at(seen: Mapping[str, ClassEvidence]) -> list[ClassEvidence]:
-    """Return the values at a path; none where some of them may be parted further."""
-    if seen.keys() & {OBJECT, KEYED_OBJECT, LIST}:
+def _scalars_at(classes: Mapping[str, ClassEvidence]) -> list[ClassEvidence]:
+    """Return the evidence of the scalars at a path; empty if objects or lists are among the values."""
+    if classes.keys() & {OBJECT, KEYED_OBJECT, LIST}:
         return []
-    return [found for name, found in seen.items() if name != NULL]
+    return [class_evidence for name, class_evidence in classes.items() if name != NULL]
 
 
-def _count(seen: list[ClassEvidence]) -> int:
-    return sum(each.count for each in seen)
+def _count(classes: list[ClassEvidence]) -> int:
+    return sum(class_evidence.count for class_evidence in classes)

@@ -1,4 +1,4 @@
-"""What one load brings to a destination: tables as files of Parquet, made ready by the engine."""
+"""The data of one load: tables as Parquet files, written by the engine, and the load's metadata."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from schemactl.schema.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_ke
 from schemactl.schema.types import Schema, Table
 
 INPUTS_TABLE: Final = "_schemactl_inputs"
-"""Where a destination keeps which files were loaded: load_id, schema_name, path, bytes, modified."""
+"""The destination's table of loaded files: load_id, schema_name, path, bytes, modified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class StagedTable:
     """One table of a load.
 
     Attributes:
-        table: as the schema has it; complete columns only, in the order of the files.
-        folder: of Parquet files (``*.parquet``) with exactly these columns; there is at least one file.
-        rows: how many there are in all of them.
+        table: the schema's table; complete columns only, in the order of the files.
+        folder: a folder with at least one Parquet file (``*.parquet``), all with exactly these columns.
+        rows: the number of rows in all files.
     """
 
     table: Table
@@ -37,13 +37,13 @@ class StagedTable:
 
     @property
     def superseded(self) -> StagedTable | None:
-        """Rows that gave way to others with the same primary key, where their merge keys count; not counted."""
+        """Rows superseded by others with the same primary key, if their merge keys count; without their number."""
         folder = self.folder / SUPERSEDED_FOLDER
         return replace(self, folder=folder, rows=0) if deletes_by_merge_key(self.table) and folder.is_dir() else None
 
 
 def rows_in(file: Path) -> int:
-    """Return how many rows a file of Parquet says that it holds."""
+    """Return the number of rows in the metadata of a Parquet file."""
     import pyarrow
     import pyarrow.parquet
 
@@ -58,8 +58,8 @@ class LoadedInput:
     """A file that was loaded.
 
     Attributes:
-        path: as the user named it, made absolute for local files.
-        modified: when it was written last, in UTC.
+        path: the user's path, made absolute for local files.
+        modified: the time of the last change, in UTC.
     """
 
     path: str
@@ -69,14 +69,14 @@ class LoadedInput:
 
 @dataclass(frozen=True, slots=True)
 class LoadPackage:
-    """What one load brings.
+    """The rows and metadata of one load.
 
     Attributes:
-        load_id: dlt's, seconds since 1970 as a text, or what the user named it.
-        schema: with its version and hash; tables without data are in it as well.
-        tables: root tables before those nested in them; tables that data had no rows for are left out.
-        rejects: what contracts have refused, to be appended; None to keep none beside the tables.
-        inserted_at: when the load was made, in UTC.
+        load_id: dlt's, seconds since 1970 as a text, or the user's name for the load.
+        schema: with its version and hash, including tables without data.
+        tables: root tables before those nested in them; only tables with rows.
+        rejects: rows and values refused by contracts, to be appended; None to store none beside the tables.
+        inserted_at: the time of the load, in UTC.
     """
 
     load_id: str
@@ -89,7 +89,7 @@ class LoadPackage:
 
 @dataclass(frozen=True, slots=True)
 class PastLoads:
-    """What a destination knows of earlier loads under one schema.
+    """The earlier loads under one schema in a destination.
 
     Attributes:
         inputs: the files that they loaded, by path; the last load of a file counts.

@@ -1,8 +1,8 @@
 """A plan of tables: which values of nested documents become which cells of which rows. Plain data, made for one load.
 
 Plans follow dlt's relational normalizer (docs/dlt.md §5) with all decisions made beforehand: names are normalized,
-nesting is cut, and for every kind of value it stands which columns may take it. What is left for the engine depends on
-single values alone: what kind a value has, and whether it can be coerced.
+nesting is cut, and every kind of value has the columns that may take it. Only decisions about single values remain for
+the engine: the kind of a value, and whether it can be coerced.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from schemactl.schema.types import Column, Table
 
 
 class RowKey(StrEnum):
-    """The source of the ``_dlt_id`` of a table's rows, where the data brings none (docs/dlt.md §5.4)."""
+    """The source of the ``_dlt_id`` of a table's rows, if the data has none (docs/dlt.md §5.4)."""
 
     PARENT = "parent"
     """From the key of the row above, the table and the place in the list: nested tables."""
@@ -36,12 +36,11 @@ class TargetColumn:
     """A column that may take a value.
 
     Attributes:
-        refusal: what the contract has against it; None where values are loaded. A value that only a refused column
+        refusal: the contract violation that forbids it; None if values are loaded. A value that only a refused column
             can take is not loaded (``discard_value``) or its row is not (``discard_row``).
-        structure: what it keeps objects and lists in, and takes only those that lose nothing there; None where it
-            keeps JSON texts.
-        is_exact: whether it takes only those values of its own data type that it holds as they are: the column as it
-            was before a change of its type that the contract refuses. Others are left to the column as it was to be.
+        structure: the type that keeps objects and lists, for those that lose nothing in it; None for JSON texts.
+        is_exact: whether it takes only values of its own data type that it stores unchanged: the stored column, if the
+            contract refuses a change of its type. Other values go to the changed column.
     """
 
     column: Column
@@ -56,13 +55,13 @@ class Cell:
 
     Attributes:
         name: the column that the path is normalized to, whatever becomes of its values.
-        path: from the document; below the row's own path, or, where rows pass a value on, below that of a row above.
-        targets: for each kind of value that was met there (its own data type: ``json`` for objects and lists that are
-            kept whole, ``text`` for integers that no ``wei`` holds) the columns that may take it. The first one that
-            it can be coerced to does; without coercion (``Plan.coerces``) the first one of its own type. At the rows'
-            own path ``json`` means lists, as objects there are rows; no integer past 64 bits fits a ``bigint``.
-            A kind without columns has values that nothing holds; what filters leave out has no kinds.
-        structure: a type that all objects and lists there can be read in; None where they are read as JSON texts.
+        path: from the document; below the row's own path, or below that of a row above that passes a value on.
+        targets: for each kind of value at the path (its own data type: ``json`` for objects and lists that stay whole,
+            ``text`` for integers beyond ``wei``) the columns that may take it. The first column that it can be coerced
+            to takes it; without coercion (``Plan.coerces``) the first column of its own type. At the rows' own path
+            ``json`` means lists, because objects are rows; no integer beyond 64 bits fits a ``bigint``. A kind without
+            columns has values that no column can hold; filtered cells have no kinds.
+        structure: a type that can represent all objects and lists at the path; None to read them as JSON texts.
     """
 
     name: str
@@ -89,17 +88,17 @@ class Rows:
     Attributes:
         parent: the table of the row above, None for rows of root tables.
         path: ``()`` for documents; the path of a list and ``ELEMENT`` for its elements.
-        key: how they get their key.
+        key: the source of their key.
         key_columns: for ``RowKey.PRIMARY_KEY``.
         has_load_id: whether they get ``_dlt_load_id``: those of root tables do, except scalars in lists.
-        cells: in dlt's order of columns. Where several fill one column, the last one that is not null does.
-        own_key: the cells at which objects bring a ``_dlt_id`` of their own. One that Python takes for true is the
-            key, and the row gets no link columns; else a key is made and goes over it. Link columns go over cells.
-        passed: further values that rows above pass on, over what the data has there.
+        cells: in dlt's order of columns. If several fill one column, the last one that is not null wins.
+        own_key: the cells with the object's own ``_dlt_id``. A value that Python considers true is the key, and the
+            row gets no link columns; otherwise a new key replaces it. Link columns replace cells.
+        passed: further values that rows above pass on, which replace those of the data.
         lists: the rows below, in dlt's order.
-        skips_empty: whether rows with no value in any cell are left out, and those below them: filters leave them
-            nothing else. What the table has no column for is not written, keys and links included.
-        refusal: what the contract has against the table: neither these rows are loaded nor those below.
+        skips_empty: whether to leave out rows without a value in any cell, and the rows below them: filters remove
+            everything else. Keys and links that the table has no column for are not written.
+        refusal: the contract violation of the table: neither these rows nor those below are loaded.
     """
 
     table: str
@@ -127,10 +126,10 @@ class Plan:
     """The plan by which one load makes rows of its documents.
 
     Attributes:
-        tables: the tables that are written, as the new schema has them; columns that wait for data are left out.
+        tables: the tables to write, from the new schema, with complete columns only.
         names: dlt's own columns under the schema's naming convention.
-        coerces: whether values may change their type; else what is of another type than its column goes beside it.
-        structures: what columns keep objects and lists in, by table and column.
+        coerces: whether values may change their type; if not, values of another type go to a variant.
+        structures: the types that keep objects and lists, by table and column.
     """
 
     rows: Rows
@@ -140,7 +139,7 @@ class Plan:
     structures: Mapping[tuple[str, str], NestedType] = field(default_factory=dict)
 
     def with_columns(self, change: Callable[[Column], Column]) -> Plan:
-        """Return the same plan for columns that are changed, all by one rule."""
+        """Return the plan with ``change`` applied to all columns."""
         tables = {
             name: replace(table, columns={key: change(column) for key, column in table.columns.items()})
             for name, table in self.tables.items()
@@ -151,8 +150,8 @@ class Plan:
 def _rows_with(rows: Rows, change: Callable[[Column], Column]) -> Rows:
     def changed(cell: Cell) -> Cell:
         targets = {
-            kind: tuple(replace(target, column=change(target.column)) for target in found)
-            for kind, found in cell.targets.items()
+            kind: tuple(replace(target, column=change(target.column)) for target in candidates)
+            for kind, candidates in cell.targets.items()
         }
         return replace(cell, targets=targets)
 

@@ -1,20 +1,21 @@
-"""Evidence and a schema -> a plan, the way dlt's relational normalizer goes (docs/dlt.md §5), path by path.
+"""Plans the tables of a load from evidence and a schema, like dlt's relational normalizer (docs/dlt.md §5).
 
-What ``inference.relational`` does with one document is done here for all documents at once.
+``inference.relational`` does the same for the values of one document.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from schemactl.errors import InputError
+from schemactl.inference.document_tree import Node, tree_of
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.relational import LIST_KEY, Filters
 from schemactl.inference.values import ALWAYS_FITS
 from schemactl.normalization.plan import Cell, Passed, Plan, RowKey, Rows, TargetColumn
 from schemactl.normalization.request import PlanRequest
-from schemactl.normalization.tree import Node, tree_of
 from schemactl.schema.coercion import is_ever_coerced
 from schemactl.schema.contract import Mode
 from schemactl.schema.judgment import Judgment, Violation
@@ -26,12 +27,12 @@ from schemactl.schema.types import Column, DataType, Schema, Table
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """One value of a row above.
+    """One value of a row, or of a row above it.
 
     Attributes:
-        path: where the value stands; of ``made`` values, the path of the rows that they are made for.
-        kinds: the types that were met there.
-        made: the column of dlt's own that holds it there, None for values of the data.
+        path: of the value; for ``made`` values the path of the rows that dlt makes them for.
+        kinds: the types of values at the path.
+        made: the column of dlt's own that the value comes from, None for values of the data.
     """
 
     name: str
@@ -45,24 +46,24 @@ def propagate(
 ) -> tuple[Inherited, ...]:
     """Return the values that the rows below inherit (docs/dlt.md §5.5).
 
-    ``row`` has every value of the row under its name there, later ones over earlier ones; ``mapping`` the columns that
-    it copies down, with their names below.
+    ``row`` has the values of the row by name, later ones over earlier ones; ``mapping`` the columns that it copies
+    down, with their names below.
     """
     values = tuple(row)
     added = [
         replace(value, name=target) for column, target in mapping.items() for value in values if value.name == column
     ]
-    # dlt makes its values for every row, so nothing of those from further up is left; data may be missing.
+    # dlt makes its values for every row, so they cover values from further up; values of the data may be missing.
     covered = {value.name for value in added if value.made}
     mixed = {value.name for value in added}
-    kept = [value for value in above if value.name not in covered and not (value.made and value.name in mixed)]
-    return (*kept, *added)
+    inherited = [value for value in above if value.name not in covered and not (value.made and value.name in mixed)]
+    return (*inherited, *added)
 
 
 def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
-    """Return how rows get their key, and for ``RowKey.PRIMARY_KEY`` the columns that it is made of.
+    """Return the source of the rows' key, and for ``RowKey.PRIMARY_KEY`` its columns.
 
-    A root table that is reached through a list makes keys as one that is not (docs/dlt.md §5.6).
+    A root table inside a list makes keys like any other root table (docs/dlt.md §5.6).
     """
     if table.is_nested:
         return RowKey.PARENT, ()
@@ -88,26 +89,26 @@ class Targets:
         self._allowed = judgment.schema
         self._naming = naming
         self._coerces = coerces
-        self.refused = {(each.table, each.column): each for each in judgment.violations}
-        """Violations by table and column; those that reject the rows of a table under no column."""
+        self.refused = {(violation.table, violation.column): violation for violation in judgment.violations}
+        """Violations by table and column; under column None those that reject the rows of a table."""
 
     def by_kind(self, table: str, column: str, kinds: Iterable[DataType]) -> dict[str, tuple[TargetColumn, ...]]:
-        """Return the columns for each kind of value that stands where ``column`` is fed from, in a fixed order."""
+        """Return the target columns for each kind of value that feeds ``column``, in a fixed order."""
         return {str(kind): tuple(self._chain(table, column, kind)) for kind in sorted(kinds)}
 
     def made(self, table: str, column: str, kind: DataType) -> TargetColumn | None:
-        """Return the column for values that dlt makes, unknown yet: one that accepts every value of a kind."""
-        return next((each for each in self._chain(table, column, kind) if self._is_total(each, kind)), None)
+        """Return the column for values that dlt makes later: one that accepts every value of a kind."""
+        return next((target for target in self._chain(table, column, kind) if self._is_total(target, kind)), None)
 
     def _chain(self, table: str, name: str, kind: DataType) -> Iterator[TargetColumn]:
-        """Yield the columns that values of a kind are tried in, up to the first one that accepts every value."""
+        """Yield the columns to try for values of a kind, up to the first that accepts every value."""
         for column in self._candidates(table, name, kind):
             target = TargetColumn(column, self.refused.get((table, column.name)))
             if column.data_type is kind or (
                 self._coerces and column.data_type and is_ever_coerced(kind, column.data_type)
             ):
-                if (before := self._before(target, table)) is not None:
-                    yield before
+                if (earlier_target := self._earlier_target(target, table)) is not None:
+                    yield earlier_target
                 yield target
                 if self._is_total(target, kind):
                     return
@@ -118,20 +119,20 @@ class Targets:
             yield columns[name]
         variant = self._naming.shorten_fragments(name, f"v_{kind}")
         if kind is DataType.JSON:
-            old = self._naming.shorten_fragments(name, "v_complex")
-            variant = old if old in columns and columns[old].is_variant else variant
-        met = {name}
-        while variant in columns and columns[variant].is_complete and variant not in met:
+            legacy_name = self._naming.shorten_fragments(name, "v_complex")
+            variant = legacy_name if legacy_name in columns and columns[legacy_name].is_variant else variant
+        tried = {name}
+        while variant in columns and columns[variant].is_complete and variant not in tried:
             yield columns[variant]
-            met.add(variant)
+            tried.add(variant)
             variant = self._naming.shorten_fragments(variant, f"v_{kind}")
 
-    def _before(self, asked: TargetColumn, table: str) -> TargetColumn | None:
-        """Return the column as it was, where the contract refuses its new size or time zone: some values fit it."""
-        known = self._allowed.tables[table].columns.get(asked.column.name) if table in self._allowed.tables else None
-        if asked.refusal is None or known is None or known.data_type is DataType.JSON:
+    def _earlier_target(self, target: TargetColumn, table: str) -> TargetColumn | None:
+        """Return the stored column, which some values fit, if the contract refuses its new size or time zone."""
+        column = self._allowed.column(table, target.column.name)
+        if target.refusal is None or column is None or column.data_type is DataType.JSON:
             return None
-        return TargetColumn(known, is_exact=True) if known.data_type is asked.column.data_type else None
+        return TargetColumn(column, is_exact=True) if column.data_type is target.column.data_type else None
 
     def _is_total(self, target: TargetColumn, kind: DataType) -> bool:
         data_type = target.column.data_type
@@ -153,11 +154,11 @@ def plan_relational(request: PlanRequest, *, coerces: bool) -> Plan:
 def _written(rows: Rows, schema: Schema) -> dict[str, Table]:
     """Return the tables that rows are loaded into, in the schema's order, each with its complete columns."""
     loaded: set[str] = set()
-    left = [rows]
-    for each in left:
-        if each.refusal is None:
-            loaded.add(each.table)
-            left += each.lists
+    queue = [rows]
+    for table_rows in queue:
+        if table_rows.refusal is None:
+            loaded.add(table_rows.table)
+            queue += table_rows.lists
     tables: dict[str, Table] = {}
     for name, table in schema.tables.items():
         columns = {column.name: column for column in table.columns.values() if column.is_complete}
@@ -168,7 +169,7 @@ def _written(rows: Rows, schema: Schema) -> dict[str, Table]:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """The inheritance of rows from those above them: the parts of their table's name, and values."""
+    """The parts of a table's name and the values that rows inherit from the rows above them."""
 
     tables: tuple[str, ...] = ()
     inherited: tuple[Inherited, ...] = ()
@@ -176,7 +177,7 @@ class _Above:
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """Elements that make rows: the parts that their key adds to the table's name, where they stand, levels left."""
+    """Elements that make rows: the parts of the table's name from their key, their path, levels left to flatten."""
 
     ident: tuple[str, ...]
     path: Path
@@ -204,58 +205,58 @@ class _Planner:
         rows = self._rows(_List((self._root,), (), tree, level), _Above())
         return rows or Rows(self._root, None, (), RowKey.RANDOM, skips_empty=True)
 
-    def _rows(self, found: _List, above: _Above) -> Rows | None:
-        """Return the rows of a list's elements, None where filters leave nothing of them."""
-        table = self._identifiers.join(*above.tables, *found.ident)
-        known = self._schema.tables.get(table) or Table(table, properties={"parent": table})
-        key, key_columns = row_key(known, self.names.row_id)
-        values, lists = self._content(table, found, is_document=not above.tables)
-        passed, refusal = self._passed(table, found.path, above.inherited)
-        own_key = self._own_key(table, found.path, (*values, *above.inherited))
-        over = {each.target.name for each in passed}
-        # Columns that dlt fills in every row, whatever the data has there.
+    def _rows(self, elements: _List, above: _Above) -> Rows | None:
+        """Return the rows of a list's elements, None if filters remove all of them."""
+        table = self._identifiers.join(*above.tables, *elements.ident)
+        stored_table = self._schema.tables.get(table) or Table(table, properties={"parent": table})
+        key, key_columns = row_key(stored_table, self.names.row_id)
+        values, lists = self._content(table, elements, is_document=not above.tables)
+        passed, refusal = self._passed(table, elements.path, above.inherited)
+        own_key = self._own_key(table, elements.path, (*values, *above.inherited))
+        # dlt fills these columns in every row, whatever the data has for them.
+        system_columns = {value.target.name for value in passed}
         links = () if own_key else (self.names.parent_id, self.names.list_index)
-        over |= {self.names.row_id, *(links if known.is_nested else (self.names.load_id,))}
+        system_columns |= {self.names.row_id, *(links if stored_table.is_nested else (self.names.load_id,))}
         cells = tuple(
             Cell(value.name, value.path, self._targets.by_kind(table, value.name, value.kinds))
             for value in (*values, *above.inherited)
             if not value.made
-            and value.name not in over
+            and value.name not in system_columns
             and not self._filters.drops(table, value.name, value.path, is_made=False)
         )
         # Rows with a column of dlt's own are never empty.
-        left = not all(self._filters.drops(table, name, found.path, is_made=True) for name in over)
-        if not cells and not left:
+        is_dropped = (self._filters.drops(table, name, elements.path, is_made=True) for name in system_columns)
+        has_system_columns = not all(is_dropped)
+        if not cells and not has_system_columns:
             return None
         if table not in self._schema.tables:
-            # Seen first below rows that the filters empty; whether other rows have such lists is not known here.
+            # All known rows of the table are below rows that the filters empty; other rows may have such lists too.
             message = f"the filters leave out some of the rows that `{table}` is nested in, and all that was seen of it"
             raise InputError(message, hint=f"exclude `{table}` altogether, or keep dlt's own columns of those rows")
-        below = _Above((*above.tables, *found.ident), self._below(known, found.path, values, above))
+        below = _Above((*above.tables, *elements.ident), self._below(stored_table, elements.path, values, above))
         return Rows(
             table=table,
-            parent=self._identifiers.join(*above.tables) if known.is_nested else None,
-            path=found.path,
+            parent=self._identifiers.join(*above.tables) if stored_table.is_nested else None,
+            path=elements.path,
             key=key,
             key_columns=key_columns,
-            has_load_id=not known.is_nested,
+            has_load_id=not stored_table.is_nested,
             cells=cells,
             own_key=own_key,
             passed=passed,
             lists=tuple(
                 rows
-                for each in lists
-                if (left or _may_be_reached(each, found.path, cells)) and (rows := self._rows(each, below))
+                for inner_list in lists
+                if (has_system_columns or _may_be_reached(inner_list, elements.path, cells))
+                and (rows := self._rows(inner_list, below))
             ),
-            skips_empty=not left,
+            skips_empty=not has_system_columns,
             refusal=self._targets.refused.get((table, None)) or refusal,
         )
 
-    # what elements hold
-
-    def _content(self, table: str, found: _List, *, is_document: bool) -> tuple[list[Inherited], list[_List]]:
-        """Return what the elements at one path hold: values by column, and lists, those of one table together."""
-        node, path, level = found.element, found.path, found.level
+    def _content(self, table: str, elements: _List, *, is_document: bool) -> tuple[list[Inherited], list[_List]]:
+        """Return the values and the lists in elements, lists of one table together."""
+        node, path, level = elements.element, elements.path, elements.level
         values: list[Inherited] = []
         lists: list[_List] = []
         if node.is_object:
@@ -264,9 +265,11 @@ class _Planner:
             name = self._identifiers.column_part(self.names.value, path) if is_document else self.names.value
             values.append(Inherited(name, path, node.kinds))
         if node.is_list:
-            self._wrap(table, found, values, lists, is_document=is_document)
-        order = {ident: at for at, ident in enumerate(dict.fromkeys(each.ident for each in lists))}
-        return values, sorted(lists, key=lambda each: order[each.ident])
+            self._wrap(table, elements, values, lists, is_document=is_document)
+        by_ident: dict[tuple[str, ...], list[_List]] = {}
+        for inner_list in lists:
+            by_ident.setdefault(inner_list.ident, []).append(inner_list)
+        return values, list(chain.from_iterable(by_ident.values()))
 
     def _flatten(
         self, table: str, item: Node, path: Path, level: int, values: list[Inherited], lists: list[_List]
@@ -274,59 +277,57 @@ class _Planner:
         """Add what stands in objects, in the order of dlt's stack (``RelationalNormalizer._flatten``)."""
         stack: list[tuple[Node, int, tuple[str, ...], Path]] = [(item, level, (), path)]
         while stack:
-            current, left, parts, at = stack.pop()
+            current, levels_left, parts, current_path = stack.pop()
             for key, node in current.keys.items():
-                source = (*at, key)
+                source = (*current_path, key)
                 name = self._identifiers.column_part(key, source)
                 column = self._identifiers.join(*parts, name) if parts else name
-                is_kept = self._is_kept(table, column, source, left)
+                is_kept = self._is_kept(table, column, source, levels_left)
                 kinds = node.kinds | ({DataType.JSON} if is_kept and (node.is_object or node.is_list) else _NONE)
                 if kinds:
                     values.append(Inherited(column, source, kinds))
                 if node.is_object and not is_kept:
-                    stack.append((node, left - 1, (*parts, name), source))
+                    stack.append((node, levels_left - 1, (*parts, name), source))
                 if node.is_list and node.element and not is_kept:
                     ident = (*parts, self._identifiers.table_part(key, source))
                     lists.append(_List(ident, (*source, ELEMENT), node.element, level - 1))
 
     def _wrap(
-        self, table: str, found: _List, values: list[Inherited], lists: list[_List], *, is_document: bool
+        self, table: str, elements: _List, values: list[Inherited], lists: list[_List], *, is_document: bool
     ) -> None:
-        """Add what dlt makes of elements that are lists: objects with the list under a key of its own."""
-        key, level = (self.names.value, found.level) if is_document else (LIST_KEY, found.level - 1)
-        name = self._identifiers.column_part(key, found.path)
-        if self._is_kept(table, name, found.path, level):
-            values.append(Inherited(name, found.path, frozenset({DataType.JSON})))
-        elif found.element.element:
-            ident = (self._identifiers.table_part(key, found.path),)
-            lists.append(_List(ident, (*found.path, ELEMENT), found.element.element, level - 1))
+        """Add elements that are lists: dlt wraps them in objects with the list under a key of its own."""
+        key, level = (self.names.value, elements.level) if is_document else (LIST_KEY, elements.level - 1)
+        name = self._identifiers.column_part(key, elements.path)
+        if self._is_kept(table, name, elements.path, level):
+            values.append(Inherited(name, elements.path, frozenset({DataType.JSON})))
+        elif elements.element.element:
+            ident = (self._identifiers.table_part(key, elements.path),)
+            lists.append(_List(ident, (*elements.path, ELEMENT), elements.element.element, level - 1))
 
     def _is_kept(self, table: str, column: str, path: Path, level: int) -> bool:
         """Return whether objects and lists stay whole, as JSON."""
         if level <= 0:
             return True
-        known = self._schema.tables.get(table)
-        stated = known.columns[column].data_type if known and column in known.columns else None
-        return (stated or self._settings.preferred_type(column, path)) is DataType.JSON
-
-    # what becomes of it
+        stored_column = self._schema.column(table, column)
+        declared_type = stored_column.data_type if stored_column else None
+        return (declared_type or self._settings.preferred_type(column, path)) is DataType.JSON
 
     def _own_key(self, table: str, path: Path, values: Iterable[Inherited]) -> tuple[Cell, ...]:
         name = self.names.row_id
         keys = [value for value in values if value.name == name]
         if any(value.made for value in keys):
             raise InputError(f"the normalizer's config copies keys over the `{name}` of `{table}`")
-        found = [value for value in keys if value.path != path]
+        inner_keys = [value for value in keys if value.path != path]
         return tuple(
             Cell(name, value.path, {} if is_dropped else self._targets.by_kind(table, name, value.kinds))
-            for value in found
+            for value in inner_keys
             for is_dropped in (self._filters.drops(table, name, value.path, is_made=False),)
         )
 
     def _passed(
         self, table: str, path: Path, inherited: Iterable[Inherited]
     ) -> tuple[tuple[Passed, ...], Violation | None]:
-        """Return the values made above, and the violation that rejects the rows because of them."""
+        """Return dlt's values from the rows above, and the violation that rejects the rows because of them."""
         passed: list[Passed] = []
         for value in inherited:
             if not value.made or self._filters.drops(table, value.name, path, is_made=True):
@@ -339,20 +340,22 @@ class _Planner:
                 passed.append(Passed(target.column, value.path, value.made))
         return tuple(passed), None
 
-    def _below(self, table: Table, path: Path, found: Iterable[Inherited], above: _Above) -> tuple[Inherited, ...]:
+    def _below(
+        self, table: Table, path: Path, cell_values: Iterable[Inherited], above: _Above
+    ) -> tuple[Inherited, ...]:
         mapping = self._propagation.of(table.name, not table.is_nested)
-        made = [self.names.row_id]
-        made += [self.names.parent_id, self.names.list_index] if table.is_nested else [self.names.load_id]
+        system_columns = [self.names.row_id]
+        system_columns += [self.names.parent_id, self.names.list_index] if table.is_nested else [self.names.load_id]
         # Elements that are scalars, or lists that are kept whole, have no rows below.
-        values = [value for value in found if value.path != path]
+        values = [value for value in cell_values if value.path != path]
         row = [
-            *(value for value in (*values, *above.inherited) if value.name not in made),
-            *(Inherited(name, path, _NONE, made=name) for name in made),
+            *(value for value in (*values, *above.inherited) if value.name not in system_columns),
+            *(Inherited(name, path, _NONE, made=name) for name in system_columns),
         ]
         return propagate(above.inherited, row, mapping)
 
 
-def _may_be_reached(found: _List, path: Path, cells: Iterable[Cell]) -> bool:
-    """Return whether a row that holds a list has a cell, where filters leave it nothing else."""
-    is_in_list = found.path == (*path, ELEMENT)
+def _may_be_reached(list_rows: _List, path: Path, cells: Iterable[Cell]) -> bool:
+    """Return whether a row that contains a list has a cell, if filters remove everything else."""
+    is_in_list = list_rows.path == (*path, ELEMENT)
     return any(cell.path != path and not (is_in_list and cell.path[: len(path)] == path) for cell in cells)

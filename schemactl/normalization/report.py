@@ -40,14 +40,13 @@ class TableCounts:
 
     Attributes:
         parent: the table that it is nested in, None for a root table.
-        disposition: what becomes of the rows that the destination has: ``append``, ``replace``, ``merge``, ``skip``.
-        read: rows that the data holds.
-        rejected: rows that a contract refused for what is in them.
+        disposition: ``append``, ``replace``, ``merge`` or ``skip``.
+        read: rows in the data.
+        rejected: rows that a contract refused because of their values.
         rejected_with_parent: rows that were not loaded because a row above them, or their table, was refused.
         values_rejected: values that a contract refused in rows that were loaded without them.
-        superseded: rows that gave way to others with the same primary key, of which a merge keeps one, and rows below
-            those.
-        is_written: False where the contract lets no such table into the schema.
+        superseded: rows replaced by others with the same primary key, of which a merge keeps one, and the rows below.
+        is_written: False if the contract keeps the table out of the schema.
     """
 
     name: str
@@ -68,11 +67,11 @@ class NormalizeReport:
 
     Attributes:
         destination: its address, without a password.
-        inference: what ``infer`` would have reported of the data; None where no data was read.
-        tables: rows by table, root tables before what is nested in them; empty where nothing was written.
-        rejects: where rejected rows and values are kept, a table or a folder; None where nothing was rejected.
-        lineage: source paths by table and column; only where it was asked for.
-        warnings: what was warned of, from the first look at the sources on.
+        inference: the report of ``infer`` for the data; None if no data was read.
+        tables: rows by table, root tables before nested ones; empty if nothing was written.
+        rejects: the table or folder of rejected rows and values; None if nothing was rejected.
+        lineage: source paths by table and column; only on request.
+        warnings: about the sources, from the first access to them on.
     """
 
     name: str
@@ -93,18 +92,18 @@ class NormalizeReport:
         """The reasons that forbid the load; none unless it was stopped."""
         if self.outcome is not Outcome.STOPPED:
             return ()
-        found = {
+        reasons = {
             Stop.CONTRACT: self.inference is not None and self.inference.is_frozen,
             Stop.NULLS: bool(self.inference and self.inference.nulls),
             Stop.OVERWRITES: bool(self.overwrites),
             Stop.UNFIT: bool(self.unfit),
             Stop.TYPING: bool(self.inference and any(finding.stops for finding in self.inference.typing)),
         }
-        return tuple(stop for stop, is_so in found.items() if is_so)
+        return tuple(stop for stop, applies in reasons.items() if applies)
 
     @property
     def roots(self) -> tuple[TableCounts, ...]:
-        """The counts of the documents' own tables; a table that lists lead to is none, though it may have no parent."""
+        """The counts of the documents' own tables; not of root tables whose rows come from lists."""
         names = {file.table for file in self.inference.files} if self.inference else set()
         return tuple(table for table in self.tables if table.name in names)
 
@@ -130,12 +129,12 @@ class NormalizeReport:
         """Return the report as JSON data."""
         inference = self.inference.to_dict() if self.inference else None
         if inference is not None:
-            # They are the load's, and there too where no data was read.
+            # The load has them too, even if no data was read.
             inference.pop("warnings")
-        own = asdict(replace(self, inference=None))
-        del own["inference"]  # which stands last
+        document = asdict(replace(self, inference=None))
+        del document["inference"]  # added at the end
         return {
-            **own,
+            **document,
             "outcome": str(self.outcome),
             "stops": [str(stop) for stop in self.stops],
             "documents": self.documents,
@@ -151,11 +150,11 @@ def merge_reports(reports: Sequence[NormalizeReport]) -> NormalizeReport:
     first = reports[0]
     if len(reports) == 1:
         return first
-    tables = sorted((each for report in reports for each in report.tables), key=lambda table: table.parent is not None)
+    tables = sorted((item for report in reports for item in report.tables), key=lambda table: table.parent is not None)
     return replace(
         first,
         inference=merge_inference_reports([report.inference for report in reports if report.inference]),
         tables=tuple(tables),
-        unfit=tuple(each for report in reports for each in report.unfit),
-        overwrites=tuple(each for report in reports for each in report.overwrites),
+        unfit=tuple(item for report in reports for item in report.unfit),
+        overwrites=tuple(item for report in reports for item in report.overwrites),
     )

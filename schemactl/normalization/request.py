@@ -1,4 +1,4 @@
-"""The input of a normalizer, of which it makes its plan."""
+"""The input of a normalizer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from schemactl.schema.settings import NormalizerConfig
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """One load: evidence of all its data, what that asks for of the schema, what the contract lets through of it."""
+    """One load: the evidence of all its data, the schema changes that it needs, and those that the contract allows."""
 
     evidence: Evidence
     resolution: Resolution

@@ -1,4 +1,4 @@
-"""Counts of the rows and values of one load, made by the engine: every row that was read is accounted for."""
+"""Counts of the rows and values of one load, made by the engine: every row that was read is counted."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ REJECTS_COLUMNS: Final = tuple(
         **{"line": DataType.BIGINT, "row_key": DataType.TEXT, "row": DataType.JSON, "inserted_at": DataType.TIMESTAMP},
     }.items()
 )
-"""The columns of rejects: the refused change (as in ``Violation``, but for the name of a refused variant, which stands
-for the column that has another type), the value, where it stands (``path``: with its
-places in lists), the ``_dlt_id`` that its row has or would have had, and where the whole row is rejected, that as JSON.
+"""The columns of rejects: the refused change (as in ``Violation``, except that a refused variant is given by the column
+of another type), the value, its path with list positions, the ``_dlt_id`` that its row has or would have had, and the
+whole row as JSON if it is rejected.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class LoadTime:
-    """The id of a load, and the time when it is made (with its time zone)."""
+    """The id of a load, and its time (with time zone)."""
 
     id: str
     inserted_at: datetime
@@ -41,11 +41,11 @@ class RowCounts:
     """The rows of one table.
 
     Attributes:
-        read: rows that the data holds.
-        rejected: rows that a contract refuses for what is in them, or because there may be no such table.
+        read: rows in the data.
+        rejected: rows that a contract refuses because of their values, or because it forbids their table.
         rejected_above: rows below a rejected row.
         values_rejected: values that a contract refuses in rows that are loaded without them.
-        superseded: rows that give way to others with the same primary key, and rows below those; none are refused.
+        superseded: accepted rows that others with the same primary key replace, and the rows below.
     """
 
     read: int = 0
@@ -65,7 +65,7 @@ class RowCounts:
 
     @property
     def loaded(self) -> int:
-        """The number of rows that are taken; of those with one primary key a merge keeps one."""
+        """The number of accepted rows; of those with one primary key a merge keeps one."""
         return self.read - self.rejected - self.rejected_above
 
     @property
@@ -79,11 +79,11 @@ class UnfitFinding:
     """Values that no column can hold: an integer past 64 bits in a ``bigint``, say. They forbid the load.
 
     Attributes:
-        source: where they stand in the data, formatted.
-        kind: what they are in the data; ``null`` where a key that rows are found by has no value.
-        expected: the data type that they were meant for, empty where there is none.
-        first: the first record that has one.
-        example: the value there as a text, None for nulls.
+        source: their path in the data, formatted.
+        kind: their kind in the data; ``null`` if a key column has no value.
+        expected: the data type of their column, empty without a column.
+        first: the first record with such a value.
+        example: the value of that record as a text, None for nulls.
     """
 
     table: str
@@ -113,8 +113,8 @@ class Rejected:
 
     Attributes:
         count: values, or rows for a table.
-        first: the first record that has one.
-        example: the value there as a text; the row as JSON where there may be no such table.
+        first: the first record with such a value.
+        example: the value of that record as a text; the row as JSON if the contract forbids its table.
     """
 
     violation: Violation
@@ -126,10 +126,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The counts of all rows of a load by table; where anything is unfit or overwritten, it must not be loaded.
+    """The counts of all rows of a load by table; a load with unfit or overwritten values must not be loaded.
 
     Attributes:
-        documents: rows that are documents; their table may have rows that are nested in them, too.
+        documents: rows that are documents; their table may also have nested rows.
     """
 
     tables: Mapping[str, RowCounts] = field(default_factory=dict)

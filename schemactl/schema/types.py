@@ -168,6 +168,10 @@ class Schema:
             stored["description"] = self.description
         return {**stored, **self.extensions}
 
+    def column(self, table: str, name: str) -> Column | None:
+        """Return a column, None if the table or the column does not exist."""
+        return self.tables[table].columns.get(name) if table in self.tables else None
+
     def with_table(self, table: Table) -> Schema:
         """Return this schema with ``table`` in place of the one of the same name, or added at the end."""
         return replace(self, tables={**self.tables, table.name: table})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schemactl.errors import InputError
 from schemactl.flows.resolution import resolve_data
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge, observe
-from schemactl.normalization.nested_schema import structures_in
+from schemactl.inference.nested_schema import structures_in
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode

@@ -10,7 +10,7 @@ from operator import attrgetter
 import pytest
 
 from schemactl.inference.evidence import Position, observe
-from schemactl.normalization.nested_schema import resolve_nested
+from schemactl.inference.nested_schema import resolve_nested
 from schemactl.review.comparison import Side
 from schemactl.review.report import Finding
 from schemactl.review.retypes import leaf_full_type

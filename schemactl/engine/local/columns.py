@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.types as is_a
 
 from schemactl.errors import InputError
+from schemactl.inference.nested_schema import are_distinct
 from schemactl.inference.widening import MAPS
-from schemactl.normalization.nested_schema import are_distinct
 from schemactl.schema.arrow_types import from_arrow, is_list
 from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
 from schemactl.schema.paths import ELEMENT, Path

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from pyspark.sql import types as T
 
+from schemactl.inference.nested_schema import are_distinct
 from schemactl.inference.widening import MAPS
-from schemactl.normalization.nested_schema import are_distinct
 from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType

@@ -1,7 +1,7 @@
 """JSON normalizers: one module each, named as in a schema's ``normalizers.json.module`` (docs/dlt.md §5).
 
-To add one, add a module ``NAME.py`` with a function ``plan(request) -> Plan``. One of your own may live anywhere:
-name its module in the schema and admit it (`schemactl.registry`), or make it known as an entry point of the group
+To add one, add a module ``NAME.py`` with a function ``plan(request) -> Plan``. A third party's module may live
+anywhere: name it in the schema and admit it (`schemactl.registry`), or register an entry point of the group
 ``schemactl.normalizer``.
 """
 
@@ -22,32 +22,32 @@ class Normalizer(Protocol):
     """The module of a normalizer."""
 
     def plan(self, request: PlanRequest, /) -> Plan:
-        """Return what the load makes of its documents."""
+        """Return the plan by which a load makes rows of its documents."""
 
 
 NORMALIZERS: Registry[Normalizer] = Registry("normalizer", "schemactl.normalization.normalizers")
 
 
 def make_plan(request: PlanRequest) -> Plan:
-    """Return what a load makes of its documents, by the normalizer that the schema names."""
+    """Return the plan of a load, made by the normalizer that the schema names."""
     return normalizer_of(request.resolution.schema).plan(request)
 
 
 def normalizer_of(schema: Schema) -> Normalizer:
-    """Return the normalizer that a schema names: one of ours, by dlt's path of it, too, or an admitted module."""
-    stated = (schema.normalizers.get("json") or {}).get("module") or "relational"
-    name = _short(stated)
+    """Return the normalizer that a schema names: a built-in one, also by dlt's path, or an admitted module."""
+    module_path = (schema.normalizers.get("json") or {}).get("module") or "relational"
+    name = _short(module_path)
     if name in NORMALIZERS:
         return NORMALIZERS[name]
-    module = _admitted_module(stated)
+    module = _admitted_module(module_path)
     if not callable(getattr(module, "plan", None)):
         hint = "it needs a function `plan(request)`; classes in dlt's manner are not run"
-        raise InputError(f"the module `{stated}` holds no normalizer", hint=hint)
+        raise InputError(f"the module `{module_path}` holds no normalizer", hint=hint)
     return cast(Normalizer, module)
 
 
 def module_of(name: str) -> str:
-    """Return a normalizer's module as schemas name it, so that dlt finds it too.
+    """Return the module of a normalizer as schemas name it, which dlt finds too.
 
     >>> module_of("nested"), module_of("relational")
     ('schemactl.normalization.normalizers.nested', 'dlt.common.normalizers.json.relational')
@@ -60,7 +60,7 @@ def module_of(name: str) -> str:
 
 
 def _short(path: str) -> str:
-    """Return the short name of a normalizer of ours or of dlt's."""
+    """Return the short name of a built-in normalizer, whose path may be ours or dlt's."""
     return path.removeprefix(DLT_NORMALIZERS).removeprefix(f"{NORMALIZERS.package}.")
 
 

@@ -1,10 +1,10 @@
-"""Keeps structure: one table, in which objects and lists stay whole, as Spark's own structs and arrays.
+"""Keeps structure: one table, in which objects and lists stay whole, as Spark structs and arrays.
 
-Named as dlt calls such data. Top-level scalars are columns as under ``relational``. Keys inside stay as the data has
-them, as they do in dlt's own ``json`` columns: no table or column is made of them.
+Top-level scalars are columns as under ``relational``. Keys of nested objects keep their spelling, as in dlt's own
+``json`` columns, and become neither tables nor columns.
 
-dlt imports ``normalizers.json.module`` as a module of Python: a schema that dlt is to read names this one in full,
-``schemactl.normalization.normalizers.nested``, and dlt finds a normalizer of its own kind here.
+dlt imports ``normalizers.json.module`` as a Python module: a schema that dlt shall read has the full name
+``schemactl.normalization.normalizers.nested``, and dlt finds its own kind of normalizer in this module.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from schemactl.errors import InputError
-from schemactl.normalization.nested_schema import flat, structures_in
+from schemactl.inference.nested_schema import flat, structures_in
 from schemactl.normalization.plan import Cell, Plan, TargetColumn
 from schemactl.normalization.planner import plan_relational
 from schemactl.normalization.request import PlanRequest
@@ -23,51 +23,56 @@ from schemactl.schema.types import DataType, Schema
 
 def plan(request: PlanRequest) -> Plan:
     """Return the plan of a load."""
-    asked, allowed = request.resolution.schema, request.judgment.schema
-    resolution = replace(request.resolution, schema=flat(asked))
-    found = plan_relational(replace(request, resolution=resolution), coerces=True)
-    if found.rows.lists:
-        lists = ", ".join(f"`{rows.table}`" for rows in found.rows.lists)
-        raise InputError(f"`{found.rows.table}` keeps its lists in columns, yet the schema nests {lists} in it")
-    cells = tuple(_with_structure(cell, found.rows.table, allowed) for cell in found.rows.cells)
-    stated = {(table.name, column.name): structure_of(column) for table, column in structures_in(allowed)}
-    kept = {place: structure for place, structure in stated.items() if structure is not None}
-    return replace(found, rows=replace(found.rows, cells=cells), structures=kept)
+    resolved_schema, allowed_schema = request.resolution.schema, request.judgment.schema
+    resolution = replace(request.resolution, schema=flat(resolved_schema))
+    flat_plan = plan_relational(replace(request, resolution=resolution), coerces=True)
+    if flat_plan.rows.lists:
+        lists = ", ".join(f"`{rows.table}`" for rows in flat_plan.rows.lists)
+        raise InputError(f"`{flat_plan.rows.table}` keeps its lists in columns, yet the schema nests {lists} in it")
+    cells = tuple(_with_structure(cell, flat_plan.rows.table, allowed_schema) for cell in flat_plan.rows.cells)
+    structures = {
+        (table.name, column.name): structure
+        for table, column in structures_in(allowed_schema)
+        if (structure := structure_of(column)) is not None
+    }
+    return replace(flat_plan, rows=replace(flat_plan.rows, cells=cells), structures=structures)
 
 
-def _with_structure(cell: Cell, table: str, allowed: Schema) -> Cell:
-    """Return a cell that keeps structure where its columns do."""
+def _with_structure(cell: Cell, table: str, allowed_schema: Schema) -> Cell:
+    """Return a cell that keeps structure if its columns do."""
     targets = {
-        kind: found if kind == DataType.JSON else tuple(each for each in found if structure_of(each.column) is None)
-        for kind, found in cell.targets.items()
+        kind: candidates
+        if kind == DataType.JSON
+        else tuple(candidate for candidate in candidates if structure_of(candidate.column) is None)
+        for kind, candidates in cell.targets.items()
     }
     first = next(iter(targets.get(DataType.JSON, ())), None)
     if first is None or first.column.data_type is not DataType.JSON:
         return replace(cell, targets=targets)
     structure = structure_of(first.column)
-    asked = replace(first, structure=structure)
-    before = _before(first, table, allowed)
-    targets[DataType.JSON] = (asked,) if before is None else (before, asked)
+    target = replace(first, structure=structure)
+    earlier_target = _earlier_target(first, table, allowed_schema)
+    targets[DataType.JSON] = (target,) if earlier_target is None else (earlier_target, target)
     return replace(cell, targets=targets, structure=structure)
 
 
-def _before(asked: TargetColumn, table: str, allowed: Schema) -> TargetColumn | None:
-    """Return the column as it was, which takes what fits it, where the contract refuses its new type."""
-    known = allowed.tables[table].columns.get(asked.column.name) if table in allowed.tables else None
-    if asked.refusal is None or known is None or not known.is_complete:
+def _earlier_target(target: TargetColumn, table: str, allowed_schema: Schema) -> TargetColumn | None:
+    """Return the stored column, for values that fit it, if the contract refuses its new type."""
+    earlier_column = allowed_schema.column(table, target.column.name)
+    if target.refusal is None or earlier_column is None or not earlier_column.is_complete:
         return None
-    structure = structure_of(known)
-    return None if structure is None else TargetColumn(known, structure=structure)
+    structure = structure_of(earlier_column)
+    return None if structure is None else TargetColumn(earlier_column, structure=structure)
 
 
 def __getattr__(name: str) -> Any:
-    """Return what dlt looks for in the module of a normalizer; dlt is there wherever it asks."""
+    """Return dlt's class of a normalizer; only dlt asks for it, so dlt is installed."""
     if name != "DataItemNormalizer":
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
     from dlt.common.normalizers.json.relational import DataItemNormalizer as Relational
 
     class DataItemNormalizer(Relational):
-        """dlt's rows of such a schema: one table, what is nested kept as JSON."""
+        """dlt's rows of such a schema: one table, nested values kept as JSON."""
 
         def _reset(self) -> None:
             super()._reset()

@@ -1,4 +1,4 @@
-"""dlt's normalizer that coerces nothing: what is of another type than its column goes beside it (docs/dlt.md §6.3)."""
+"""dlt's normalizer without coercion: values of another type than their column go to a variant (docs/dlt.md §6.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paths of evidence as a tree: what stands at each place of the documents, in the order of the data."""
+"""The paths of evidence as a tree, in the order of the data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from schemactl.schema.types import DataType
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The values at one path: types of scalars, of which nulls have none, and what stands below objects and lists."""
+    """The values at one path: types of scalars other than null, and the nodes below objects and lists."""
 
     kinds: frozenset[DataType] = frozenset()
     is_object: bool = False
@@ -26,11 +26,11 @@ class Node:
 
 
 def tree_of(evidence: Evidence) -> Node:
-    """Return the documents as one tree; keys stand as the first document that has them has them."""
+    """Return the documents as one tree; keys are in the order of the first document that has them."""
     below: dict[Path, dict[str | None, None]] = {(): {}}
     documents = (evidence.witnesses[position] for position in sorted(evidence.witnesses))
     witnessed = (path for document in documents for path in _paths_in(document, ()))
-    # As sources state them, then as witnesses hold them, the rest by name.
+    # First in the order of typed sources, then of witnesses, finally by name.
     for path in chain(evidence.typed, witnessed, sorted(evidence.paths, key=json.dumps)):
         for end in range(len(path)):
             below.setdefault(path[:end], {}).setdefault(path[end])
@@ -41,13 +41,13 @@ def tree_of(evidence: Evidence) -> Node:
 def _node(path: Path, evidence: Evidence, below: Mapping[Path, Mapping[str | None, None]]) -> Node:
     names = evidence.paths.get(path, {})
     kinds = evidence.stated_types(path) | {kind for name in names if (kind := type_of_class(name))}
-    met = {kind_of(name) for name in names}
+    value_kinds = {kind_of(name) for name in names}
     inner = {step: _node((*path, step), evidence, below) for step in below[path]}
     keys = {step: node for step, node in inner.items() if step is not ELEMENT}
     return Node(
         kinds=kinds,
-        is_object=OBJECT in met or bool(keys),
-        is_list=LIST in met or ELEMENT in inner,
+        is_object=OBJECT in value_kinds or bool(keys),
+        is_list=LIST in value_kinds or ELEMENT in inner,
         keys=keys,
         element=inner.get(ELEMENT),
     )

@@ -1,7 +1,7 @@
-"""Grow the types of columns that keep structure, their ``x-spark-type``, from the evidence.
+"""Evolves the types of columns that keep structure (``x-spark-type``) by evidence.
 
-For the rest the normalizer that keeps structure is the relational one at ``max_nesting: 0``: one table, and whatever
-is nested in a column of its own.
+Otherwise the normalizer that keeps structure is the relational one at ``max_nesting: 0``: one table, with a column for
+each nested value.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Final
 
 from schemactl.inference.classes import LIST, OBJECT, kind_of
+from schemactl.inference.document_tree import Node, tree_of
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.resolve import Resolution, resolve
 from schemactl.inference.values import TYPED
 from schemactl.inference.widening import MAPS
-from schemactl.normalization.tree import Node, tree_of
 from schemactl.schema import nested_types
 from schemactl.schema.nested_types import BIGINT, DOUBLE, LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.paths import ELEMENT, Path
@@ -26,40 +26,41 @@ _MOST_DIGITS: Final = 38
 _WIDENED: Final = ({DataType.BIGINT, DataType.DOUBLE}, {DataType.DATE, DataType.TIMESTAMP})
 
 
-def stated_leaf(widest: Properties, stated: frozenset[DataType]) -> NestedType:
-    """Return the type that keeps scalars of all stated types without changing how they are written."""
-    if len(stated) > 1 and stated not in _WIDENED:
+def stated_leaf(properties: Properties, declared_types: frozenset[DataType]) -> NestedType:
+    """Return the type that keeps scalars of all declared types without changing how they are written."""
+    if len(declared_types) > 1 and declared_types not in _WIDENED:
         return Json()
-    return Json() if widest.get("precision", 0) > _MOST_DIGITS else nested_types.leaf_of(widest)
+    return Json() if properties.get("precision", 0) > _MOST_DIGITS else nested_types.leaf_of(properties)
 
 
 def stated_map(properties: Properties, levels: int) -> NestedType | None:
-    """Return the type that keeps all maps that sources state, None where there are none; JSON text below ``levels``."""
-    stated = [nested_types.read_type(text) for text in properties.get(MAPS, ())]
-    return _cut(_merge_types(stated, _widest), levels) if stated else None
+    """Return the type that keeps all maps that sources declare, None without any; JSON text below ``levels``."""
+    map_types = [nested_types.read_type(text) for text in properties.get(MAPS, ())]
+    return _cut(_merge_types(map_types, _widest), levels) if map_types else None
 
 
 def merge_structures(old: NestedType, new: NestedType) -> NestedType:
-    """Return ``old`` with the fields of ``new``; where their types differ, JSON texts."""
+    """Return ``old`` with the fields of ``new``; fields whose types differ become JSON texts."""
     return _merge_types((old, new), lambda names: Json() if len(names) > 1 else Leaf(*names))
 
 
 def are_distinct(names: Iterable[str]) -> bool:
     """Return whether readers can distinguish fields: many ignore case, and Parquet has no blank names."""
-    known = list(names)
-    return len({name.lower() for name in known}) == len(known) and all(name and "\0" not in name for name in known)
+    names = list(names)
+    return len({name.lower() for name in names}) == len(names) and all(name and "\0" not in name for name in names)
 
 
 def _merge_types(types: Sequence[NestedType], leaf: Callable[[frozenset[str]], NestedType]) -> NestedType:
     """Return the type that keeps values of all types, whatever their order; ``leaf`` decides for scalars."""
-    structs = [each for each in types if isinstance(each, Struct)]
-    lists = [each.element for each in types if isinstance(each, ListOf)]
-    maps = [each.value for each in types if isinstance(each, MapOf)]
-    leaves = [each.name for each in types if isinstance(each, Leaf)]
+    structs = [nested_type for nested_type in types if isinstance(nested_type, Struct)]
+    lists = [nested_type.element for nested_type in types if isinstance(nested_type, ListOf)]
+    maps = [nested_type.value for nested_type in types if isinstance(nested_type, MapOf)]
+    leaves = [nested_type.name for nested_type in types if isinstance(nested_type, Leaf)]
     if len(structs) == len(types):
-        names = dict.fromkeys(name for each in structs for name, _ in each.fields)
-        inner = {name: [dict(each.fields)[name] for each in structs if name in dict(each.fields)] for name in names}
-        return Struct(tuple((name, _merge_types(found, leaf)) for name, found in inner.items()))
+        types_by_field: dict[str, list[NestedType]] = {}
+        for name, field_type in (field for struct in structs for field in dict(struct.fields).items()):
+            types_by_field.setdefault(name, []).append(field_type)
+        return Struct(tuple((name, _merge_types(field_types, leaf)) for name, field_types in types_by_field.items()))
     if len(lists) == len(types):
         return _nest(ListOf, _merge_types(lists, leaf))
     if len(maps) == len(types):
@@ -72,7 +73,7 @@ def _nest(kind: type[ListOf] | type[MapOf], inner: NestedType) -> NestedType:
 
 
 def _widest(names: frozenset[str]) -> NestedType:
-    """Return what keeps scalars within maps of all types, as ``stated_leaf`` does."""
+    """Return the type that keeps scalars of all types within maps, as ``stated_leaf`` does."""
     if len(names) == 1:
         return Leaf(*names)
     if names == {BIGINT, DOUBLE}:
@@ -104,20 +105,20 @@ def _cut(of: NestedType, levels: int) -> NestedType:
 
 
 MOST_LEVELS: Final = 50
-"""Levels that are kept; Arrow and its friends stop not much deeper. What is below is JSON text."""
+"""Levels that keep structure; deeper values are JSON texts. Arrow and similar libraries stop not much deeper."""
 
 _KEY_HINTS: Final = ("primary_key", "merge_key", "unique", "row_key", "parent_key", "root_key")
-"""A column that rows are found by is compared, which structs are not everywhere."""
+"""Hints of columns that databases compare; not all of them compare structs."""
 
 _EXACT: Final = 2.0**53
 """Up to here doubles represent all integers exactly."""
 
 _DIGITS: Final = 9.9e37
-"""What certainly fits 38 digits."""
+"""A number that certainly fits 38 digits."""
 
 
 def structures_in(schema: Schema) -> Iterator[tuple[Table, Column]]:
-    """Yield the columns that the rows of a schema keep structs or lists in."""
+    """Yield the columns that keep structs or lists, with their tables."""
     if nested_types.keeps_structure(schema.normalizers):
         for table in schema.tables.values():
             for column in table.columns.values():
@@ -126,7 +127,7 @@ def structures_in(schema: Schema) -> Iterator[tuple[Table, Column]]:
 
 
 def flat(schema: Schema) -> Schema:
-    """Return a schema under which the relational normalizer keeps all that is nested whole."""
+    """Return a schema under which the relational normalizer keeps all nested values whole."""
     section = schema.normalizers.get("json") or {}
     config = {**(section.get("config") or {}), "max_nesting": 0}
     tables = {name: _with_nesting(table, None) for name, table in schema.tables.items()}
@@ -134,7 +135,7 @@ def flat(schema: Schema) -> Schema:
 
 
 def _with_nesting(table: Table, levels: int | None) -> Table:
-    """Return a table that states how many levels of it are flattened; None for a table that states none."""
+    """Return a table with a limit of flattened levels; None removes the limit."""
     if table.normalizer_hint("max_nesting") == levels:
         return table
     hints = {key: value for key, value in (table.properties.get("x-normalizer") or {}).items() if key != "max_nesting"}
@@ -162,40 +163,40 @@ def resolve_nested(
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
 ) -> Resolution:
-    """Evolve ``schema`` as ``resolve`` does, with all that is nested in columns that keep its structure.
+    """Evolve ``schema`` as ``resolve`` does, with nested values in columns that keep their structure.
 
-    A new column of objects or lists states the type that keeps them. A known one gets new fields at the end of its
-    structs, and JSON texts where the data has another type than before; one without a type keeps its JSON texts.
+    A new column of objects or lists gets the type that keeps them. An existing type gets new fields at the end of its
+    structs, and JSON texts for fields whose type changes. An existing column without such a type keeps JSON texts.
     """
-    found = resolve(
+    resolution = resolve(
         evidence, flat(schema), table,
         renamed=renamed, max_identifier_length=max_identifier_length, is_loaded=is_loaded,
     )  # fmt: skip
-    # Resolved is the schema without structure: it gets back the levels that were stated.
-    levels = {name: each.normalizer_hint("max_nesting") for name, each in schema.tables.items()}
-    tables = {name: _with_nesting(each, levels.get(name)) for name, each in found.schema.tables.items()}
-    resolved = replace(found.schema, tables=tables, normalizers=_normalizers_as_before(found.schema, schema))
-    evolved = _Structures(evidence, schema, found).evolved(resolved)
-    return replace(found, schema=evolved)
+    # `flat` removed the limits of levels: restore them.
+    levels = {name: stored_table.normalizer_hint("max_nesting") for name, stored_table in schema.tables.items()}
+    tables = {name: _with_nesting(table, levels.get(name)) for name, table in resolution.schema.tables.items()}
+    resolved = replace(resolution.schema, tables=tables, normalizers=_normalizers_as_before(resolution.schema, schema))
+    evolved = _Structures(evidence, schema, resolution).evolved(resolved)
+    return replace(resolution, schema=evolved)
 
 
 class _Structures:
     """The types of the columns that a resolution feeds from nested data."""
 
-    def __init__(self, evidence: Evidence, before: Schema, found: Resolution) -> None:
+    def __init__(self, evidence: Evidence, before: Schema, resolution: Resolution) -> None:
         self._before = before
-        self._found = found
+        self._resolution = resolution
         self._types = _Types(evidence)
         self._settings = Settings.of(before.settings)
         self._most = NormalizerConfig.of(before.normalizers).max_nesting
 
     def evolved(self, schema: Schema) -> Schema:
         tables = dict(schema.tables)
-        for name, column in self._found.taken:
-            found = tables[name].columns.get(column)
-            if found is not None and self._is_kept(name, found, self._found.sources((name, column))[0]):
-                columns = {**tables[name].columns, column: self._evolved_column(tables[name], found)}
-                tables[name] = replace(tables[name], columns=columns)
+        for table, name in self._resolution.taken:
+            column = tables[table].columns.get(name)
+            if column is not None and self._is_kept(table, column, self._resolution.sources((table, name))[0]):
+                columns = {**tables[table].columns, name: self._evolved_column(tables[table], column)}
+                tables[table] = replace(tables[table], columns=columns)
         return replace(schema, tables=tables)
 
     def _is_kept(self, table: str, column: Column, path: Path) -> bool:
@@ -203,25 +204,26 @@ class _Structures:
             return False
         if nested_types.SPARK_TYPE in column.properties:
             return True
-        known = self._before.tables[table].columns.get(column.name) if table in self._before.tables else None
-        is_stated = known is not None and bool(known.properties.get("data_type"))
-        return not is_stated and self._settings.preferred_type(column.name, path) is not DataType.JSON
+        known_column = self._before.column(table, column.name)
+        is_declared = known_column is not None and bool(known_column.properties.get("data_type"))
+        return not is_declared and self._settings.preferred_type(column.name, path) is not DataType.JSON
 
     def _evolved_column(self, table: Table, column: Column) -> Column:
         levels = table.normalizer_hint("max_nesting")
-        most = min(self._most if levels is None else levels, MOST_LEVELS)
-        taken = self._found.taken[table.name, column.name]
-        kept: NestedType | None = nested_types.stated_type(column)
-        for path in dict.fromkeys(path for path, _ in taken):
-            # Others are texts that hold JSON, and sources that state no more than that.
-            is_nested = all(self._types.is_nested(at, name) for at, name in taken if at == path)
-            kept = self._types.at(path, kept, most) if is_nested else Json()
-        stated = nested_types.write_type(kept or Json())
-        return Column(column.name, {**column.properties, nested_types.SPARK_TYPE: stated})
+        level_limit = min(self._most if levels is None else levels, MOST_LEVELS)
+        taken_classes = self._resolution.taken[table.name, column.name]
+        nested_type: NestedType | None = nested_types.stated_type(column)
+        for path in dict.fromkeys(path for path, _ in taken_classes):
+            # Texts that hold JSON, and sources that declare only `json`, have no structure to keep.
+            classes = (name for taken_path, name in taken_classes if taken_path == path)
+            is_nested = all(self._types.is_nested(path, name) for name in classes)
+            nested_type = self._types.at(path, nested_type, level_limit) if is_nested else Json()
+        spark_type = nested_types.write_type(nested_type or Json())
+        return Column(column.name, {**column.properties, nested_types.SPARK_TYPE: spark_type})
 
 
 def _type_of_scalars(kinds: set[str], largest: float, old: NestedType | None) -> NestedType:
-    """Return the type that keeps scalars of some kinds, integers up to a size; where several do, the one before."""
+    """Return the type that keeps scalars of some kinds, integers up to a size; if several do, the old one."""
     if kinds <= {BIGINT} and old == Leaf(DOUBLE) and largest <= _EXACT:
         return Leaf(DOUBLE)
     if kinds <= {BIGINT, LARGE} and largest < _DIGITS:
@@ -247,31 +249,31 @@ class _Types:
         return MAPS in self._evidence.typed.get(path, {})
 
     def at(self, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
-        """Return the type that objects and lists at ``path`` are kept in, grown from ``old``."""
+        """Return the type that keeps objects and lists at ``path``, evolved from ``old``."""
         node = self._tree
         for step in path:
-            below = node.element if step is ELEMENT else node.keys.get(step)
-            if below is None:
+            inner_node = node.element if step is ELEMENT else node.keys.get(step)
+            if inner_node is None:
                 return old
-            node = below
-        # Scalars go to columns of their own; where documents are lists, objects among them are rows.
-        own = replace(node, kinds=frozenset(), is_object=node.is_object and bool(path))
-        return self._nested(own, path, old, levels)
+            node = inner_node
+        # Scalars go to other columns; if documents are lists, objects among them are rows.
+        container = replace(node, kinds=frozenset(), is_object=node.is_object and bool(path))
+        return self._nested(container, path, old, levels)
 
     def _type(self, node: Node, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
-        """Return the type that keeps what stands at ``path``, None where nothing does and there was none."""
+        """Return the type that keeps the values at ``path``; None without values and without an old type."""
         if isinstance(old, Json):
             return old
         is_nested = node.is_object or node.is_list or self._has_maps(path)
-        found = self._nested(node, path, old, levels) if is_nested else self._leaf(path, old)
-        return Json() if old is not None and found is not None and type(found) is not type(old) else found
+        new_type = self._nested(node, path, old, levels) if is_nested else self._leaf(path, old)
+        return Json() if old is not None and new_type is not None and type(new_type) is not type(old) else new_type
 
     def _nested(self, node: Node, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
-        stated = stated_map(self._evidence.typed.get(path, {}), levels)
-        kinds = node.kinds - {DataType.JSON} if stated else node.kinds
-        if isinstance(old, Json) or kinds or (node.is_list and (node.is_object or stated)) or levels <= 0:
+        declared_map = stated_map(self._evidence.typed.get(path, {}), levels)
+        kinds = node.kinds - {DataType.JSON} if declared_map else node.kinds
+        if isinstance(old, Json) or kinds or (node.is_list and (node.is_object or declared_map)) or levels <= 0:
             return Json()
-        old = merge_structures(old, stated) if old and stated else old or stated
+        old = merge_structures(old, declared_map) if old and declared_map else old or declared_map
         if isinstance(old, MapOf) and not node.is_list:
             value: NestedType | None = old.value
             for name, below in node.keys.items():
@@ -284,32 +286,32 @@ class _Types:
         return self._list(node, path, old, levels) if old is None or isinstance(old, ListOf) else Json()
 
     def _struct(self, node: Node, path: Path, old: Struct | None, levels: int) -> NestedType:
-        known = dict(old.fields) if old else {}
-        names = dict.fromkeys((*known, *node.keys))
-        found = dict.fromkeys(names) | known
+        old_fields = dict(old.fields) if old else {}
+        names = dict.fromkeys((*old_fields, *node.keys))
+        field_types = dict.fromkeys(names) | old_fields
         for name, below in node.keys.items():
-            found[name] = self._type(below, (*path, name), known.get(name), levels - 1)
-        fields = tuple((name, inner) for name, inner in found.items() if inner is not None)
+            field_types[name] = self._type(below, (*path, name), old_fields.get(name), levels - 1)
+        fields = tuple((name, inner) for name, inner in field_types.items() if inner is not None)
         return Struct(fields) if fields and are_distinct(names) else Json()
 
     def _list(self, node: Node, path: Path, old: ListOf | None, levels: int) -> NestedType:
-        known = old.element if old else None
-        element = self._type(node.element, (*path, ELEMENT), known, levels - 1) if node.element else known
+        old_element = old.element if old else None
+        element = self._type(node.element, (*path, ELEMENT), old_element, levels - 1) if node.element else old_element
         return Json() if element is None or isinstance(element, Json) else ListOf(element)
 
     def _leaf(self, path: Path, old: NestedType | None) -> NestedType | None:
         kinds: set[str] = set()
         largest = 0.0
-        for name, seen in self._evidence.paths.get(path, {}).items():
+        for name, class_evidence in self._evidence.paths.get(path, {}).items():
             kind = kind_of(name)
             if kind == DataType.BIGINT:
-                largest = max(largest, -(seen.least or 0.0), seen.greatest or 0.0)
+                largest = max(largest, -(class_evidence.least or 0.0), class_evidence.greatest or 0.0)
                 is_large = {"uint64", "wide", "beyond-wei"}.intersection(name.partition(":")[2].split(","))
                 kinds.add(LARGE if is_large else BIGINT)
             elif kind in (DataType.TEXT, DataType.DOUBLE, DataType.BOOL):
                 kinds.add(kind)
-        stated = self._evidence.typed.get(path)
+        properties = self._evidence.typed.get(path)
         types = [_type_of_scalars(kinds, largest, old)] if kinds else []
-        types += [stated_leaf(stated, self._evidence.stated_types(path))] if stated is not None else []
+        types += [stated_leaf(properties, self._evidence.stated_types(path))] if properties is not None else []
         types += [old] if old is not None else []
         return types[0] if len(set(types)) == 1 else Json() if types else None
