@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.engine.input import MAGIC
+from schemactl.errors import InputError, Location
 
 if TYPE_CHECKING:
     import pyarrow.parquet
@@ -55,14 +57,24 @@ def _fault_in_group(file: pyarrow.parquet.ParquetFile, number: int) -> str | Non
     return None
 
 
+def unreadable_rows(path: str, error: Exception) -> InputError:
+    """Return the error for a file of columns that pyarrow does not open, with pyarrow's reason."""
+    if getattr(error, "errno", None):
+        return InputError(f"the file cannot be read: {reason_of(error)}", at=Location(path))
+    message = f"the footer of the file cannot be read: {reason_of(error)}"
+    return InputError(message, at=Location(path), hint="was it written to the end?")
+
+
 def reason_of(error: Exception) -> str:
-    r"""Return the first line of what pyarrow says, as the end of a sentence.
+    r"""Return the first line of what pyarrow says, as the end of a sentence; the system's words for a system error.
 
     >>> reason_of(OSError("Corrupt snappy compressed data.\nmore"))
     'corrupt snappy compressed data'
     >>> reason_of(OSError("ORC timestamp is out of range"))
     'ORC timestamp is out of range'
     """
+    if code := getattr(error, "errno", None):
+        return os.strerror(code).lower()
     first = str(error).strip().partition("\n")[0].rstrip(" .:")
     return first if first[1:2].isupper() else f"{first[:1].lower()}{first[1:]}"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
 
 import pytest
+from engine_outcomes import Contract
 from task_sizes import task_size
 
 from schemactl.engine.protocol import Engine
@@ -34,6 +36,11 @@ def spark_engine(request: pytest.FixtureRequest) -> Engine:
 @pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)], scope="module")
 def engine(request: pytest.FixtureRequest) -> Engine:
     return request.getfixturevalue(f"{request.param}_engine")
+
+
+@pytest.fixture
+def contract(tmp_path: Path, local_engine: Engine, spark_engine: Engine) -> Contract:
+    return Contract(tmp_path, local_engine, spark_engine)
 
 
 @pytest.fixture

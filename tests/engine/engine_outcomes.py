@@ -1,19 +1,20 @@
-"""Runs the same call on an engine, and returns all that a user could see of it."""
+"""Runs the same call on both engines, and compares all that a user could see of it."""
 
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import chdir, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from task_sizes import task_size
 
+from schemactl.engine.choice import EngineName, EngineOptions
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.protocol import Engine
 from schemactl.engine.scan import scan_inputs
@@ -24,6 +25,9 @@ from schemactl.flows.normalize_call import NormalizeRequest
 from schemactl.flows.request import InferRequest
 from schemactl.inference.sample import parse_sample
 from schemactl.inference.saved_evidence import write_evidence
+
+SPARK = EngineOptions(EngineName.SPARK)
+"""The choice of an engine, which is as without a choice but for a hint at the other engine."""
 
 TIMES = {"inserted_at", "modified_at", "loaded_at"}
 
@@ -132,9 +136,41 @@ def _rows_of(table: pa.Table) -> list[dict[str, str]]:
     return [{name: repr(value) for name, value in row.items()} for row in table.select(columns).to_pylist()]
 
 
-def relative_to(folder: Path, path: Path) -> str:
-    return os.path.relpath(path, folder)
+Call = Callable[..., Outcome]
 
 
-def with_sources(request: InferRequest, *sources: str) -> InferRequest:
-    return replace(request, sources=sources)
+class Contract:
+    """Both engines, a folder for data and one for what each of them leaves.
+
+    Attributes:
+        sizes: of tasks in bytes, for each engine; None for the usual.
+    """
+
+    def __init__(self, folder: Path, local: Engine, spark: Engine) -> None:
+        self.data = folder / "data"
+        self.data.mkdir()
+        self._folder = folder
+        self._engines = (local, spark)
+        self.sizes: tuple[int, int] | None = None
+
+    def folder_of(self, engine: str) -> Path:
+        return self._folder / engine
+
+    def check(self, call: Call, *args: Any, **options: Any) -> Outcome:
+        """Return the outcome of a call, which is the same on both engines."""
+        local, spark = (self._run(number, call, *args, **options) for number in range(2))
+        assert_equal_outcomes(local, spark)
+        return local
+
+    def _run(self, number: int, call: Call, *args: Any, **options: Any) -> Outcome:
+        engine = self._engines[number]
+        if self.sizes is None:
+            return call(engine, self.folder_of(engine.name), *args, **options)
+        with task_size(engine, self.sizes[number]):
+            return call(engine, self.folder_of(engine.name), *args, **options)
+
+
+def request(*sources: str, **options: Any) -> InferRequest:
+    return InferRequest(
+        **{"sources": sources, "name": "shop", "table": "data", "schemas": "schemas", "engine": SPARK, **options}
+    )

@@ -6,75 +6,14 @@ The answer of Spark is compared with that of this machine; a difference is a fau
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from engine_outcomes import (
-    Outcome,
-    assert_equal_outcomes,
-    infer_outcome,
-    normalize_outcome,
-    scan_outcome,
-)
+from engine_outcomes import Contract, infer_outcome, normalize_outcome, request, scan_outcome
 from random_data import ORC_TYPES, TYPES, RandomData
-from task_sizes import task_size
-
-from schemactl.engine.choice import EngineName, EngineOptions
-from schemactl.engine.protocol import Engine
-from schemactl.flows.request import InferRequest
 
 pytestmark = pytest.mark.spark
-
-SPARK = EngineOptions(EngineName.SPARK)
-"""The choice of an engine, which is as without a choice but for a hint at the other engine."""
-
-Call = Callable[..., Outcome]
-
-
-class Contract:
-    """Both engines, a folder for data and one for what each of them leaves.
-
-    Attributes:
-        sizes: of tasks in bytes, for each engine; None for the usual.
-    """
-
-    def __init__(self, folder: Path, local: Engine, spark: Engine) -> None:
-        self.data = folder / "data"
-        self.data.mkdir()
-        self._folder = folder
-        self._engines = (local, spark)
-        self.sizes: tuple[int, int] | None = None
-
-    def folder_of(self, engine: str) -> Path:
-        return self._folder / engine
-
-    def check(self, call: Call, *args: Any, **options: Any) -> Outcome:
-        """Return the outcome of a call, which is the same on both engines."""
-        local, spark = (self._run(number, call, *args, **options) for number in range(2))
-        assert_equal_outcomes(local, spark)
-        return local
-
-    def _run(self, number: int, call: Call, *args: Any, **options: Any) -> Outcome:
-        engine = self._engines[number]
-        if self.sizes is None:
-            return call(engine, self.folder_of(engine.name), *args, **options)
-        with task_size(engine, self.sizes[number]):
-            return call(engine, self.folder_of(engine.name), *args, **options)
-
-
-@pytest.fixture
-def contract(tmp_path: Path, local_engine: Engine, spark_engine: Engine) -> Contract:
-    return Contract(tmp_path, local_engine, spark_engine)
-
-
-def request(*sources: str, **options: Any) -> InferRequest:
-    return InferRequest(
-        **{"sources": sources, "name": "shop", "table": "data", "schemas": "schemas", "engine": SPARK, **options}
-    )
-
 
 # --- the fixtures of the repository ---
 

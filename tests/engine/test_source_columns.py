@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.local.columns import kernel_type, read_as
 from schemactl.engine.local.input_formats import parquet
-from schemactl.errors import InputError
+from schemactl.schema.paths import ELEMENT
 
 BYTES = pa.uint8()
 TYPES = [
@@ -56,9 +57,13 @@ def test_fields_that_a_file_lacks_are_null() -> None:
     assert read_as(values, of).to_pylist() == [{"a": 1, "b": None}, None]
 
 
-def test_timestamps_of_the_old_type_are_refused_rather_than_read_as_others(tmp_path: Path) -> None:
-    table = pa.table({"at": pa.array([0], pa.timestamp("us"))})
+def test_timestamps_of_the_old_type_int96_are_moments_in_utc(tmp_path: Path) -> None:
+    moments = [datetime(1500, 1, 1), datetime(9999, 12, 31), None]
+    of = pa.struct({"n": BYTES, "at": pa.timestamp("us")})
+    table = pa.table({"n": [1, 2, 3], "inside": pa.array([[{"n": 1, "at": at}] for at in moments], pa.list_(of))})
     pq.write_table(table, tmp_path / "a.parquet", use_deprecated_int96_timestamps=True)
-    with pytest.raises(InputError, match="the column `at` has timestamps of the old type INT96") as caught:
-        list(parquet.read(find_inputs([str(tmp_path / "a.parquet")]), 1))
-    assert caught.value.hint == "`--engine spark` reads it"
+    (rows,) = parquet.read(find_inputs([str(tmp_path / "a.parquet")]), 1)
+    assert rows.column_types()["inside", ELEMENT, "at"] == {"data_type": "timestamp", "precision": 6}
+    (batch,) = (batch for source in rows.rows().records for task in source.tasks() for batch in task.batches())
+    read = [elements[0]["at"] for elements in batch.column("c1").to_pylist()]
+    assert read == [at and at.replace(tzinfo=UTC) for at in moments]

@@ -6,7 +6,7 @@ count microseconds, durations are whole numbers of their unit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -69,24 +69,29 @@ def kernel_type(of: pa.DataType) -> pa.DataType:
     Raises:
         InputError: a decimal has more digits than Spark reads.
     """
+    return map_leaves(of, _scalar_type)
+
+
+def map_leaves(of: pa.DataType, convert: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """Return a type with its scalar types converted, first to last, and without Arrow's encodings of values."""
     if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
-        return kernel_type(of.value_type)
+        return map_leaves(of.value_type, convert)
     if isinstance(of, pa.BaseExtensionType):
-        return kernel_type(of.storage_type)
+        return map_leaves(of.storage_type, convert)
     if is_a.is_struct(of):
-        return pa.struct([field.with_type(kernel_type(field.type)) for field in of])
+        return pa.struct([field.with_type(map_leaves(field.type, convert)) for field in of])
     if is_list(of):
-        return pa.list_(pa.field("element", kernel_type(of.value_type)))
+        return pa.list_(pa.field("element", map_leaves(of.value_type, convert)))
     if is_a.is_map(of):
-        return pa.map_(kernel_type(of.key_type), kernel_type(of.item_type))
-    if is_a.is_decimal(of) and of.precision > _MOST_DIGITS:
-        message = f"a column is a decimal of {of.precision} digits: Spark reads no more than {_MOST_DIGITS}"
-        raise InputError(message)
-    return _scalar_type(of)
+        return pa.map_(map_leaves(of.key_type, convert), map_leaves(of.item_type, convert))
+    return convert(of)
 
 
 def _scalar_type(of: pa.DataType) -> pa.DataType:
     if is_a.is_decimal(of):
+        if of.precision > _MOST_DIGITS:
+            message = f"a column is a decimal of {of.precision} digits: Spark reads no more than {_MOST_DIGITS}"
+            raise InputError(message)
         return pa.decimal128(of.precision, of.scale)
     if is_a.is_timestamp(of):
         return pa.timestamp("us", None if of.tz is None else "UTC")

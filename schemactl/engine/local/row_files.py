@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from schemactl.engine.local.workers import Task
 from schemactl.engine.parquet_faults import find_parquet_fault, reason_of
 from schemactl.kernel.files import UnreadableFileError
 from schemactl.kernel.partitions import BUCKETS
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
 
 _ROWS_AT_ONCE: Final = 1 << 13
 _BYTES_OF_TASK: Final = 1 << 25
@@ -154,18 +157,16 @@ def _read_block(file: RowFile, block: int, names: list[str]) -> Iterator[pa.Reco
     """Yield the rows of a block, with these of its columns and maybe others."""
     match file.container:
         case Container.PARQUET:
-            import pyarrow.parquet as pq
-
-            with pq.ParquetFile(file.path) as opened:
+            with open_parquet(file.path) as opened:
                 wanted = [name for name in names if name in opened.schema_arrow.names]
                 yield from opened.iter_batches(_ROWS_AT_ONCE, row_groups=[block], columns=wanted, use_threads=False)
         case Container.ORC:
-            import pyarrow.orc
+            from pyarrow import orc
 
-            orc = pyarrow.orc.ORCFile(file.path)
-            wanted = [name for name in names if name in orc.schema.names]
-            for stripe in range(orc.nstripes):
-                yield from _sliced(orc.read_stripe(stripe, columns=wanted))
+            orc_file = orc.ORCFile(file.path)
+            wanted = [name for name in names if name in orc_file.schema.names]
+            for stripe in range(orc_file.nstripes):
+                yield from _sliced(orc_file.read_stripe(stripe, columns=wanted))
         case Container.ARROW_FILE:
             with pa.memory_map(file.path) as source, pa.ipc.open_file(source) as reader:
                 for number in range(reader.num_record_batches):
@@ -174,6 +175,13 @@ def _read_block(file: RowFile, block: int, names: list[str]) -> Iterator[pa.Reco
             with pa.memory_map(file.path) as source, pa.ipc.open_stream(source) as reader:
                 for batch in reader:
                     yield from _sliced(batch)
+
+
+def open_parquet(path: str) -> pyarrow.parquet.ParquetFile:
+    """Open a file of Parquet; its timestamps of the old type INT96 count microseconds, the only unit with all years."""
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetFile(path, coerce_int96_timestamp_unit="us")
 
 
 def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -15,20 +15,20 @@ from schemactl.engine.local.workers import Task
 from schemactl.engine.parts import TaskParts
 from schemactl.kernel.arrays import binary_array, string_array
 from schemactl.kernel.cells import CsvLayout
-from schemactl.kernel.files import FilePart, read_pieces
+from schemactl.kernel.files import read_pieces
 
 _PACKED_TASK_BYTES = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class FileTask:
+class _OpenedParts:
     """Parts of files that the kernel opens by itself (``kernel.files``)."""
 
     parts: TaskParts
 
     @property
     def size(self) -> int:
-        """The size in bytes."""
+        """The size in bytes, uncompressed (at a guess if they are compressed)."""
         return self.parts.size
 
     @property
@@ -36,9 +36,19 @@ class FileTask:
         """The path of the first file."""
         return self.parts.parts[0].path
 
+    def _share(self) -> pa.RecordBatch:
+        """Return the parts, pickled, as the kernel takes them from Spark too."""
+        pickled = pickle.dumps(self.parts.parts, pickle.HIGHEST_PROTOCOL)
+        return pa.RecordBatch.from_arrays([binary_array([pickled])], ["share"])
+
+
+@dataclass(frozen=True, slots=True)
+class FileTask(_OpenedParts):
+    """Parts of files that one worker opens and reads."""
+
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the parts, pickled, as the kernel takes them from Spark too."""
-        yield _share(self.parts.parts)
+        """Yield the parts."""
+        yield self._share()
 
     def tasks(self) -> Iterator[Task]:
         """Yield this task."""
@@ -50,27 +60,15 @@ class FileTask:
 
 
 @dataclass(frozen=True, slots=True)
-class PackedFile:
+class PackedFile(_OpenedParts):
     """A large compressed file: this process undoes the compression, workers parse the records."""
-
-    parts: TaskParts
-
-    @property
-    def size(self) -> int:
-        """The size in bytes, uncompressed, at a guess."""
-        return self.parts.size
-
-    @property
-    def path(self) -> str:
-        """The path of the file."""
-        return self.parts.parts[0].path
 
     def tasks(self) -> Iterator[Task]:
         """Yield the records of the file, some megabytes in each task."""
         batches: list[pa.RecordBatch] = []
-        for batch in read_pieces([_share(self.parts.parts)]):
+        for batch in read_pieces([self._share()]):
             batches.append(batch)
-            if sum(held.nbytes for held in batches) >= _PACKED_TASK_BYTES:
+            if sum(packed.nbytes for packed in batches) >= _PACKED_TASK_BYTES:
                 yield BatchTask(tuple(batches), self.path)
                 batches = []
         if batches:
@@ -101,7 +99,3 @@ class BatchTask:
 def text_task(texts: Sequence[str], column: str) -> BatchTask:
     """Return texts as a task, in one column."""
     return BatchTask((pa.RecordBatch.from_arrays([string_array(texts)], [column]),))
-
-
-def _share(parts: tuple[FilePart, ...]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([binary_array([pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)])], ["share"])

@@ -2,23 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
 
+import pyarrow as pa
+
+from schemactl.engine.input import Input
+from schemactl.engine.input_warnings import warn_of_durations
 from schemactl.engine.local.batches import LocalRows
-from schemactl.engine.local.columns import SourceColumn, merge_columns
-from schemactl.engine.local.row_files import RowFile
+from schemactl.engine.local.columns import SourceColumn, merge_columns, source_columns
+from schemactl.engine.local.row_files import Container, RowFile
+from schemactl.engine.parquet_faults import durations_in, unreadable_rows
+from schemactl.engine.parts import whole_file
 from schemactl.engine.stated_nulls import merge_nulls
+from schemactl.kernel.files import Form
 from schemactl.schema.paths import Path
 
 
 @dataclass(frozen=True, slots=True)
+class FileContents:
+    """The rows that a file says it holds.
+
+    Attributes:
+        schema: of its columns, as pyarrow reads them.
+        row_counts: rows by block, as of ``RowFile``.
+        block_sizes: bytes by block; None if the file is one block.
+        nulls: whether columns may be null, if the file states it, by path.
+    """
+
+    container: Container
+    schema: pa.Schema
+    row_counts: Mapping[int, int]
+    block_sizes: Mapping[int, int] | None = None
+    nulls: Mapping[Path, bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A file of rows, its columns, and what it states of nulls."""
+    """A file of rows and its contents, with the columns as the kernel takes them."""
 
     file: RowFile
+    contents: FileContents
     columns: tuple[SourceColumn, ...]
-    nulls: Mapping[Path, bool] = field(default_factory=dict)
+
+
+def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) -> list[OpenedFile]:
+    """Return files and their columns, with a warning of durations.
+
+    Args:
+        inputs: files of one format.
+        look_at: returns what the file at a path holds, and reads no values; it raises what pyarrow raises.
+
+    Raises:
+        InputError: a file is broken, or a column has a type that Spark does not read.
+    """
+    files, durations = [], dict[str, list[str]]()
+    for file in inputs:
+        whole = whole_file(file, Form.ROWS)
+        try:
+            contents = look_at(whole.path)
+            sizes = contents.block_sizes or {0: FilePath(whole.path).stat().st_size}
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable_rows(file.path, error) from error
+        for column in durations_in(contents.schema):
+            durations.setdefault(column, []).append(file.path)
+        row_file = RowFile(whole.file, whole.path, file.path, contents.container, contents.row_counts, sizes)
+        files.append(OpenedFile(row_file, contents, source_columns(contents.schema)))
+    warn_of_durations(durations)
+    return files
 
 
 def read_rows(files: Sequence[OpenedFile]) -> Iterator[LocalRows]:
@@ -33,7 +85,7 @@ def read_rows(files: Sequence[OpenedFile]) -> Iterator[LocalRows]:
     for opened in files:
         groups.setdefault(opened.columns if columns is None else columns, []).append(opened)
     for group_columns, group in groups.items():
-        nulls = merge_nulls([opened.nulls for opened in group])
+        nulls = merge_nulls([opened.contents.nulls or {} for opened in group])
         batch = LocalRows(tuple(opened.file for opened in group), group_columns, nulls)
         batch.warn_of_cuts()
         yield batch

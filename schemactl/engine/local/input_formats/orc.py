@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.orc
@@ -11,44 +10,22 @@ import pyarrow.types as is_a
 
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRows
-from schemactl.engine.local.columns import source_columns
-from schemactl.engine.local.input_formats._rows import OpenedFile, read_rows
-from schemactl.engine.local.row_files import Container, RowFile
-from schemactl.engine.parts import whole_file
-from schemactl.errors import InputError, Location
-from schemactl.kernel.files import Form
+from schemactl.engine.local.columns import map_leaves
+from schemactl.engine.local.input_formats._rows import FileContents, open_files, read_rows
+from schemactl.engine.local.row_files import Container
 
 
 def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
     """Yield the rows of all files together (``_rows.read_rows``)."""
-    yield from read_rows([_open(file) for file in inputs])
+    yield from read_rows(open_files(inputs, _look_at))
 
 
-def _open(file: Input) -> OpenedFile:
-    whole = whole_file(file, Form.ROWS)
-    try:
-        opened = pyarrow.orc.ORCFile(whole.path)
-        schema, count = opened.schema, opened.nrows
-    except (pa.ArrowException, OSError) as error:
-        hint = "was it written to the end?"
-        raise InputError(
-            "the file cannot be read: it has no footer of ORC", at=Location(file.path), hint=hint
-        ) from error
-    size = Path(whole.path).stat().st_size
-    row_file = RowFile(whole.file, whole.path, file.path, Container.ORC, {0: count}, {0: size})
-    return OpenedFile(row_file, source_columns(_in_utc(schema)))
+def _look_at(path: str) -> FileContents:
+    opened = pyarrow.orc.ORCFile(path)
+    schema = pa.schema([field.with_type(map_leaves(field.type, _in_utc)) for field in opened.schema])
+    return FileContents(Container.ORC, schema, {0: opened.nrows})
 
 
-def _in_utc(schema: pa.Schema) -> pa.Schema:
-    """Return columns with timestamps of microseconds in UTC, as Spark reads both kinds of ORC's timestamps."""
-    return pa.schema([field.with_type(_type_in_utc(field.type)) for field in schema])
-
-
-def _type_in_utc(of: pa.DataType) -> pa.DataType:
-    if is_a.is_timestamp(of):
-        return pa.timestamp("us", "UTC")
-    if is_a.is_struct(of):
-        return pa.struct([field.with_type(_type_in_utc(field.type)) for field in of])
-    if is_a.is_list(of):
-        return pa.list_(_type_in_utc(of.value_type))
-    return pa.map_(_type_in_utc(of.key_type), _type_in_utc(of.item_type)) if is_a.is_map(of) else of
+def _in_utc(of: pa.DataType) -> pa.DataType:
+    """Return a type with timestamps of microseconds in UTC, as Spark reads both kinds of ORC's timestamps."""
+    return pa.timestamp("us", "UTC") if is_a.is_timestamp(of) else of

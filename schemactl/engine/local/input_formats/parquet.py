@@ -8,51 +8,40 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from schemactl.engine.input import Input
-from schemactl.engine.input_warnings import warn_of_durations
 from schemactl.engine.local.batches import LocalRows
-from schemactl.engine.local.columns import source_columns
-from schemactl.engine.local.input_formats._rows import OpenedFile, read_rows
-from schemactl.engine.local.row_files import Container, RowFile
-from schemactl.engine.parquet_faults import durations_in, reason_of
+from schemactl.engine.local.columns import map_leaves
+from schemactl.engine.local.input_formats._rows import FileContents, OpenedFile, open_files, read_rows
+from schemactl.engine.local.row_files import Container, open_parquet
 from schemactl.engine.parquet_footers import ParquetFooter, footer_of
-from schemactl.engine.parts import whole_file
 from schemactl.engine.stated_nulls import stated_nulls
-from schemactl.errors import InputError, Location
-from schemactl.kernel.files import Form
 
 
 def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
     """Yield the rows of all files together whose footers agree (``_rows.read_rows``)."""
     groups: dict[ParquetFooter, list[OpenedFile]] = {}
-    durations: dict[str, list[str]] = {}
-    for file in inputs:
-        schema, opened = _open(file)
-        groups.setdefault(footer_of(schema), []).append(opened)
-        for column in durations_in(schema):
-            durations.setdefault(column, []).append(file.path)
-    warn_of_durations(durations)
+    for opened in open_files(inputs, _look_at):
+        groups.setdefault(footer_of(opened.contents.schema), []).append(opened)
     for files in groups.values():
         yield from read_rows(files)
 
 
-def _open(file: Input) -> tuple[pa.Schema, OpenedFile]:
-    whole = whole_file(file, Form.ROWS)
-    try:
-        with pq.ParquetFile(whole.path) as opened:
-            leaves = [opened.schema.column(number) for number in range(len(opened.schema))]
-            schema, groups = (
-                opened.schema_arrow,
-                [opened.metadata.row_group(number) for number in range(opened.num_row_groups)],
-            )
-    except (pa.ArrowException, OSError) as error:
-        reason = reason_of(error)
-        raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
-    int96 = next((leaf.path for leaf in leaves if leaf.physical_type == "INT96"), None)
-    if int96 is not None:
-        # pyarrow reads nanoseconds without a zone: years before 1678 and after 2261 would come out as others.
-        message = f"the column `{int96}` has timestamps of the old type INT96"
-        raise InputError(message, at=Location(file.path), hint="`--engine spark` reads it")
+def _look_at(path: str) -> FileContents:
+    with open_parquet(path) as opened:
+        schema, nulls = _in_utc(opened.schema_arrow, opened.schema), stated_nulls(opened.schema_arrow)
+        groups = [opened.metadata.row_group(number) for number in range(opened.num_row_groups)]
     counts = {number: group.num_rows for number, group in enumerate(groups)}
     sizes = {number: group.total_byte_size for number, group in enumerate(groups)}
-    row_file = RowFile(whole.file, whole.path, file.path, Container.PARQUET, counts, sizes)
-    return schema, OpenedFile(row_file, source_columns(schema), stated_nulls(schema))
+    return FileContents(Container.PARQUET, schema, counts, sizes, nulls)
+
+
+def _in_utc(schema: pa.Schema, parquet_schema: pq.ParquetSchema) -> pa.Schema:
+    """Return columns with timestamps of the old type INT96 in UTC, as Spark reads them; Parquet states no zone."""
+    physical_types = [parquet_schema.column(number).physical_type for number in range(len(parquet_schema))]
+    if "INT96" not in physical_types:
+        return schema
+    remaining = iter(physical_types)  # both schemas list the innermost columns in one order
+
+    def convert(of: pa.DataType) -> pa.DataType:
+        return pa.timestamp("us", "UTC") if next(remaining) == "INT96" else of
+
+    return pa.schema([field.with_type(map_leaves(field.type, convert)) for field in schema])

@@ -8,10 +8,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
+from schemactl.engine.parquet_faults import unreadable_rows
 from schemactl.engine.spark.batches import ColumnarRows
 from schemactl.engine.spark.places import Numbering
 from schemactl.engine.spark.reading.columnar import columnar_batch
-from schemactl.errors import InputError, Location
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
@@ -32,7 +32,4 @@ def _check(file: Input) -> None:
     try:
         pyarrow.orc.ORCFile(file.path)
     except (pyarrow.ArrowException, OSError) as error:
-        hint = "was it written to the end?"
-        raise InputError(
-            "the file cannot be read: it has no footer of ORC", at=Location(file.path), hint=hint
-        ) from error
+        raise unreadable_rows(file.path, error) from error

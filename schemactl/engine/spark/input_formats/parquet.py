@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn_of_durations
-from schemactl.engine.parquet_faults import durations_in, reason_of
+from schemactl.engine.parquet_faults import durations_in, unreadable_rows
 from schemactl.engine.parquet_footers import ParquetFooter, footer_of
 from schemactl.engine.spark.batches import ColumnarRows
 from schemactl.engine.spark.places import Numbering
@@ -18,7 +18,6 @@ from schemactl.engine.spark.reading.columnar import allow_all_types, columnar_ba
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import SECOND_DIGITS
 from schemactl.engine.stated_nulls import merge_nulls, stated_nulls
-from schemactl.errors import InputError, Location
 from schemactl.schema.paths import Path
 
 if TYPE_CHECKING:
@@ -66,10 +65,9 @@ def _schema_of(file: Input) -> pyarrow.Schema:
     try:
         return pyarrow.parquet.read_schema(file.path)
     except (pyarrow.ArrowException, OSError) as error:
-        if isinstance(error, NotImplementedError) or getattr(error, "errno", None) or "encrypted" in str(error):
+        if isinstance(error, NotImplementedError) or "encrypted" in str(error):
             return pyarrow.schema([])  # Spark reads it, or reports why not
-        reason = reason_of(error)
-        raise InputError(f"the footer of the file cannot be read: {reason}", at=Location(file.path)) from error
+        raise unreadable_rows(file.path, error) from error
 
 
 def _read(spark: SparkSession, files: Mapping[str, Mapping[Path, bool]], footer: ParquetFooter) -> ColumnarRows:
