@@ -164,13 +164,13 @@ def find_records(engine: Engine, scan: Scan, positions: Set[Position]) -> dict[P
     for read in scan.documents:
         if not files.isdisjoint(file for file, _ in read.before):
             gaps = read.documents.gaps
-            records += _run_kernel(engine, read.records, "find_records", read.before, gaps, wanted=places)
+            records += _run_kernel(engine, read.records, "find_records", read.before, gaps, positions=places)
     for typed in scan.typed:
         if isinstance(typed.batch, RowBatch) and not files.isdisjoint(file for file, _ in typed.before):
             rows = typed.batch.rows()
             source = ColumnarSource(rows.names, {}, rows.json_paths)
             before = typed.before
-            records += _run_kernel(engine, rows.records, "find_records", before, None, wanted=places, source=source)
+            records += _run_kernel(engine, rows.records, "find_records", before, None, positions=places, source=source)
     return {Position(file, number): record for of_partition in records for file, number, record in of_partition}
 
 
