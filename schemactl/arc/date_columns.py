@@ -26,6 +26,7 @@ from schemactl.arc.date_patterns import (
 )
 from schemactl.arc.date_texts import DAY_NANOS, MONTHS, DatePattern, Moment, days_of, instant_of, iso_time
 from schemactl.arc.fields import Date, Time, Timestamp
+from schemactl.arc.text_arrays import octets_of
 from schemactl.arc.zones import find_zone
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -435,12 +436,3 @@ def _number_regex(part: Number, name: str) -> tuple[str, Sequence[_Group]] | Non
     if part.sign is Sign.EXCEEDS_PAD and part.least == 4:
         return f"(?P<{name}>[0-9]{{4}}|\\+[0-9]{{5,18}}|-[0-9]{{4,18}})", (_Group(part.field),)
     return None
-
-
-def octets_of(texts: pa.Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return the bytes of all texts of an array, one text after the other."""
-    _, offsets, data = texts.buffers()
-    if not offsets or not data:
-        return np.zeros(0, np.uint8)
-    ends = np.frombuffer(offsets, np.int32)
-    return np.frombuffer(data, np.uint8)[ends[texts.offset] : ends[texts.offset + len(texts)]]

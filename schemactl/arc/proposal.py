@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.arc.fields import Boolean, Date, Decimal, Field, FieldType, Long, String, Timestamp
-from schemactl.arc.text_columns import TextColumn
+from schemactl.arc.text_columns import ColumnTyper
 
 _NULLS: Final = ("", "N/A", "n/a", "NA", "NULL", "null", "None", "-")
 """Texts that stand for null where the others of a column are numbers, dates or truth values."""
@@ -69,7 +69,7 @@ def _type_of(values: pa.Array) -> FieldType | None:
 
 
 def _typed(values: pa.Array, of: FieldType) -> pa.Array:
-    return TextColumn(Field(name="", type=of, nullable=True, trim=True)).run(values).values
+    return ColumnTyper(Field(name="", type=of, nullable=True, trim=True)).run(values).values
 
 
 def _cover(values: pa.Array, patterns: Sequence[str], of: Callable[[str], FieldType]) -> tuple[str, ...] | None:

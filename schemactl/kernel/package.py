@@ -146,14 +146,14 @@ def write_typed(
     """
     if source.task is not None:
         # Only typings need these modules, which take a quarter of a second to load.
-        from schemactl.arc.text_columns import Typist
+        from schemactl.arc.text_columns import TextTyper
         from schemactl.kernel.typing_rows import type_names, typed_rows
 
-        typist = Typist(source.task.typing)
+        typer = TextTyper(source.task.typing)
         rows_by_table = (
             (ONE_TABLE, row)
             for file, block, offset, rows in read_rows(batches, folder)
-            for row in typed_rows(rows, file, before[file, block] + offset + 1, source, typist)
+            for row in typed_rows(rows, file, before[file, block] + offset + 1, source, typer)
         )
         return _write(job, rows_by_table, gaps, type_names(source.task))
     if job.options.model is not None:

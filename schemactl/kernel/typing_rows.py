@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.arc.fields import ERRORS, OnError, TypingTask, type_name
-from schemactl.arc.text_columns import Typist
+from schemactl.arc.text_columns import TextTyper
 from schemactl.inference.evidence import Position
 from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.columnar import ColumnarSource, chunks_of
@@ -33,7 +33,7 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: Typing
         folder: the working folder of the command.
         task: how texts are typed.
     """
-    typist, width = Typist(task.typing), len(task.typing.fields)
+    typer, width = TextTyper(task.typing), len(task.typing.fields)
     errors: dict[tuple[str, str], FieldErrors] = {}
     blocks: dict[tuple[str, int], BlockCounts] = {}
     bad: list[BadRecord] = []
@@ -45,13 +45,13 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: Typing
         base = (block << BLOCK_SHIFT) + at
         kept = wrong[: MAX_BAD_RECORDS - len(bad)]
         bad += [BadRecord(Position(file, base + each), faults[each].as_py()) for each in kept]
-        _, found = typist.run(_without(rows.columns[:width], faults))
+        _, found = typer.run(_without(rows.columns[:width], faults))
         places = np.nonzero(faults.is_null().to_numpy(zero_copy_only=False))[0]
         for name, each in _first_errors(found).items():
             number = base + int(places[each.first.number])
             placed = replace(each, first=Position(file, number))
             errors[name, ""] = errors[name, ""].merged(placed) if (name, "") in errors else placed
-    return Part({}, blocks, tuple(bad), errors={ONE_TABLE: errors}, converted=typist.converted)
+    return Part({}, blocks, tuple(bad), errors={ONE_TABLE: errors}, converted=typer.converted)
 
 
 def _first_errors(errors: pa.Array) -> dict[str, FieldErrors]:
@@ -102,7 +102,7 @@ class RejectedRows:
 
 
 def typed_rows(
-    rows: pa.RecordBatch, file: str, first: int, source: ColumnarSource, typist: Typist
+    rows: pa.RecordBatch, file: str, first: int, source: ColumnarSource, typer: TextTyper
 ) -> Iterator[Chunk | RejectedRows]:
     """Yield rows of one file, typed, and those that typing rejects; rows that cannot be read are left out.
 
@@ -111,14 +111,14 @@ def typed_rows(
         file: as people are shown it.
         first: the number of the first row in the file, from 1.
         source: what the rows are.
-        typist: of the source's task.
+        typer: of the source's task.
     """
     assert source.task is not None
     width = len(source.names)
     is_read = rows.column(width).is_null()
     numbers = first + np.nonzero(is_read.to_numpy(zero_copy_only=False))[0]
     texts = _without(rows.columns[:width], rows.column(width))
-    columns, errors = typist.run(texts)
+    columns, errors = typer.run(texts)
     if source.task.on_error is OnError.COLUMN:
         named = replace(source, names=(*source.names, ERRORS))
         yield from chunks_of(_batch_of([*columns, errors]), file, numbers.tolist(), named)

@@ -7,7 +7,7 @@ import pytest
 
 from schemactl.arc.fields import Boolean, Date, Decimal, Long, String, Timestamp, Typing
 from schemactl.arc.proposal import propose
-from schemactl.arc.text_columns import Typist
+from schemactl.arc.text_columns import TextTyper
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ from schemactl.arc.text_columns import Typist
 def test_types_of_texts(texts, of):
     field = propose("c", pa.array(texts, pa.string()))
     assert field.type == of
-    _, errors = Typist(Typing((field,))).run([pa.array(texts, pa.string())])
+    _, errors = TextTyper(Typing((field,))).run([pa.array(texts, pa.string())])
     assert not len(errors.flatten())
 
 

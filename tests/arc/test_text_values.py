@@ -16,7 +16,8 @@ from outside_data import OutsideData
 from schemactl.arc.date_columns import DateColumn
 from schemactl.arc.date_texts import DatePattern, civil, days_of, instant_of, iso_time, week_of_year, week_year
 from schemactl.arc.fields import Date, Field, Long, String, Timestamp, Typing
-from schemactl.arc.text_columns import ERRORS_TYPE, TextColumn, TypedTexts, Typist
+from schemactl.arc.number_columns import NumberColumn
+from schemactl.arc.text_columns import ERRORS_TYPE, ColumnTyper, TextTyper, TypedColumn
 from schemactl.arc.typing_file import read_typing
 from schemactl.arc.zones import find_zone
 
@@ -24,9 +25,9 @@ SAYS_SO = {'hex: "-ff"', 'hex: "１２"', 'hex: "٤٢"', 'hex notnull: "-ff"', '
 """Cases in which Arc makes a null of a text and no error, and a text is an error here: nothing is lost unsaid."""
 
 
-def typed(texts: list[str | None], **field: Any) -> TypedTexts:
+def typed(texts: list[str | None], **field: Any) -> TypedColumn:
     (read,) = read_typing(json.dumps([{"name": "a", "nullable": True, **field}]), "test").fields
-    return TextColumn(read).run(pa.array(texts, pa.string()))
+    return ColumnTyper(read).run(pa.array(texts, pa.string()))
 
 
 def values(texts: list[str | None], **field: Any) -> list[Any]:
@@ -79,7 +80,7 @@ def test_texts_become_what_arc_measured(conformance: OutsideData):
             # What Arc's own test built by hand, no file states.
             case = {**case, "value": case["json_driven_value"], "error": case["json_driven_error"]}
         (field,) = read_typing(json.dumps([case["field"]]), "case").fields
-        found = TextColumn(field).run(pa.array([case["input"]], pa.string()))
+        found = ColumnTyper(field).run(pa.array([case["input"]], pa.string()))
         reported = found.messages[0].as_py()
         if case["case"] in SAYS_SO:
             assert reported == f"Unable to convert '{case['input']}' to binary using 'hexadecimal' decoding."
@@ -125,7 +126,7 @@ def test_rows_have_their_errors_in_the_order_of_fields():
         Field(name="c", type=Long(), nullable=True),
     )
     columns = [pa.array(["1", "x", "y"]), pa.array(["k", None, "long"]), pa.array([7, 8, None])]
-    made, errors = Typist(Typing(fields)).run(columns)
+    made, errors = TextTyper(Typing(fields)).run(columns)
     assert [column.to_pylist() for column in made] == [[1, None, None], ["k", None, None], [7, 8, None]]
     assert errors.type == ERRORS_TYPE
     assert [[each["field"] for each in row] for row in errors.to_pylist()] == [[], ["a", "b"], ["a", "b"]]
@@ -133,9 +134,9 @@ def test_rows_have_their_errors_in_the_order_of_fields():
 
 
 def test_rows_without_errors_have_empty_lists():
-    made, errors = Typist(Typing((Field(name="a", type=Long(), nullable=True),))).run([pa.array(["1", "2"])])
+    made, errors = TextTyper(Typing((Field(name="a", type=Long(), nullable=True),))).run([pa.array(["1", "2"])])
     assert (made[0].to_pylist(), errors.to_pylist()) == ([1, 2], [[], []])
-    assert Typist(Typing(())).run([])[1].to_pylist() == []
+    assert TextTyper(Typing(())).run([])[1].to_pylist() == []
 
 
 def test_all_that_is_wrong_with_a_text_is_one_message():
@@ -370,9 +371,8 @@ def test_columns_of_numbers_are_what_their_texts_are_one_by_one(kind: dict[str, 
     together = typed([*texts], **field)
     # A column of one odd text has no quick way.
     (read,) = read_typing(json.dumps([{"name": "a", "nullable": True, **field}]), "test").fields
-    from schemactl.arc.text_columns import _each, _one_by_one, arrow_type
-
-    expected = _each(pa.array(texts), _one_by_one(read.type)[1], arrow_type(read.type))
+    number_column = NumberColumn(read.type)
+    expected = pa.array([number_column.parse(text) for text in texts], together.values.type)
     assert list(map(repr, together.values.to_pylist())) == list(map(repr, expected.to_pylist()))
 
 

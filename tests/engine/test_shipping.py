@@ -23,10 +23,10 @@ for module in iter_modules(schemactl.kernel.__path__):
 import pyarrow as pa
 
 from schemactl.arc.fields import Date, Field, Typing
-from schemactl.arc.text_columns import Typist
+from schemactl.arc.text_columns import TextTyper
 
 field = Field(name="day", type=Date(("d MMM uuuu",)), nullable=True)
-columns, errors = Typist(Typing((field,))).run([pa.array(["1 Feb 2020"])])
+columns, errors = TextTyper(Typing((field,))).run([pa.array(["1 Feb 2020"])])
 assert all(module.__file__.startswith(archive) for name, module in sys.modules.items() if name.startswith("schemactl"))
 print("typing_rows" in dir(schemactl.kernel), columns[0][0].as_py())
 """

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from schemactl.arc.fields import Field, Long, OnError, String, Typing, TypingTask
-from schemactl.arc.text_columns import Typist
+from schemactl.arc.text_columns import TextTyper
 from schemactl.inference.evidence import Position
 from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.columnar import ColumnarSource
@@ -63,7 +63,7 @@ def test_rows_that_cannot_be_read_are_not_typed():
 def made(on_error: OnError) -> list[Chunk | RejectedRows]:
     source = ColumnarSource(("id", "name"), task=TypingTask(TYPING, on_error))
     rows = batch(("1", "a", None), ("x", "b", None), ("2", "b", "bad"), ("3", None, None))
-    return list(typed_rows(rows, "a.csv", 11, source, Typist(TYPING)))
+    return list(typed_rows(rows, "a.csv", 11, source, TextTyper(TYPING)))
 
 
 def test_errors_stand_in_a_column_beside_the_others():

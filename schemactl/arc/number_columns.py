@@ -1,0 +1,218 @@
+"""Columns of texts that are numbers: most texts in a C loop, the others one by one as Java reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Context
+from decimal import Decimal as Exact
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from schemactl.arc.date_patterns import PatternError
+from schemactl.arc.fields import Decimal, Double, Integer, Long
+from schemactl.arc.number_patterns import NumberPattern, Parsed, parse_number_pattern
+from schemactl.arc.text_arrays import convert_distinct, octets_of
+
+NumberType: TypeAlias = Integer | Long | Double | Decimal
+
+JAVA_BLANKS: Final = "".join(map(chr, range(33)))
+"""Characters that Java's ``trim`` drops."""
+
+_MOST_DIGITS: Final = 38
+_EXACT: Final = Context(prec=100_000)
+
+
+class NumberColumn:
+    """Converts the texts of one field."""
+
+    def __init__(self, of: NumberType) -> None:
+        self._of = of
+        self._patterns = None if of.formatters is None else _valid_patterns(of.formatters)
+        match of:
+            case Decimal(precision=precision, scale=scale):
+                self._type = pa.decimal128(max(precision, 1), scale)
+            case Double():
+                self._type = pa.float64()
+            case _:
+                self._type = pa.int32() if isinstance(of, Integer) else pa.int64()
+        self._quick = _QuickNumbers.of(of, self._patterns, self._type)
+
+    def convert(self, texts: pa.Array) -> pa.Array:
+        """Return the numbers; null for nulls and for texts that are no number of the type."""
+        numbers = pa.nulls(len(texts), self._type) if self._quick is None else self._quick.convert(texts)
+        is_odd = pc.and_(texts.is_valid(), numbers.is_null())
+        if not pc.any(is_odd).as_py():
+            return numbers
+        return pc.replace_with_mask(numbers, is_odd, convert_distinct(texts.filter(is_odd), self.parse, self._type))
+
+    def parse(self, text: str) -> int | float | Exact | None:
+        """Return the number of one text, None if it is no number of the type."""
+        match self._of:
+            case Double():
+                return _double_of(text) if self._patterns is None else _finite_double(self._first_parsed(text))
+            case Decimal(precision, scale):
+                number = _decimal_of(text) if self._patterns is None else _decimal_parsed(self._first_parsed(text))
+                return _rounded(number, precision, scale)
+        whole = _whole_of(text) if self._patterns is None else _whole_parsed(self._first_parsed(text))
+        bound = 2**31 if isinstance(self._of, Integer) else 2**63
+        return whole if whole is not None and -bound <= whole < bound else None
+
+    def _first_parsed(self, text: str) -> Parsed | None:
+        parses = (pattern.parse(text) for pattern in self._patterns or ())
+        return next((parsed for parsed in parses if parsed is not None), None)
+
+
+def _valid_patterns(formatters: Sequence[str]) -> list[NumberPattern]:
+    """Return the patterns that Java takes, without the others."""
+    patterns = []
+    for formatter in formatters:
+        try:
+            patterns.append(parse_number_pattern(formatter))
+        except PatternError:
+            continue
+    return patterns
+
+
+# --- one by one ---
+
+_WHOLE: Final = re.compile(r"[+-]?\d+")
+_BIG_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
+_DOUBLE: Final = re.compile(r"[+-]?(?:NaN|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
+_HEX_DOUBLE: Final = re.compile(
+    r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?", re.ASCII
+)
+
+
+def _is_basic(text: str) -> bool:
+    # Java reads digits of 16 bits only.
+    return text.isascii() or max(text) < "\U00010000"
+
+
+def _whole_of(text: str) -> int | None:
+    if "E+" in text or "e+" in text:
+        number = _decimal_of(text)
+        if number is None or number.adjusted() > 20 or number != number.to_integral_value(context=_EXACT):
+            return None
+        return int(number)
+    return int(text) if _WHOLE.fullmatch(text) and _is_basic(text) and len(text) < 4000 else None
+
+
+def _decimal_of(text: str) -> Exact | None:
+    return Exact(text) if _BIG_DECIMAL.fullmatch(text) and _is_basic(text) else None
+
+
+def _double_of(text: str) -> float | None:
+    text = text.strip(JAVA_BLANKS)
+    if hexadecimal := _HEX_DOUBLE.fullmatch(text):
+        try:
+            return float.fromhex(hexadecimal[1])
+        except OverflowError:
+            return None
+    if _DOUBLE.fullmatch(text) is None:
+        return None
+    number = float(text if text.endswith("NaN") else text.rstrip("fFdD"))
+    return number if abs(number) != float("inf") else None
+
+
+def _whole_parsed(parsed: Parsed | None) -> int | None:
+    value = parsed.value if parsed is not None else None
+    if parsed is None or value is None or not value.is_finite() or (value == 0 and parsed.is_negative):
+        return None
+    if value == value.to_integral_value(context=_EXACT):
+        return int(value)
+    # A number that double precision does not distinguish from a whole number is one.
+    return int(parsed.double) if parsed.double.is_integer() else None
+
+
+def _finite_double(parsed: Parsed | None) -> float | None:
+    return parsed.double if parsed is not None and abs(parsed.double) != float("inf") else None
+
+
+def _decimal_parsed(parsed: Parsed | None) -> Exact | None:
+    return None if parsed is None else parsed.value
+
+
+def _rounded(number: Exact | None, precision: int, scale: int) -> Exact | None:
+    """Return a number with a scale, None if it then has more digits than the precision."""
+    if number is None or not number.is_finite() or (number and number.adjusted() > precision):
+        return None
+    if number.adjusted() < -scale - 2:
+        return Exact(0).scaleb(-scale)
+    rounded = number.quantize(Exact(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
+    return rounded if not rounded or rounded.adjusted() + scale + 1 <= precision else None
+
+
+# --- a column at a time ---
+
+
+class _QuickNumbers:
+    """Converts the texts that Arrow reads as Java does.
+
+    Args:
+        of: the type of the field.
+        to: the same in Arrow.
+        is_plain: whether the field has no patterns.
+        is_grouped: whether commas may group digits.
+    """
+
+    def __init__(self, of: NumberType, to: pa.DataType, *, is_plain: bool, is_grouped: bool) -> None:
+        self._type = to
+        sign = "-?" if is_plain else ""
+        match of:
+            case Integer():
+                digits = "[0-9]{1,9}"
+            case Long():
+                digits = "[0-9]{1,18}"
+            case Double():
+                digits = r"[0-9]{1,300}(?:\.[0-9]+)?"
+            case Decimal(precision=precision, scale=scale):
+                fraction = rf"(?:\.[0-9]{{1,{scale}}})?" if scale else ""
+                digits = f"[0-9]{{1,{precision - scale}}}{fraction}" if precision > scale else "$^x"
+        self._number = f"^{sign}{digits}$"
+        self._grouped = rf"^{sign}(?:[0-9][0-9,]*[0-9]|[0-9])(?:\.[0-9]+)?$" if is_grouped else None
+        # All patterns agree on a number without a sign and a point. Arrow has no decimals without a digit.
+        self._alphabet = b"\0\0" if isinstance(of, Decimal) and not of.precision else b"-9" if is_plain else b"09"
+
+    @staticmethod
+    def of(of: NumberType, patterns: Sequence[NumberPattern] | None, to: pa.DataType) -> _QuickNumbers | None:
+        """Return the conversion of a type; None if texts of its first pattern are no plain numbers."""
+        if patterns is None:
+            return _QuickNumbers(of, to, is_plain=True, is_grouped=False)
+        first = patterns[0] if patterns else None
+        if first is None or first.divisor != 1 or first.positive.prefix or first.positive.suffix:
+            return None
+        return _QuickNumbers(of, to, is_plain=False, is_grouped=first.is_grouped)
+
+    def convert(self, texts: pa.Array) -> pa.Array:
+        """Return the numbers; null for texts of other forms."""
+        if (numbers := self._cast_all(texts)) is not None:
+            return numbers
+        if self._grouped is not None:
+            texts = pc.replace_substring(_matching(texts, self._grouped), ",", "")
+        return _matching(texts, self._number).cast(self._type)
+
+    def _cast_all(self, texts: pa.Array) -> pa.Array | None:
+        """Return texts as numbers; None if a character is outside of the alphabet, or a text no number of the type.
+
+        From ``-`` to ``9`` there are signs, points and digits, and the slash that no number has: of texts of these
+        Arrow reads the same numbers as Java, and none that would lose a digit.
+        """
+        octets = octets_of(texts)
+        if not len(octets) or octets.min() < self._alphabet[0] or octets.max() > self._alphabet[1]:
+            return None
+        is_decimal = pa.types.is_decimal(self._type)
+        if is_decimal and pc.max(pc.binary_length(texts)).as_py() + self._type.scale > _MOST_DIGITS:
+            return None  # Arrow does not see that a number overflows
+        try:
+            numbers = texts.cast(self._type)
+        except pa.ArrowInvalid:
+            return None
+        return numbers if not pa.types.is_floating(self._type) or pc.all(pc.is_finite(numbers)).as_py() else None
+
+
+def _matching(texts: pa.Array, regex: str) -> pa.Array:
+    """Return the texts that match, null for the others."""
+    return pc.if_else(pc.match_substring_regex(texts, regex), texts, pa.scalar(None, pa.string()))
