@@ -13,7 +13,8 @@ from types import ModuleType
 
 from schemactl.cli.app import PROGRAM
 from schemactl.cli.commands import command_names, load_command
-from schemactl.cli.options import CommonOptions, Group, OptionSpec, SparkCommandOptions, option_specs
+from schemactl.cli.declarations import Group, OptionSpec, option_specs
+from schemactl.cli.options import CommonOptions, SparkCommandOptions
 from schemactl.cli.parsing import split_examples
 
 FOLDER = Path(__file__).parent / "commands"

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -22,11 +22,13 @@ from typer.main import get_command
 from schemactl import __version__
 from schemactl.cli import commands
 from schemactl.cli.commands import CommandModule, all_options, command_names, load_command
+from schemactl.cli.declarations import Group, OptionValues, flag, option_specs
 from schemactl.cli.environments import at_environment, at_references
-from schemactl.cli.options import CommonOptions, Group, SparkCommandOptions, flag
-from schemactl.cli.parsing import PlainGroup, Stated, make_command, with_signature
+from schemactl.cli.options import CommonOptions, SparkCommandOptions
+from schemactl.cli.parsing import PlainGroup, make_command, with_signature
 from schemactl.cli.removed import check_removed_command, check_removed_option
 from schemactl.cli.settings import (
+    Call,
     Surroundings,
     check_keys,
     find_place,
@@ -54,7 +56,7 @@ from schemactl.store.git import one_look
 PROGRAM = "schemactl"
 
 _WITH_ADDRESSES = ("SCHEMACTL_", "SPARK_", "PG")
-"""The prefixes of variables that may hold addresses, or what belongs to one."""
+"""The prefixes of variables that may hold addresses or their parts."""
 
 HELP = """Keep the schemas of data under control: infer, review, normalize, migrate.
 
@@ -67,7 +69,7 @@ _ENDINGS = (SystemExit, GeneratorExit, typer.Exit, typer.Abort)
 
 
 class UnfinishedCommand(SchemactlError):
-    """Something that a command called wanted the process to end; what the command would have found is not known."""
+    """A function that a command called wanted the process to end, so the command has no result."""
 
 
 @dataclass(slots=True)
@@ -86,13 +88,13 @@ class Invocation:
 
     def redact(self, text: str) -> str:
         """Return text without the secrets of addresses, wherever the call has them from."""
-        values = list(self.args)
-        values += [f"{name}={value}" for name, value in os.environ.items() if name.startswith(_WITH_ADDRESSES)]
+        texts = list(self.args)
+        texts += [f"{name}={value}" for name, value in os.environ.items() if name.startswith(_WITH_ADDRESSES)]
         if self.options is not None:
-            stated = [getattr(self.options, each.name) for each in fields(self.options)]
-            values += [each for value in stated for each in (value if isinstance(value, list) else [value])]
-        texts = (value for value in values if isinstance(value, str))
-        return redact_text(text, {secret for value in texts for secret in secrets_of(value)})
+            option_values = [spec.value_in(self.options) for spec in option_specs(type(self.options))]
+            texts += [item for value in option_values for item in (value if isinstance(value, list) else [value])]
+        strings = (value for value in texts if isinstance(value, str))
+        return redact_text(text, {secret for value in strings for secret in secrets_of(value)})
 
 
 class LazyGroup(PlainGroup):
@@ -115,12 +117,12 @@ class LazyGroup(PlainGroup):
             formatter.write_dl([(name, _first_line(module)) for name, module in modules.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, known = args[0], command_names(self.package)
-        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
+        name, known_names = args[0], command_names(self.package)
+        if name not in known_names and not name.startswith("-") and not ctx.resilient_parsing:
             if not self.words:
                 check_removed_command(name)
             call = " ".join((PROGRAM, *self.words))
-            hint = did_you_mean(name, known) or f"`{call} --help` lists the commands"
+            hint = did_you_mean(name, known_names) or f"`{call} --help` lists the commands"
             raise InputError(f"there is no command `{' '.join((*self.words, name))}`", hint=hint)
         return super().resolve_command(ctx, args)
 
@@ -133,9 +135,9 @@ def _subcommand(package: ModuleType, words: tuple[str, ...], name: str) -> Any:
         return _make_group((*words, name), module)
     settings = (*words, name)[0]
 
-    def invoke(context: typer.Context, stated: Stated) -> None:
+    def invoke(context: typer.Context, values: OptionValues) -> None:
         with one_look():
-            _run_command(context, settings, module, stated)
+            _run_command(context, settings, module, values)
 
     return make_command(name, module.Options, invoke, module.__doc__ or "")
 
@@ -165,23 +167,23 @@ def _ask_for_command(context: typer.Context) -> None:
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 
-def _run_command(context: typer.Context, name: str, module: CommandModule, stated: Stated) -> None:
+def _run_command(context: typer.Context, name: str, module: CommandModule, values: OptionValues) -> None:
     invocation: Invocation = context.obj
-    parts: tuple[Stated, ...] = (stated, context.find_root().params)
+    call = Call(name, (values, context.find_root().params), Surroundings(os.environ))
     # Settings may be a stranger's: the limits begin before they are read, and none of them can change that.
-    of_call = resolve(module.Options, name, parts, Surroundings(os.environ))
-    with of_call.limits():
-        surroundings = of_call.surround(find_surroundings)
+    call_options = resolve(module.Options, call)
+    with call_options.limits():
+        surroundings = call_options.surround(find_surroundings)
         for file in surroundings.files:
             check_keys(file, all_options())
-        parts, surroundings = at_environment(module.Options, name, parts, surroundings)
-        options = at_references(resolve(module.Options, name, parts, surroundings), surroundings)
+        call = at_environment(module.Options, replace(call, surroundings=surroundings))
+        options = at_references(resolve(module.Options, call), call.surroundings)
     invocation.options, invocation.debug, invocation.color = options, options.debug, options.color
     terminal = describe_terminal(options.color, options.quiet, os.environ)
     invocation.code = ExitCode.FAILED
-    shown = options.examples if isinstance(options, SparkCommandOptions) else None
+    example_style = options.examples if isinstance(options, SparkCommandOptions) else None
     # Where nothing is stated, how values of rows are shown goes by the column.
-    examples = Examples(shown) if shown else Examples.MASKED if os.environ.get("CI") else None
+    examples = Examples(example_style) if example_style else Examples.MASKED if os.environ.get("CI") else None
     with _reported_warnings(invocation, terminal), admit_modules(options.naming_module), show_examples(examples):
         warn_of_misspelt(os.environ, module.Options, all_options)
         warn_of_removed(surroundings)
@@ -189,7 +191,7 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, state
             with options.limits():
                 invocation.code = module.run(options, terminal)
         except InputError as error:
-            error.at = error.at or find_place(error.message, module.Options, name, parts, surroundings)
+            error.at = error.at or find_place(error.message, module.Options, call)
             raise
         except _ENDINGS as error:
             raise UnfinishedCommand(f"the command was ended by {type(error).__name__}") from error
@@ -210,15 +212,15 @@ def _remove_left() -> None:
 
 @contextmanager
 def _reported_warnings(invocation: Invocation, terminal: Terminal) -> Iterator[None]:
-    """Report at the end, each once, what the command warns of: a line in between would break the progress bar."""
-    described: dict[str, None] = {}
+    """Report each warning once at the end: a line in between would break the progress bar."""
+    messages: dict[str, None] = {}
     show = warnings.showwarning
 
-    def keep(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    def keep(message: Warning | str, category: type[Warning], *position: Any, **more: Any) -> None:
         if issubclass(category, CommandWarning):
-            described[str(message)] = None
+            messages[str(message)] = None
         else:
-            show(message, category, *place, **more)
+            show(message, category, *position, **more)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", CommandWarning)
@@ -226,19 +228,19 @@ def _reported_warnings(invocation: Invocation, terminal: Terminal) -> Iterator[N
         try:
             yield
         finally:
-            for each in described:
+            for message in messages:
                 color = wants_color(invocation.color, sys.stderr, os.environ)
-                terminal.report(render_warning(invocation.redact(each), color))
+                terminal.report(render_warning(invocation.redact(message), color))
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(is_set: bool) -> None:
+    if is_set:
         from schemactl.engine.spark.session.java import describe_java
         from schemactl.installation import describe_installation
 
         typer.echo(f"{PROGRAM} {__version__}")
-        for name, described in {**describe_installation(), "Java": describe_java()}.items():
-            typer.echo(f"{name:<13} {described}")
+        for name, version in {**describe_installation(), "Java": describe_java()}.items():
+            typer.echo(f"{name:<13} {version}")
         raise typer.Exit()
 
 
@@ -271,7 +273,7 @@ def build() -> Any:
 
 
 def run(args: Sequence[str]) -> int:
-    """Run the command line and return its exit code; what goes wrong is reported on standard error."""
+    """Run the command line and return its exit code; errors are reported on standard error."""
     invocation = Invocation(args, debug="--debug" in args or is_true(os.environ.get("SCHEMACTL_DEBUG", "")))
     try:
         code = _invoke(list(args), invocation)

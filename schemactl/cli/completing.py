@@ -8,13 +8,10 @@ filters the candidates of all options.
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-
-import typer
 
 from schemactl.errors import InputError
 
@@ -33,7 +30,7 @@ def without_shell_syntax(completer: Callable[..., list[str]]) -> Callable[..., l
 
 
 def _completer(module: str, name: str) -> Callable[[str], list[str]]:
-    """Return what completes names of a registry, or of a list, which is imported only then."""
+    """Return the completer of names in a registry, or in a list, which is imported at its first call."""
 
     def complete(incomplete: str) -> list[str]:
         return beginning(incomplete, getattr(import_module(module), name))
@@ -74,9 +71,12 @@ def complete_contracts(incomplete: str) -> list[str]:
     """Return the contracts that begin so: a mode for all, or the last of several ``ENTITY=MODE``."""
     from schemactl.schema.contract import Entity, Mode
 
-    before, comma, last = incomplete.rpartition(",")
-    parts = [f"{entity}={mode}" for entity in Entity for mode in Mode]
-    return [f"{before}{comma}{each}" for each in beginning(last, parts if comma else (*Mode, *parts))]
+    prefix, comma, incomplete_contract = incomplete.rpartition(",")
+    entity_modes = [f"{entity}={mode}" for entity in Entity for mode in Mode]
+    return [
+        f"{prefix}{comma}{candidate}"
+        for candidate in beginning(incomplete_contract, entity_modes if comma else (*Mode, *entity_modes))
+    ]
 
 
 def complete_severities(incomplete: str) -> list[str]:
@@ -86,7 +86,10 @@ def complete_severities(incomplete: str) -> list[str]:
     rule, equals, level = incomplete.partition("=")
     if not equals:
         return complete_rules(incomplete)
-    return [f"{rule}={each}" for each in beginning(level, (each for each in Severity if each is not Severity.DEPENDS))]
+    return [
+        f"{rule}={severity}"
+        for severity in beginning(level, (severity for severity in Severity if severity is not Severity.DEPENDS))
+    ]
 
 
 def complete_dialects(incomplete: str) -> list[str]:
@@ -103,41 +106,14 @@ def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def complete_references(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the REFs that begin so: schemas of the folder, and branches and tags after ``git:``."""
-    kind, colon, start = incomplete.partition(":")
-    if colon and kind == "git":
-        return [f"git:{name}" for name in beginning(start, _revisions())]
-    if colon and kind in ("import", "export"):
-        return [f"{kind}:{name}" for name in complete_names(ctx, start)]
-    return [*complete_names(ctx, incomplete), *beginning(incomplete, ("git:", "import:", "export:"))]
-
-
-def _revisions() -> list[str]:
-    """Return the branches and tags of the working folder's repository; none where there is none."""
+def revisions() -> list[str]:
+    """Return the branches and tags of the working folder's repository, if it is in one."""
     from schemactl.store.git import run_git
 
     try:
-        found = run_git(
+        result = run_git(
             Path.cwd(), "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"
         )
     except InputError:
         return []
-    return found.stdout.decode(errors="replace").split() if found.returncode == 0 else []
-
-
-def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the schemas that begin so, of the folder that the command line or a settings file names."""
-    from schemactl.cli.options import CommonOptions
-    from schemactl.cli.settings import Surroundings, find_files, resolve
-    from schemactl.schema.templates import is_name
-
-    stated = (ctx.params, ctx.find_root().params)
-    try:
-        surroundings = Surroundings(os.environ, find_files(Path.cwd()))
-        options = resolve(CommonOptions, ctx.info_name or "", stated, surroundings)
-    except InputError:
-        # The command reports it; not while somebody types.
-        return []
-    folder = options.schemas_folder
-    return beginning(incomplete, filter(is_name, folder.names))
+    return result.stdout.decode(errors="replace").split() if result.returncode == 0 else []

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from schemactl.cli import settings
-from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, option_specs
-from schemactl.cli.parsing import Stated
-from schemactl.cli.settings import DESTINATIONS, SettingsFile, Surroundings, read_flag, stated_value
+from schemactl.cli.declarations import VARIABLE_PREFIX, option_specs
+from schemactl.cli.options import CommonOptions
+from schemactl.cli.settings import DESTINATIONS, Call, SettingsFile, Surroundings, configured_value, read_flag
 from schemactl.errors import InputError
 
 _LOCAL: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")
@@ -25,7 +25,7 @@ _LOCAL: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")
 _Resolved = TypeVar("_Resolved", bound=CommonOptions)
 
 _NAME: Final = re.compile(r"\w[\w-]*")
-"""Names that can stand for a REF: none that would mean something else, as `git:main` or `-`."""
+"""Names that can be used as a REF: not `git:main`, `-` and others that mean something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,65 +49,66 @@ def environment_names(surroundings: Surroundings) -> tuple[str, ...]:
 
 
 def find_environment(name: str, surroundings: Surroundings) -> Environment | None:
-    """Return the destination that settings name so; None where there is none."""
+    """Return the destination of this name in the settings, if it has one."""
     for file in surroundings.files:
         table = file.table.get(DESTINATIONS, {}).get(name)
         if table is not None:
-            stated = {str(key).replace("_", "-"): value for key, value in table.items()}
-            options = {key: value for key, value in stated.items() if key not in settings.OF_DESTINATIONS}
-            address, dataset = _address(name, stated, file, surroundings.environ), stated.get("dataset")
+            settings_table = {str(key).replace("_", "-"): value for key, value in table.items()}
+            options = {key: value for key, value in settings_table.items() if key not in settings.OF_DESTINATIONS}
+            address, dataset = _address(name, settings_table, file, surroundings.environ), settings_table.get("dataset")
             if dataset is not None and not re.search(r"[?&]dataset=", address):
                 address += f"{'&' if '?' in address else '?'}dataset={dataset}"
-            is_protected = read_flag(stated.get("protected", False), "`protected`", file.locate(name))
+            is_protected = read_flag(settings_table.get("protected", False), "`protected`", file.locate(name))
             return Environment(name, address, is_protected, options)
     return None
 
 
-def _address(name: str, stated: Mapping[str, Any], file: SettingsFile, environ: Mapping[str, str]) -> str:
-    at = file.locate(name)
-    written = stated.get("address")
-    variable = str(stated.get("address-env") or f"{VARIABLE_PREFIX}TO_{re.sub('[^A-Z0-9]', '_', name.upper())}")
-    if written is None:
-        found = environ.get(variable)
-        if not found:
+def _address(name: str, settings_table: Mapping[str, Any], file: SettingsFile, environ: Mapping[str, str]) -> str:
+    location = file.locate(name)
+    address = settings_table.get("address")
+    variable = str(settings_table.get("address-env") or f"{VARIABLE_PREFIX}TO_{re.sub('[^A-Z0-9]', '_', name.upper())}")
+    if address is None:
+        environment_address = environ.get(variable)
+        if not environment_address:
             hint = f"`export {variable}=postgresql://USER@HOST/DATABASE`"
-            raise InputError(f"the environment has no `{variable}`, the address of `{name}`", at=at, hint=hint)
+            raise InputError(f"the environment has no `{variable}`, the address of `{name}`", at=location, hint=hint)
         from schemactl.destinations import find_address
 
-        if find_address(found) is None:
+        if find_address(environment_address) is None:
             # It may be a secret of another kind, that a file wants to see printed.
-            raise InputError(f"what `{variable}` holds is not the address of a destination", at=at)
-        return found
-    if not isinstance(written, str):
-        raise InputError(f"the address of `{name}` must be a text", at=at)
-    if file.path.name != settings.OWN_FILE_NAME and not _LOCAL.fullmatch(written):
+            raise InputError(f"what `{variable}` holds is not the address of a destination", at=location)
+        return environment_address
+    if not isinstance(address, str):
+        raise InputError(f"the address of `{name}` must be a text", at=location)
+    if file.path.name != settings.OWN_FILE_NAME and not _LOCAL.fullmatch(address):
         message = f"the address of `{name}` names a server, and this file may be anybody's"
-        raise InputError(message, at=at, hint=f'put the address into the environment: `address-env = "{variable}"`')
-    return written
+        raise InputError(
+            message, at=location, hint=f'put the address into the environment: `address-env = "{variable}"`'
+        )
+    return address
 
 
-def at_environment(
-    options: type[CommonOptions], command: str, stated: tuple[Stated, ...], surroundings: Surroundings
-) -> tuple[tuple[Stated, ...], Surroundings]:
-    """Return what is stated and the settings with the destinations that are named replaced by what they stand for.
+def at_environment(options: type[CommonOptions], call: Call) -> Call:
+    """Return a call with the addresses of the destinations that it names.
 
-    The options of the one that ``--to`` names go before those of the command in files.
+    The options of the destination that ``--to`` names go before those of the command in files.
     """
-    if not any(file.table.get(DESTINATIONS) for file in surroundings.files):
-        return stated, surroundings
-    found: dict[str, Any] = {}
+    if not any(file.table.get(DESTINATIONS) for file in call.surroundings.files):
+        return call
+    addresses: dict[str, Any] = {}
     for spec in (spec for spec in option_specs(options) if spec.is_destination):
-        value = stated_value(spec, command, stated, surroundings)
-        environment = find_environment(value, surroundings) if isinstance(value, str) else None
+        value = configured_value(spec, call)
+        environment = find_environment(value, call.surroundings) if isinstance(value, str) else None
         if environment is None:
             continue
-        found[spec.name] = environment.address
+        addresses[spec.name] = environment.address
         if spec.name == "to":
             named = {"name": environment.name, "protected": environment.is_protected}
-            table = {command: {**environment.options, "named-destination": [named]}}
-            own = SettingsFile(Path(f"[{DESTINATIONS}.{environment.name}]"), Path.cwd(), "", table)
-            surroundings = replace(surroundings, files=(own, *surroundings.files))
-    return ((found, *stated) if found else stated), surroundings
+            table = {call.command: {**environment.options, "named-destination": [named]}}
+            file = SettingsFile(Path(f"[{DESTINATIONS}.{environment.name}]"), Path.cwd(), "", table)
+            surroundings = replace(call.surroundings, files=(file, *call.surroundings.files))
+            call = replace(call, surroundings=surroundings)
+    return replace(call, layers=(addresses, *call.layers)) if addresses else call
 
 
 def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
@@ -115,22 +116,22 @@ def at_references(options: _Resolved, surroundings: Surroundings) -> _Resolved:
 
     A schema, file or folder of the name goes before: a stranger's settings cannot put another thing in its place.
     """
-    names = {each for each in environment_names(surroundings) if _NAME.fullmatch(each)}
+    names = {name for name in environment_names(surroundings) if _NAME.fullmatch(name)}
     if not names:
         return options
 
-    taken = options.schemas_folder.names
+    schema_names = options.schemas_folder.names
 
     def address_of(reference: str) -> str:
-        is_named = reference in names and reference not in taken and not Path(reference).exists()
-        found = find_environment(reference, surroundings) if is_named else None
-        return found.address if found is not None else reference
+        is_named = reference in names and reference not in schema_names and not Path(reference).exists()
+        environment = find_environment(reference, surroundings) if is_named else None
+        return environment.address if environment is not None else reference
 
-    changed: dict[str, Any] = {}
+    replaced_values: dict[str, Any] = {}
     for spec in (spec for spec in option_specs(type(options)) if spec.is_reference):
-        value = getattr(options, spec.name)
-        stated = value if isinstance(value, list) else [value]
-        if names.intersection(stated):
-            found = list(map(address_of, stated))
-            changed[spec.name] = found if isinstance(value, list) else found[0]
-    return replace(options, **changed)
+        value = spec.value_in(options)
+        references = value if isinstance(value, list) else [value]
+        if names.intersection(references):
+            addresses = list(map(address_of, references))
+            replaced_values[spec.name] = addresses if isinstance(value, list) else addresses[0]
+    return replace(options, **replaced_values)

@@ -1,23 +1,21 @@
-"""Options of commands, as dataclasses: those that all share, and how a field declares one.
-
-A field ``NAME: TYPE = option(HELP, ...)`` is one option; `parsing` makes typer's of it, `settings` finds its value.
-"""
+"""The options of commands, as dataclasses: those that all commands share, and those of several."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, replace
-from enum import StrEnum
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from glob import has_magic
-from inspect import get_annotations
 from pathlib import Path
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import typer
 
 from schemactl.cli import completing
-from schemactl.errors import InputError, Location, nearest_or_all
+from schemactl.cli.declarations import Group, Setting, argument, flag, option
+from schemactl.errors import InputError, nearest_or_all
 from schemactl.store.sources import is_local
 
 if TYPE_CHECKING:
@@ -32,162 +30,13 @@ if TYPE_CHECKING:
 STDOUT: Final = "-"
 """Names standard output where a file may be named."""
 
-VARIABLE_PREFIX: Final = "SCHEMACTL_"
-"""The prefix of all variables that state options."""
-
 DEFAULT_LIMITS: Final = ("300", "4096")
 """The seconds and the MB in which a review has to end; those of a thousand tables take seconds and some hundred MB."""
-
-T = TypeVar("T")
-
-_SPEC: Final = "option"
-"""The key of an option's declaration in the metadata of its field."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """Marks an option that may stand in a settings file, and in the environment as ``SCHEMACTL_NAME``.
-
-    Attributes:
-        is_path: whether a relative value in a file is relative to the file's folder.
-        in_environment: False for lists whose items may hold commas, which part them in a variable.
-        found_by: names of folders; its default is then looked up upward from the working folder, up to the top of the
-            repository, as a folder that holds one of them.
-        in_file_only: whether only a settings file can state it: a list of tables, as ``StatedTable``.
-        in_file: False for what a file must not decide, as it may be a stranger's.
-        section: the table of a file that it stands in, and its key there, where these are not a command's and its own.
-        only_with: names of options; a file's value counts only where one of them is stated as well.
-        gives_way_to: the name of an option; where that is set nearer to the call, this one does not count.
-    """
-
-    is_path: bool = False
-    in_environment: bool = True
-    found_by: tuple[str, ...] = ()
-    in_file: bool = True
-    in_file_only: bool = False
-    section: tuple[str, str] | None = None
-    only_with: tuple[str, ...] = ()
-    gives_way_to: str | None = None
-
-
-_ON_COMMAND_LINE_ONLY: Final = Setting(in_environment=False, in_file=False)
-
-
-class Group(StrEnum):
-    """The heading below which help shows an option, in the order of the headings."""
-
-    OPTIONS = "Options"
-    INPUT = "Input"
-    SCHEMA = "Schema"
-    CONTRACT = "Contract"
-    LOAD = "Load"
-    PLAN = "Plan"
-    SCRIPT = "Script"
-    SPARK = "Spark"
-    OUTPUT = "Output"
-    GLOBAL = "Global options"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionSpec:
-    """An option or argument of a command, as its field declares it (`option`, `flag`, `argument`).
-
-    Attributes:
-        help: what help says of it; empty for one that has no place on the command line.
-        metavar: what help calls its value; None where the field's type says it.
-        word: its name on the command line, where that is not the field's.
-        short: another name there, of one letter.
-        completes: returns the values that begin with a text, for shells.
-        is_joined: whether it may be given more than once, and is then one value with commas between.
-        is_destination: whether it takes the address of a destination, or a name that settings give one.
-        is_reference: whether it takes references to schemas, of which one may be the name of a destination.
-        callback: called with its value before anything else is done; None for none.
-        check: raises InputError for a value that it cannot have; None where any will do, or the field's type says it.
-    """
-
-    help: str
-    group: Group = Group.OPTIONS
-    setting: Setting = _ON_COMMAND_LINE_ONLY
-    metavar: str | None = None
-    name: str = ""
-    word: str | None = None
-    short: str | None = None
-    annotation: Any = None
-    default: Any = None
-    is_required: bool = False
-    is_argument: bool = False
-    completes: Callable[..., list[str]] | None = None
-    is_joined: bool = False
-    is_destination: bool = False
-    is_reference: bool = False
-    callback: Callable[[bool], None] | None = None
-    check: Callable[[str], object] | None = None
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Its names on the command line."""
-        return tuple(each for each in (self.word or f"--{self.key}", self.short) if each)
-
-    @property
-    def key(self) -> str:
-        """Its name in settings files, for example ``on-bad-record``."""
-        return self.name.replace("_", "-")
-
-    @property
-    def variable(self) -> str:
-        """Its name in the environment."""
-        return VARIABLE_PREFIX + self.name.upper()
-
-    @property
-    def completer(self) -> Callable[..., list[str]] | None:
-        """``completes`` without candidates that a shell could run."""
-        return completing.without_shell_syntax(self.completes) if self.completes else None
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The values it can have; empty where it can have any."""
-        return get_args(self._type) if get_origin(self._type) is Literal else ()
-
-    @property
-    def kind(self) -> type:
-        """The kind of its values: ``str``, ``bool`` or ``list``."""
-        return list if get_origin(self._type) is Sequence else bool if self._type is bool else str
-
-    @property
-    def _type(self) -> Any:
-        """The type of its values where it has one."""
-        parts = get_args(self.annotation)
-        return next((part for part in parts if part is not NoneType), None) if NoneType in parts else self.annotation
-
-
-def option(
-    help: str,
-    group: Group = Group.OPTIONS,
-    setting: Setting = _ON_COMMAND_LINE_ONLY,
-    *,
-    default: T | None = None,
-    **more: Any,
-) -> T:
-    """Declare an option, in place of its field's default; ``more`` are attributes of `OptionSpec`."""
-    spec = OptionSpec(help=help, group=group, setting=setting, default=default, **more)
-    start: dict[str, Any] = {"default_factory": default.copy} if isinstance(default, list) else {"default": default}
-    return cast("T", field(**({} if spec.is_required else start), metadata={_SPEC: spec}))
-
-
-def flag(help: str, group: Group = Group.OPTIONS, setting: Setting = _ON_COMMAND_LINE_ONLY, **more: Any) -> bool:
-    """Declare an option that takes no value, and is False where it is not stated."""
-    return option(help, group, setting, default=False, **more)
-
-
-def argument(metavar: str, help: str, *, default: T | None = None, **more: Any) -> T:
-    """Declare an argument: required where no default is stated, and its metavar does not stand in brackets."""
-    is_required = default is None and not metavar.startswith("[")
-    return option(help, metavar=metavar, default=default, is_argument=True, is_required=is_required, **more)
 
 
 def ref(metavar: str, help: str, **more: Any) -> Any:
     """Declare an argument that is a REF, or several."""
-    return argument(metavar, help, completes=completing.complete_references, is_reference=True, **more)
+    return argument(metavar, help, completes=complete_references, is_reference=True, **more)
 
 
 def text_or_json(**more: Any) -> str:
@@ -217,29 +66,29 @@ def check_file_to_write(path: str) -> None:
         check_file(Path(path))
 
 
-def check_report(stated: str) -> None:
+def check_report(report: str) -> None:
     """Raise InputError where a ``--report`` cannot be read, or not be written."""
-    check_file_to_write(parse_report(stated)[1])
+    check_file_to_write(parse_report(report)[1])
 
 
 def check_output(name: str) -> None:
     """Raise InputError where there is no such output of a review."""
     from schemactl.render.reviews import OUTPUTS
 
-    known = ("text", *OUTPUTS)
-    if name not in known:
-        raise InputError(f"there is no output `{name}`", hint=nearest_or_all(name, known))
+    outputs = ("text", *OUTPUTS)
+    if name not in outputs:
+        raise InputError(f"there is no output `{name}`", hint=nearest_or_all(name, outputs))
 
 
-def parse_report(stated: str) -> tuple[str, str]:
+def parse_report(report: str) -> tuple[str, str]:
     """Return the format and the file of a ``--report``.
 
     >>> parse_report("sarif=review.sarif")
     ('sarif', 'review.sarif')
     """
-    name, _, file = stated.partition("=")
+    name, _, file = report.partition("=")
     if not name or not file:
-        raise InputError(f"`--report {stated}` lacks a part", hint="write it like `--report sarif=review.sarif`")
+        raise InputError(f"`--report {report}` lacks a part", hint="write it like `--report sarif=review.sarif`")
     check_output(name)
     return name, file
 
@@ -247,14 +96,6 @@ def parse_report(stated: str) -> tuple[str, str]:
 def migration_folder() -> str:
     """Declare the folder of migrations that a command is about."""
     return argument("DIR", "The folder of the migrations.")
-
-
-@dataclass(frozen=True, slots=True)
-class StatedTable:
-    """A table of a settings file, and where it stands."""
-
-    values: Mapping[str, Any]
-    at: Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,7 +143,7 @@ class CommonOptions:
         return SchemasFolder.at(self.schemas, self.import_schemas, self.export_schemas)
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
-        """Return what decides the values that the call and the environment, which made these options, leave open.
+        """Return the surroundings of the call, which decide the options that are not on the command line.
 
         ``read`` returns the settings of the working folder; a command that goes by other files does not call it.
         """
@@ -311,6 +152,30 @@ class CommonOptions:
     def limits(self) -> AbstractContextManager[None]:
         """Return a block within which the command has to end, and before it the reading of its settings."""
         return nullcontext()
+
+
+def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the schemas that begin so, of the folder that the command line or a settings file names."""
+    from schemactl.cli.settings import Call, Surroundings, find_files, resolve
+    from schemactl.schema.templates import is_name
+
+    try:
+        surroundings = Surroundings(os.environ, find_files(Path.cwd()))
+        options = resolve(CommonOptions, Call(ctx.info_name or "", (ctx.params, ctx.find_root().params), surroundings))
+    except InputError:
+        # The command reports it; not while somebody types.
+        return []
+    return completing.beginning(incomplete, filter(is_name, options.schemas_folder.names))
+
+
+def complete_references(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the REFs that begin so: schemas of the folder, and branches and tags after ``git:``."""
+    kind, colon, start = incomplete.partition(":")
+    if colon and kind == "git":
+        return [f"git:{name}" for name in completing.beginning(start, completing.revisions())]
+    if colon and kind in ("import", "export"):
+        return [f"{kind}:{name}" for name in complete_names(ctx, start)]
+    return [*complete_names(ctx, incomplete), *completing.beginning(incomplete, ("git:", "import:", "export:"))]
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
@@ -329,7 +194,7 @@ class FindingsOptions(CommonOptions):
     @property
     def formats(self) -> tuple[str, ...]:
         """All formats in which the result is asked for."""
-        return (self.format, *(parse_report(each)[0] for each in self.report))
+        return (self.format, *(parse_report(report)[0] for report in self.report))
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
@@ -429,8 +294,8 @@ class SparkCommandOptions(CommonOptions):
         """
         engine = self.engine_options()
         data = [source for source in sources if not source.endswith(".evidence.json")]
-        are_there = all(not is_local(source) or has_magic(source) or Path(source).exists() for source in data)
-        if not (data and are_there and engine.starts_spark()):
+        sources_exist = all(not is_local(source) or has_magic(source) or Path(source).exists() for source in data)
+        if not (data and sources_exist and engine.starts_spark()):
             yield engine
             return
         from schemactl.engine.choice import EngineName, check_installed
@@ -455,7 +320,7 @@ class DataOptions(SparkCommandOptions):
         "`--hints` does.",
         Group.SCHEMA,
         metavar="NAME",
-        completes=completing.complete_names,
+        completes=complete_names,
     )
     table: Sequence[str] = option(
         "The root table; by default the schema's only one, or one named after the source. With a source, the "
@@ -576,7 +441,7 @@ class DataOptions(SparkCommandOptions):
         return [*self.sources, *(source for _, source in parse_tables(self.table)[1])]
 
     def make_inference(self, agrees: Callable[[str], bool] | None) -> InferRequest:
-        """Return what ``infer`` and ``normalize`` are asked for alike, as the flows take it."""
+        """Return the request that ``infer`` and ``normalize`` share."""
         from schemactl.flows.models import find_model
         from schemactl.flows.request import InferRequest, dispatch_by
         from schemactl.flows.typing import find_typing
@@ -613,24 +478,24 @@ class DataOptions(SparkCommandOptions):
 
 
 def _has_header(header: bool, no_header: bool) -> bool | None:
-    """Return what ``--header`` and ``--no-header`` say together."""
+    """Return whether sources have a header, None to detect it."""
     if header and no_header:
         raise InputError("`--header` and `--no-header` cannot be used together")
     return True if header else False if no_header else None
 
 
-def parse_dispatch(stated: Sequence[str]) -> dict[str, str]:
+def parse_dispatch(assignments: Sequence[str]) -> dict[str, str]:
     """Return the tables by value that ``VALUE=TABLE,...`` states.
 
     >>> parse_dispatch(["click=clicks,view=views"])
     {'click': 'clicks', 'view': 'views'}
     """
     tables: dict[str, str] = {}
-    for part in (part for text in stated for part in text.split(",")):
-        value, _, table = (piece.strip() for piece in part.rpartition("="))
+    for assignment in (assignment for assignment_list in assignments for assignment in assignment_list.split(",")):
+        value, _, table = (piece.strip() for piece in assignment.rpartition("="))
         if not value or not table:
             raise InputError(
-                f"`{part}` does not name a value and a table (`--dispatch`)", hint="for example `click=clicks`"
+                f"`{assignment}` does not name a value and a table (`--dispatch`)", hint="for example `click=clicks`"
             )
         if value in tables:
             raise InputError(f"`--dispatch` states `{value}` twice")
@@ -638,29 +503,33 @@ def parse_dispatch(stated: Sequence[str]) -> dict[str, str]:
     return tables
 
 
-def parse_tables(stated: Sequence[str]) -> tuple[str | None, tuple[tuple[str, str], ...]]:
-    """Return the table of the sources, None where none is stated, and the tables that have sources of their own.
+def parse_tables(options: Sequence[str]) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    """Return the table of the sources, if it is given, and the tables with sources of their own.
 
     >>> parse_tables(["orders", "contacts=crm/*.csv"])
     ('orders', (('contacts', 'crm/*.csv'),))
     """
-    named = [(table, source) for table, equals, source in (each.partition("=") for each in stated) if equals]
-    alone = [each for each in stated if "=" not in each]
-    if len(alone) > 1:
-        hint = f"write `--table {alone[1]}=SOURCE`"
-        raise InputError(f"`--table {alone[0]}` and `--table {alone[1]}` are about the same sources", hint=hint)
-    for table, source in named:
+    tables_with_sources = [
+        (table, source) for table, equals, source in (option.partition("=") for option in options) if equals
+    ]
+    shared_tables = [option for option in options if "=" not in option]
+    if len(shared_tables) > 1:
+        hint = f"write `--table {shared_tables[1]}=SOURCE`"
+        raise InputError(
+            f"`--table {shared_tables[0]}` and `--table {shared_tables[1]}` are about the same sources", hint=hint
+        )
+    for table, source in tables_with_sources:
         if not table or not source:
             raise InputError(f"`--table {table}={source}` lacks a part", hint="write `--table 'contacts=crm/*.csv'`")
-    return (alone[0] if alone else None), tuple(named)
+    return (shared_tables[0] if shared_tables else None), tuple(tables_with_sources)
 
 
-def parse_hints(options: DataOptions, beside: Path | None = None) -> Hints | None:
-    """Return what a call states of tables and columns, None where it states nothing."""
+def parse_hints(options: DataOptions, default_file: Path | None = None) -> Hints | None:
+    """Return the hints of a call about tables and columns, if it has any."""
     from schemactl.flows.edit import read_hints
     from schemactl.schema.hints import Hints, parse_column
 
-    file = Path(options.hints) if options.hints else beside
+    file = Path(options.hints) if options.hints else default_file
     if not (options.column or options.write_disposition or file):
         return None
     return Hints(
@@ -681,9 +550,9 @@ def parse_conf(pairs: Iterable[str]) -> Mapping[str, str]:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             # Its value may be a secret, with something else before it than `=`.
-            said = f"`{name.split()[0]}`" if name.strip() and not equals else "what begins with `=`"
+            subject = f"`{name.split()[0]}`" if name.strip() and not equals else "what begins with `=`"
             hint = "write it like `spark.driver.memory=2g`"
-            raise InputError(f"{said} is not a setting of Spark (`--conf`)", hint=hint)
+            raise InputError(f"{subject} is not a setting of Spark (`--conf`)", hint=hint)
         conf[name.strip()] = value.strip()
     return conf
 
@@ -712,19 +581,3 @@ def read_seconds(text: str, option: str) -> float:
     if not 0 <= seconds < float("inf"):
         raise InputError(f"`{text}` is not a number of seconds (`{option}`)", hint="write it like `30`, or `0.5`")
     return seconds
-
-
-def option_specs(options: type[CommonOptions]) -> tuple[OptionSpec, ...]:
-    """Return the options that a dataclass declares: its own first, then those that it shares with others."""
-    declared: Any = options  # mypy takes the hash of its objects for that of the class
-    return _option_specs(declared)
-
-
-@cache
-def _option_specs(options: Any) -> tuple[OptionSpec, ...]:
-    types = get_type_hints(options)
-    # The last class of the order that declares an option is the one that declared it first.
-    classes_up = {name: up for up, each in enumerate(options.__mro__) for name in get_annotations(each)}
-    ordered = sorted(fields(options), key=lambda declared: classes_up[declared.name])
-    specs = ((each.name, each.metadata[_SPEC]) for each in ordered)
-    return tuple(replace(spec, name=name, annotation=spec.annotation or types[name]) for name, spec in specs)

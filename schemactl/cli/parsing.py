@@ -1,9 +1,9 @@
-"""Makes a typer command of a dataclass of options; what is not stated stays None: `settings` fills it in."""
+"""Makes a typer command of a dataclass of options; options that are not given stay None: `settings` fills them in."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from inspect import cleandoc
 from textwrap import dedent
 from typing import Annotated, Any, ClassVar
@@ -12,10 +12,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from schemactl.cli.options import CommonOptions, Group, OptionSpec, option_specs
-
-Stated = Mapping[str, Any]
-"""Options by name as they stand on the command line; None where they do not."""
+from schemactl.cli.completing import without_shell_syntax
+from schemactl.cli.declarations import Group, OptionSpec, option_specs
 
 
 class _AsTyped:
@@ -63,8 +61,8 @@ class PlainCommand(TyperCommand):
         return _leave_as_typed(super().get_params(ctx))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
-        return ["[OPTIONS]", *(each.metavar or each.name.upper() for each in arguments)]
+        arguments = [argument for argument in self.get_params(ctx) if argument.param_type_name == "argument"]
+        return ["[OPTIONS]", *(argument.metavar or argument.name.upper() for argument in arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         _format_groups(self.get_params(ctx), ctx, formatter)
@@ -96,12 +94,12 @@ class PlainGroup(TyperGroup):
         _format_groups(self.get_params(ctx), ctx, formatter)
 
 
-def make_command(name: str, options: type[CommonOptions], callback: Callable[..., object], text: str) -> Any:
-    """Return the typer command ``name``, which hands its context and what was stated to ``callback``."""
+def make_command(name: str, options: type[Any], callback: Callable[..., object], text: str) -> Any:
+    """Return the typer command ``name``, which passes its context and the given options to ``callback``."""
     joined = [spec.name for spec in option_specs(options) if spec.is_joined]
 
-    def invoke(context: typer.Context, **stated: Any) -> None:
-        callback(context, {**stated, **{name: ",".join(stated[name] or ()) or None for name in joined}})
+    def invoke(context: typer.Context, **values: Any) -> None:
+        callback(context, {**values, **{name: ",".join(values[name] or ()) or None for name in joined}})
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     about, examples = split_examples(text)
@@ -111,17 +109,19 @@ def make_command(name: str, options: type[CommonOptions], callback: Callable[...
     return get_command(app)
 
 
-def with_signature(function: Callable[..., Any], options: type[CommonOptions]) -> Callable[..., Any]:
+def with_signature(function: Callable[..., Any], options: type[Any]) -> Callable[..., Any]:
     """Give ``function(context, **stated)`` the signature that makes typer ask for the options."""
     parameters = [_parameter(spec) for spec in option_specs(options) if not spec.setting.in_file_only]
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     function.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
-    function.__annotations__ = {each.name: each.annotation for each in parameters}
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return function
 
 
 def _parameter(spec: OptionSpec) -> inspect.Parameter:
-    shown: dict[str, Any] = {"help": spec.help, "metavar": spec.metavar, "autocompletion": spec.completer}
+    shown: dict[str, Any] = {"help": spec.help, "metavar": spec.metavar}
+    if spec.completes is not None:
+        shown["autocompletion"] = without_shell_syntax(spec.completes)
     if spec.is_argument:
         info: Any = typer.Argument(**shown)
     else:

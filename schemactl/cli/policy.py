@@ -43,11 +43,11 @@ def files_for(base: str | None, policy: str | None = None) -> tuple[SettingsFile
     revision = revision_of(policy)
     if revision is None and not Path(policy).is_file():
         raise InputError(f"there is no file `{policy}` (`--policy`)")
-    found = _files_at(revision) if revision is not None else tuple(filter(None, [read_file(Path(policy))]))
-    if not found:
+    policy_files = _files_at(revision) if revision is not None else tuple(filter(None, [read_file(Path(policy))]))
+    if not policy_files:
         hint = "a settings file, or `git:REV` that has one"
         raise InputError(f"`{policy}` holds no settings (`--policy`)", hint=hint)
-    return (*found, *(replace(file, table=_without_judging(file.table)) for file in files))
+    return (*policy_files, *(replace(file, table=_without_judging(file.table)) for file in files))
 
 
 def files_of(reference: str | None) -> tuple[SettingsFile, ...]:
@@ -58,8 +58,8 @@ def files_of(reference: str | None) -> tuple[SettingsFile, ...]:
 
 def revision_of(reference: str | None) -> str | None:
     """Return REV of ``git:REV`` and ``git:REV:PATH``, None for any other REF."""
-    kind, _, rest = (reference or "").partition(":")
-    return rest.partition(":")[0] if kind == "git" and rest else None
+    kind, _, revision_and_path = (reference or "").partition(":")
+    return revision_and_path.partition(":")[0] if kind == "git" and revision_and_path else None
 
 
 def _files_at(revision: str) -> tuple[SettingsFile, ...]:
@@ -70,12 +70,12 @@ def _files_at(revision: str) -> tuple[SettingsFile, ...]:
     except InputError:
         # The schemas may lie in a repository below; then no file here is part of it.
         return tuple(filter(None, [find_file(folder)]))
-    inside = list(takewhile(lambda path: path.is_relative_to(top), file_paths(folder)))
-    places = {path.relative_to(top).as_posix(): path.parent for path in inside}
-    for text_file in files_at(revision, inside, MAX_BYTES):
+    candidate_paths = list(takewhile(lambda path: path.is_relative_to(top), file_paths(folder)))
+    folders = {path.relative_to(top).as_posix(): path.parent for path in candidate_paths}
+    for text_file in files_at(revision, candidate_paths, MAX_BYTES):
         path = str(text_file.path)
         text = text_file.text.removeprefix("\ufeff")
-        file = parse_file(text, text_file.path, places[path.removeprefix(f"{revision}:")])
+        file = parse_file(text, text_file.path, folders[path.removeprefix(f"{revision}:")])
         if file is not None:
             return (file,)
     return tuple(filter(None, [find_file(top.parent)]))
@@ -92,5 +92,5 @@ def _own_files() -> tuple[SettingsFile, ...]:
 
 
 def _without_judging(table: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in table.items() if key.replace("_", "-") not in JUDGING}
-    return {key: _without_judging(value) if key == "diff" else value for key, value in kept.items()}
+    other_settings = {key: value for key, value in table.items() if key.replace("_", "-") not in JUDGING}
+    return {key: _without_judging(value) if key == "diff" else value for key, value in other_settings.items()}

@@ -1,9 +1,9 @@
-"""Finds what the command line leaves open: in the environment, in a settings file, in the options' defaults.
+"""Finds values of options: on the command line, in the environment, in a settings file, in the defaults.
 
 The file is the nearest one upward from the working folder: ``schemactl.toml``, or a ``pyproject.toml`` that
-has a table ``[tool.schemactl]``. Files further up are not read. What it leaves open the user's own file says:
+has a table ``[tool.schemactl]``. Files further up are not read. Other settings are in the user's own file:
 ``schemactl/config.toml`` below ``XDG_CONFIG_HOME``, which is ``~/.config`` by default. The options
-of a command stand in a table of its name:
+of a command are in a table of its name:
 
     [tool.schemactl]
     schemas = "contracts"
@@ -24,13 +24,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from schemactl.cli.options import VARIABLE_PREFIX, CommonOptions, OptionSpec, StatedTable, option_specs
-from schemactl.cli.parsing import Stated
+from schemactl.cli.declarations import VARIABLE_PREFIX, OptionSpec, OptionValues, SettingsTable, option_specs
 from schemactl.cli.removed import REMOVED_OPTIONS
 from schemactl.errors import CommandWarning, InputError, Location, did_you_mean, nearest_or_all
 from schemactl.store.text import read_text
 
-Options = TypeVar("Options", bound=CommonOptions)
+Options = TypeVar("Options")
 
 FILE_NAME = "schemactl.toml"
 PROJECT_FILE_NAME = "pyproject.toml"
@@ -89,16 +88,18 @@ def _lines_by_key(text: str) -> Mapping[str, Sequence[int]]:
     for number, line in enumerate(text.splitlines(), start=1):
         start = line.lstrip()
         first = _FIRST_PART.match(start)
-        parts = _HEADER_PARTS.findall(start.partition("]")[0]) if start.startswith("[") else [first[1]] if first else []
-        for key in dict.fromkeys(part.strip("\"'").replace("_", "-") for part in parts):
+        key_parts = (
+            _HEADER_PARTS.findall(start.partition("]")[0]) if start.startswith("[") else [first[1]] if first else []
+        )
+        for key in dict.fromkeys(key_part.strip("\"'").replace("_", "-") for key_part in key_parts):
             lines_by_key.setdefault(key, []).append(number)
     return lines_by_key
 
 
 def shown_path(path: Path) -> str:
     """Return how messages call a settings file: from the working folder, where that or one above holds it."""
-    here = Path.cwd()
-    return os.path.relpath(path) if path.parent in (here, *here.parents) else str(path)
+    working_folder = Path.cwd()
+    return os.path.relpath(path) if path.parent in (working_folder, *working_folder.parents) else str(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,20 @@ class Surroundings:
     files: tuple[SettingsFile, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a command.
+
+    Attributes:
+        command: the name of its table in settings files.
+        layers: the option values of its command line, nearest first.
+    """
+
+    command: str
+    layers: tuple[OptionValues, ...]
+    surroundings: Surroundings
+
+
 def find_surroundings() -> Surroundings:
     """Return this process's environment and the settings files that hold for its working folder."""
     return Surroundings(os.environ, find_files(_working_folder()))
@@ -135,7 +150,7 @@ def _working_folder() -> Path:
         raise InputError("the working folder was removed", hint="change to one that is there") from None
 
 
-def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Options:
+def resolve(options: type[Options], call: Call) -> Options:
     """Return the options with every value filled in.
 
     The first of these that states a value decides: the parts of the command line in the given order, the
@@ -146,57 +161,59 @@ def resolve(options: type[Options], command: str, stated: tuple[Stated, ...], su
     """
     values: dict[str, Any] = {}
     for spec in option_specs(options):
-        found = _counting(spec, options, command, stated, surroundings)
+        candidates = _applicable_values(spec, options, call)
         if spec.setting.in_file_only:
-            values[spec.name] = [table for file in surroundings.files for table in _tables(spec, command, file)]
+            files = call.surroundings.files
+            values[spec.name] = [table for file in files for table in _tables(spec, call.command, file)]
         elif spec.kind is list:
-            items = [item for each in reversed(found) for item in _convert(spec, each)]
+            items = [item for candidate in reversed(candidates) for item in _convert(spec, candidate)]
             values[spec.name] = items or [*spec.default]
-        elif found:
-            values[spec.name] = _convert(spec, found[0])
+        elif candidates:
+            values[spec.name] = _convert(spec, candidates[0])
         else:
             values[spec.name] = _default(spec)
     return options(**values)
 
 
-def stated_value(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Any:
-    """Return what an option is stated to be, its default left out; None where nothing states it."""
-    found = next(_found(spec, command, stated, surroundings), None)
-    return found.value if found is not None else None
+def configured_value(spec: OptionSpec, call: Call) -> Any:
+    """Return an option's configured value, without its default."""
+    nearest = next(_configured_values(spec, call), None)
+    return nearest.value if nearest is not None else None
 
 
-def find_place(
-    message: str, options: type[CommonOptions], command: str, stated: tuple[Stated, ...], surroundings: Surroundings
-) -> Location | None:
-    """Return where a settings file states the value that a message complains of; None where no file does."""
+def find_place(message: str, options: type[Any], call: Call) -> Location | None:
+    """Return the place in a settings file of the value that a message names, if it is from a file."""
     for spec in option_specs(options):
         if spec.setting.in_file_only:
             continue  # tables, which have places of their own
-        values = _counting(spec, options, command, stated, surroundings)
-        for found in values if spec.kind is list else values[:1]:
-            items = _convert(spec, found) if spec.kind is list else (_plain(found.value),)
+        candidates = _applicable_values(spec, options, call)
+        for candidate in candidates if spec.kind is list else candidates[:1]:
+            items = _convert(spec, candidate) if spec.kind is list else (_plain(candidate.value),)
             # Of a pair, `KEY=VALUE`, a message names one of the two.
-            parts = (part for item in items for part in (item, *item.split("=", 1)))
-            if found.at is not None and any(f"`{part}`" in message for part in parts):
-                return found.at
+            texts = (text for item in items for text in (item, *item.split("=", 1)))
+            if candidate.at is not None and any(f"`{text}`" in message for text in texts):
+                return candidate.at
     return None
 
 
 def warn_of_misspelt(
-    environ: Mapping[str, str], options: type[CommonOptions], commands: Callable[[], Mapping[str, type[CommonOptions]]]
+    environ: Mapping[str, str], options: type[Any], commands: Callable[[], Mapping[str, type[Any]]]
 ) -> None:
     """Warn of variables that are none of ours and look like one."""
-    own = {spec.variable for spec in option_specs(options)}
-    others = [name for name in environ if name.startswith(VARIABLE_PREFIX) and name not in own]
-    others = [name for name in others if not name.startswith(f"{VARIABLE_PREFIX}TO_")]  # addresses of destinations
-    if not others:
+    command_variables = {spec.variable for spec in option_specs(options)}
+    # Variables of any name hold the addresses of destinations.
+    address_prefix = f"{VARIABLE_PREFIX}TO_"
+    names = [name for name in environ if name.startswith(VARIABLE_PREFIX) and not name.startswith(address_prefix)]
+    if command_variables.issuperset(names):
         return
-    known = own | {spec.variable for each in commands().values() for spec in option_specs(each)}
-    bare = {name.removeprefix(VARIABLE_PREFIX): name for name in known}
-    for name in (name for name in others if name not in known):
-        near = difflib.get_close_matches(name.removeprefix(VARIABLE_PREFIX), bare, n=1, cutoff=0.7)
-        if near:
-            message = f"`{name}` is not a variable of schemactl and was ignored: did you mean `{bare[near[0]]}`?"
+    known_variables = command_variables.union(
+        *({spec.variable for spec in option_specs(command_options)} for command_options in commands().values())
+    )
+    by_suffix = {name.removeprefix(VARIABLE_PREFIX): name for name in known_variables}
+    for name in names:
+        suffix = name.removeprefix(VARIABLE_PREFIX)
+        if suffix not in by_suffix and (near := difflib.get_close_matches(suffix, by_suffix, n=1, cutoff=0.7)):
+            message = f"`{name}` is not a variable of schemactl and was ignored: did you mean `{by_suffix[near[0]]}`?"
             warnings.warn(CommandWarning(message), stacklevel=2)
 
 
@@ -215,47 +232,41 @@ def warn_of_removed(surroundings: Surroundings) -> None:
 
 def _default(spec: OptionSpec) -> Any:
     """Return an option's default; that of a folder is looked for upward, as git looks for its own."""
-    holds = spec.setting.found_by
-    here = _working_folder()
-    for folder in (here, *here.parents) if holds else ():
-        found = folder / spec.default
-        if any((found / name).is_dir() for name in holds):
-            return os.path.relpath(found)
+    marker_names = spec.setting.found_by
+    working_folder = _working_folder()
+    for folder in (working_folder, *working_folder.parents) if marker_names else ():
+        candidate_folder = folder / spec.default
+        if any((candidate_folder / name).is_dir() for name in marker_names):
+            return os.path.relpath(candidate_folder)
         if (folder / ".git").exists():
             break
     return spec.default
 
 
-def _counting(
-    spec: OptionSpec,
-    options: type[CommonOptions],
-    command: str,
-    stated: tuple[Stated, ...],
-    surroundings: Surroundings,
-) -> list[_Value]:
-    """Return the values of an option, nearest first, without a file's where they need an option that is not stated."""
-    found = list(_found(spec, command, stated, surroundings))
+def _applicable_values(spec: OptionSpec, options: type[Any], call: Call) -> list[_Value]:
+    """Return the values of an option, nearest first, without a file's if they need an option that is not set."""
+    specs = {declared.name: declared for declared in option_specs(options)}
+    values = list(_configured_values(spec, call))
     if spec.setting.gives_way_to is not None:
-        other = next(each for each in option_specs(options) if each.name == spec.setting.gives_way_to)
-        nearest = next(_found(other, command, stated, surroundings), None)
-        found = [each for each in found if nearest is None or each.distance <= nearest.distance]
-    others = [each for each in option_specs(options) if each.name in spec.setting.only_with]
-    if not others or any(stated_value(each, command, stated, surroundings) is not None for each in others):
-        return found
-    return [each for each in found if each.at is None]
+        nearest = next(_configured_values(specs[spec.setting.gives_way_to], call), None)
+        values = [value for value in values if nearest is None or value.distance <= nearest.distance]
+    required = [specs[name] for name in spec.setting.only_with if name in specs]
+    if not required or any(configured_value(option, call) is not None for option in required):
+        return values
+    return [value for value in values if value.at is None]
 
 
-def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundings: Surroundings) -> Iterator[_Value]:
-    for part in stated:
-        if part.get(spec.name) is not None:
-            yield _Value(part[spec.name], f"`{spec.name.upper() if spec.is_argument else spec.words[0]}`")
-    if spec.setting.in_environment and surroundings.environ.get(spec.variable):
-        yield _Value(surroundings.environ[spec.variable], f"`{spec.variable}`", distance=1)
+def _configured_values(spec: OptionSpec, call: Call) -> Iterator[_Value]:
+    for layer in call.layers:
+        if layer.get(spec.name) is not None:
+            yield _Value(layer[spec.name], f"`{spec.name.upper() if spec.is_argument else spec.words[0]}`")
+    if spec.setting.in_environment and call.surroundings.environ.get(spec.variable):
+        yield _Value(call.surroundings.environ[spec.variable], f"`{spec.variable}`", distance=1)
     if spec.setting.in_file:
         section, name = spec.setting.section or (None, spec.key)
-        for distance, file in enumerate(surroundings.files, start=2):
-            tables = (file.table.get(command, {}), file.table) if section is None else (file.table.get(section, {}),)
-            for key, value in (item for table in tables for item in table.items()):
+        for distance, file in enumerate(call.surroundings.files, start=2):
+            table = file.table.get(section or call.command, {})
+            for key, value in (*table.items(), *(() if section else file.table.items())):
                 if key.replace("_", "-") == name:
                     if spec.setting.is_path and isinstance(value, str):
                         # A path that is relative to the file becomes one that is relative to the working folder.
@@ -264,60 +275,59 @@ def _found(spec: OptionSpec, command: str, stated: tuple[Stated, ...], surroundi
                     yield _Value(value, f"`{key}`", file.locate(key), distance)
 
 
-def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[StatedTable]:
-    stated = file.table.get(command, {}).get(spec.key, [])
-    if not stated:
+def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[SettingsTable]:
+    tables = file.table.get(command, {}).get(spec.key, [])
+    if not tables:
         return []
-    if not isinstance(stated, list) or not all(isinstance(table, dict) for table in stated):
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise InputError(f"`{spec.key}` must be a list of tables", at=file.locate(spec.key))
-    places = file.places(spec.key)
-    if len(places) != len(stated):  # the tables stand in one list
-        places = places[:1] * len(stated)
-    return [StatedTable(table, at) for table, at in zip(stated, places, strict=True)]
+    locations = file.places(spec.key)
+    if len(locations) != len(tables):  # the tables are in one list
+        locations = locations[:1] * len(tables)
+    return [SettingsTable(table, location) for table, location in zip(tables, locations, strict=True)]
 
 
-def _convert(spec: OptionSpec, found: _Value) -> Any:
-    value = _converted(spec, found)
+def _convert(spec: OptionSpec, candidate: _Value) -> Any:
+    value = _converted(spec, candidate.value, candidate.origin, candidate.at)
     if spec.check is not None:
         try:
-            for each in value if spec.kind is list else [value]:
-                spec.check(each)
+            for item in value if spec.kind is list else [value]:
+                spec.check(item)
         except InputError as error:
-            error.at = error.at or found.at
+            error.at = error.at or candidate.at
             raise
     return value
 
 
-def _converted(spec: OptionSpec, found: _Value) -> Any:
+def _converted(spec: OptionSpec, value: Any, origin: str, location: Location | None) -> Any:
     if spec.kind is bool:
-        return read_flag(found.value, found.origin, found.at)
+        return read_flag(value, origin, location)
     if spec.kind is list:
-        match found.value:
+        match value:
             case dict():
-                return [f"{key}={_plain(value)}" for key, value in found.value.items()]
-            case str() if found.at is None:
-                return [item.strip() for item in found.value.split(",")]
-            case list() | tuple() if all(isinstance(item, str) for item in found.value):
-                return list(found.value)
+                return [f"{key}={_plain(item)}" for key, item in value.items()]
+            case str() if location is None:
+                return [item.strip() for item in value.split(",")]
+            case list() | tuple() if all(isinstance(item, str) for item in value):
+                return list(value)
             case _:
-                raise InputError(f"{found.origin} must be a table or a list of texts", at=found.at)
-    if isinstance(found.value, bool) or not isinstance(found.value, (str, int, float)):
-        raise InputError(f"{found.origin} must be a text", at=found.at)
-    if spec.setting.is_path and not isinstance(found.value, str):
-        raise InputError(f"{found.origin} must be a path, in quotes", at=found.at)
-    value = str(found.value)
-    if spec.choices and value not in spec.choices:
-        hint = nearest_or_all(value, spec.choices)
-        raise InputError(f"`{value}` is not a value of {found.origin}", at=found.at, hint=hint)
-    return value
+                raise InputError(f"{origin} must be a table or a list of texts", at=location)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InputError(f"{origin} must be a text", at=location)
+    if spec.setting.is_path and not isinstance(value, str):
+        raise InputError(f"{origin} must be a path, in quotes", at=location)
+    text = str(value)
+    if spec.choices and text not in spec.choices:
+        raise InputError(f"`{text}` is not a value of {origin}", at=location, hint=nearest_or_all(text, spec.choices))
+    return text
 
 
-def read_flag(value: Any, origin: str, at: Location | None) -> bool:
+def read_flag(value: Any, origin: str, location: Location | None) -> bool:
     """Return whether a value of settings or of the environment says yes."""
     text = str(value)
     if is_true(text) or text.strip().lower() in FALSE:
         return is_true(text)
-    raise InputError(f"`{value}` is not a value of {origin}", at=at, hint="known: `true`, `false`")
+    raise InputError(f"`{value}` is not a value of {origin}", at=location, hint="known: `true`, `false`")
 
 
 def is_true(text: str) -> bool:
@@ -335,28 +345,28 @@ def find_files(folder: Path) -> tuple[SettingsFile, ...]:
 
 
 def find_own_file() -> SettingsFile | None:
-    """Return the user's own settings file, None where there is none (XDG Base Directory Specification 0.8)."""
-    stated = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    """Return the user's own settings file, if it exists (XDG Base Directory Specification 0.8)."""
+    config_home = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     try:
-        folder = stated if stated.is_absolute() else Path.home() / ".config"
+        folder = config_home if config_home.is_absolute() else Path.home() / ".config"
     except RuntimeError:  # a user without a home
         return None
     return read_file(folder / "schemactl" / OWN_FILE_NAME)
 
 
 def find_file(folder: Path) -> SettingsFile | None:
-    """Return the settings file nearest upward from ``folder``, None where there is none."""
+    """Return the settings file nearest upward from ``folder``, if one exists."""
     return next((file for path in file_paths(folder) if (file := read_file(path))), None)
 
 
 def file_paths(folder: Path) -> Iterator[Path]:
     """Yield where a settings file may be, the nearest place first."""
-    for each in (folder, *folder.parents):
-        yield from (each / FILE_NAME, each / PROJECT_FILE_NAME)
+    for parent in (folder, *folder.parents):
+        yield from (parent / FILE_NAME, parent / PROJECT_FILE_NAME)
 
 
 def read_file(path: Path) -> SettingsFile | None:
-    """Return a settings file, None where there is none, or it is of a project that states no settings of ours."""
+    """Return a settings file, None if it does not exist, or is a project file without settings of schemactl."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -370,7 +380,7 @@ def read_file(path: Path) -> SettingsFile | None:
 
 
 def parse_file(text: str, path: Path, folder: Path) -> SettingsFile | None:
-    """Return a settings file of this text, None where it is of a project that states no settings of ours."""
+    """Return a settings file of this text, None for a project file without settings of schemactl."""
     is_project = path.name.rpartition(":")[2] == PROJECT_FILE_NAME
     if is_project and "schemactl" not in text:
         return None
@@ -384,60 +394,66 @@ def parse_file(text: str, path: Path, folder: Path) -> SettingsFile | None:
 def _parse(text: str, path: Path) -> dict[str, Any]:
     import tomllib
 
-    if deep := _DEEP_KEY.search(text):
-        at = Location(shown_path(path), text.count("\n", 0, deep.start()) + 1)
-        raise InputError(f"a key has more than {MAX_KEY_PARTS} parts", at=at)
+    if deep_key := _DEEP_KEY.search(text):
+        location = Location(shown_path(path), text.count("\n", 0, deep_key.start()) + 1)
+        raise InputError(f"a key has more than {MAX_KEY_PARTS} parts", at=location)
     try:
         return tomllib.loads(text)
     except RecursionError as error:
         raise InputError("this TOML is nested too deeply", at=Location(shown_path(path))) from error
     except ValueError as error:  # a TOMLDecodeError, or a number of more digits than Python reads
-        message, _, place = str(error).partition(" (at ")
-        line, column, *_ = (*re.findall(r"\d+", place), None, None)
-        at = Location(shown_path(path), int(line) if line else None, int(column) if column else None)
-        raise InputError(f"this is not TOML: {message.lower()}", at=at) from error
+        message, _, position = str(error).partition(" (at ")
+        line, column, *_ = (*re.findall(r"\d+", position), None, None)
+        location = Location(shown_path(path), int(line) if line else None, int(column) if column else None)
+        raise InputError(f"this is not TOML: {message.lower()}", at=location) from error
 
 
 def _subtable(table: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
-    found = table.get(key, {})
-    if not isinstance(found, Mapping):
+    subtable = table.get(key, {})
+    if not isinstance(subtable, Mapping):
         raise InputError(f"`{key}` must be a table", at=Location(shown_path(path)))
-    return found
+    return subtable
 
 
-def check_keys(file: SettingsFile, commands: Mapping[str, type[CommonOptions]]) -> None:
+def check_keys(file: SettingsFile, commands: Mapping[str, type[Any]]) -> None:
     """Raise InputError where a file has a key that is no setting, or no setting of its command."""
-    per_command = {
+    keys_by_command = {
         name: tuple(spec.key for spec in option_specs(options) if spec.setting.in_file and not spec.setting.section)
         for name, options in commands.items()
     }
-    shared = sorted({key for keys in per_command.values() for key in keys})
+    shared = sorted({key for keys in keys_by_command.values() for key in keys})
     specs = (spec for options in commands.values() for spec in option_specs(options))
     sections: dict[str, tuple[str, ...]] = {}
     for section, key in sorted({spec.setting.section for spec in specs if spec.setting.section}):
         sections[section] = (*sections.get(section, ()), key)
-    tables = {**sections, **per_command}
+    keys_by_table = {**sections, **keys_by_command}
     for key, value in file.table.items():
         if key == DESTINATIONS:
-            for name, stated in _subtable({key: value}, key, file.path).items():
-                for inner in _subtable({name: stated}, name, file.path):
-                    known = (*OF_DESTINATIONS, *per_command.get("migrate", ()), *per_command.get("normalize", ()))
-                    _check_key(inner, f"{key}.{name}.", known, file, {})
-        elif key in tables:
-            for inner in _subtable({key: value}, key, file.path):
-                _check_key(inner, f"{key}.", tables[key], file, {} if key in sections else sections)
+            for name, destination in _subtable({key: value}, key, file.path).items():
+                for inner_key in _subtable({name: destination}, name, file.path):
+                    known_keys = (
+                        *OF_DESTINATIONS,
+                        *keys_by_command.get("migrate", ()),
+                        *keys_by_command.get("normalize", ()),
+                    )
+                    _check_key(inner_key, f"{key}.{name}.", known_keys, file, {})
+        elif key in keys_by_table:
+            for inner_key in _subtable({key: value}, key, file.path):
+                _check_key(inner_key, f"{key}.", keys_by_table[key], file, {} if key in sections else sections)
         else:
-            _check_key(key, "", (*shared, *tables), file, sections)
+            _check_key(key, "", (*shared, *keys_by_table), file, sections)
 
 
 def _check_key(
-    key: str, prefix: str, known: tuple[str, ...], file: SettingsFile, sections: Mapping[str, tuple[str, ...]]
+    key: str, prefix: str, known_keys: tuple[str, ...], file: SettingsFile, sections: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Raise InputError where a key is not known; ``sections`` are keys of tables of their own that may be meant."""
     name = key.replace("_", "-")
-    if name in known or name in REMOVED_OPTIONS:
+    if name in known_keys or name in REMOVED_OPTIONS:
         return
-    elsewhere = {stated: f"{stated}` in `[{section}]" for section, keys in sections.items() for stated in keys}
-    hint = did_you_mean(name, known) or did_you_mean(name, elsewhere, elsewhere.__getitem__)
-    hint = hint or nearest_or_all(name, known)
+    keys_elsewhere = {
+        other_key: f"{other_key}` in `[{section}]" for section, keys in sections.items() for other_key in keys
+    }
+    hint = did_you_mean(name, known_keys) or did_you_mean(name, keys_elsewhere, keys_elsewhere.__getitem__)
+    hint = hint or nearest_or_all(name, known_keys)
     raise InputError(f"there is no setting `{prefix}{key}`", at=file.locate(key), hint=hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from schemactl.cli.options import CommonOptions, OptionSpec, option_specs
+from schemactl.cli.declarations import OptionSpec, option_specs
 from schemactl.cli.settings import DESTINATIONS, FALSE, OF_DESTINATIONS, TRUE
 from schemactl.review.silences import SILENCE_SCHEMA
 from schemactl.schema.json_schema import DIALECT
@@ -15,23 +15,27 @@ _TEXT: Final = {"type": ["string", "number"]}
 _LIST: Final = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "object"}]}
 
 
-def settings_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, Any]:
+def settings_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
     """Return the JSON Schema of a settings file."""
     specs = {
-        name: [each for each in option_specs(options) if each.setting.in_file] for name, options in commands.items()
+        name: [spec for spec in option_specs(options) if spec.setting.in_file] for name, options in commands.items()
     }
-    own = {name: [each for each in found if each.setting.section is None] for name, found in specs.items()}
-    everywhere = [each for found in own.values() for each in found if not each.setting.in_file_only]
+    keys_by_command = {
+        name: [spec for spec in command_specs if spec.setting.section is None] for name, command_specs in specs.items()
+    }
+    everywhere = [
+        spec for command_specs in keys_by_command.values() for spec in command_specs if not spec.setting.in_file_only
+    ]
     sections: dict[str, dict[str, Any]] = {}
-    for each in (each for found in specs.values() for each in found):
-        if (section := each.setting.section) is not None:
-            sections.setdefault(section[0], {})[section[1]] = _shape(each)
+    for spec in (spec for command_specs in specs.values() for spec in command_specs):
+        if (section := spec.setting.section) is not None:
+            sections.setdefault(section[0], {})[section[1]] = _shape(spec)
     of_destination = {
-        **_keys([*own.get("migrate", ()), *own.get("normalize", ())]),
+        **_keys([*keys_by_command.get("migrate", ()), *keys_by_command.get("normalize", ())]),
         **{key: {"type": "boolean" if key == "protected" else "string"} for key in OF_DESTINATIONS},
     }
     tables = {
-        **{name: _table(_keys(found)) for name, found in own.items()},
+        **{name: _table(_keys(command_specs)) for name, command_specs in keys_by_command.items()},
         **{name: _table(keys) for name, keys in sections.items()},
         DESTINATIONS: {"type": "object", "additionalProperties": _table(of_destination)},
     }
@@ -44,7 +48,7 @@ def settings_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, An
     }
 
 
-def project_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, Any]:
+def project_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
     """Return the JSON Schema of ``[tool.schemactl]`` in a ``pyproject.toml``, which says nothing of the rest of it."""
     tool = {"type": "object", "properties": {"schemactl": settings_schema(commands)}}
     return {
@@ -58,12 +62,12 @@ def project_schema(commands: Mapping[str, type[CommonOptions]]) -> dict[str, Any
 
 def _keys(specs: Iterable[OptionSpec]) -> dict[str, Any]:
     """Return the JSON Schemas of settings by key; of a key with several meanings, any of them."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for each in specs:
-        shape = _shape(each)
-        if shape not in found.setdefault(each.key, []):
-            found[each.key].append(shape)
-    return {key: shapes[0] if len(shapes) == 1 else {"anyOf": shapes} for key, shapes in sorted(found.items())}
+    shapes_by_key: dict[str, list[dict[str, Any]]] = {}
+    for spec in specs:
+        shape = _shape(spec)
+        if shape not in shapes_by_key.setdefault(spec.key, []):
+            shapes_by_key[spec.key].append(shape)
+    return {key: shapes[0] if len(shapes) == 1 else {"anyOf": shapes} for key, shapes in sorted(shapes_by_key.items())}
 
 
 def _table(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,14 +82,14 @@ def _table(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shape(spec: OptionSpec) -> dict[str, Any]:
-    said = {"description": spec.help} if spec.help else {}
+    description = {"description": spec.help} if spec.help else {}
     if spec.setting.in_file_only:
-        return {**said, "type": "array", "items": SILENCE_SCHEMA}
+        return {**description, "type": "array", "items": SILENCE_SCHEMA}
     if spec.kind is bool:
-        return {**said, **_FLAG}
+        return {**description, **_FLAG}
     if spec.kind is list:
-        return {**said, **_LIST}
+        return {**description, **_LIST}
     return {
-        **said,
+        **description,
         **({"enum": list(spec.choices)} if spec.choices else {"type": "string"} if spec.setting.is_path else _TEXT),
     }

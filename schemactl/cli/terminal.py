@@ -141,7 +141,7 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
 
 
 def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Return whether to color what goes to ``stream``; ``always`` and ``never`` go before the environment.
+    """Return whether to color the output to ``stream``; ``always`` and ``never`` go before the environment.
 
     ``NO_COLOR`` goes before ``FORCE_COLOR``. What git passes on to a pager is colored as its own output is.
     """
@@ -225,7 +225,7 @@ def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> boo
 
 
 def agreeing(terminal: Terminal) -> Callable[[str], bool] | None:
-    """Return what asks a person, who is asked without a question mark; None where nobody is there."""
+    """Return the function that asks a person a question without its question mark; None without a terminal."""
     return partial(_agrees, terminal=terminal) if sys.stdin.isatty() and sys.stderr.isatty() else None
 
 

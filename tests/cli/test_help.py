@@ -16,7 +16,7 @@ import pytest
 
 from schemactl.cli.app import run
 from schemactl.cli.commands import command_names, load_command
-from schemactl.cli.options import Group, option_specs
+from schemactl.cli.declarations import Group, option_specs
 from schemactl.cli.parsing import split_examples
 from schemactl.formats import dlt
 from schemactl.schema.hash import bump

@@ -13,7 +13,7 @@ import yaml
 
 from schemactl.cli.app import run
 from schemactl.cli.commands import all_options
-from schemactl.cli.options import option_specs
+from schemactl.cli.declarations import option_specs
 from schemactl.cli.settings import check_keys, parse_file
 from schemactl.cli.settings_schema import project_schema, settings_schema
 from schemactl.errors import InputError

@@ -11,7 +11,7 @@ from migrated_datasets import column, schema_of
 
 from schemactl.cli.app import run
 from schemactl.cli.commands import command_names, load_command, migrate
-from schemactl.cli.options import option_specs
+from schemactl.cli.declarations import option_specs
 from schemactl.formats import dlt
 
 SECRET = "hunter2hunter2"

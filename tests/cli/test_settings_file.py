@@ -7,8 +7,18 @@ from typing import Any, Literal
 
 import pytest
 
-from schemactl.cli.options import CommonOptions, Setting, SparkCommandOptions, flag, option
-from schemactl.cli.settings import MAX_BYTES, SettingsFile, Surroundings, check_keys, find_file, find_files, resolve
+from schemactl.cli.declarations import Setting, flag, option
+from schemactl.cli.options import CommonOptions, SparkCommandOptions
+from schemactl.cli.settings import (
+    MAX_BYTES,
+    Call,
+    SettingsFile,
+    Surroundings,
+    check_keys,
+    find_file,
+    find_files,
+    resolve,
+)
 from schemactl.errors import InputError
 from schemactl.memory import memory_limit
 from schemactl.time_limit import time_limit
@@ -24,7 +34,7 @@ class Options(SparkCommandOptions):
 
 def resolved(*stated: dict[str, Any], environ: dict[str, str] | None = None, folder: Path | None = None) -> Options:
     file = find_file(folder) if folder else None
-    return resolve(Options, "infer", stated, Surroundings(environ or {}, (file,) if file else ()))
+    return resolve(Options, Call("infer", stated, Surroundings(environ or {}, (file,) if file else ())))
 
 
 def write(path: Path, text: str) -> Path:
@@ -50,7 +60,7 @@ def test_the_users_own_file_fills_in_what_the_others_leave_open(
     write(tmp_path / "home/.config/schemactl/config.toml", own)
 
     def options() -> Options:
-        return resolve(Options, "infer", (), Surroundings({}, find_files(work)))
+        return resolve(Options, Call("infer", (), Surroundings({}, find_files(work))))
 
     found = options()
     assert (found.sample, found.master, found.conf) == ("1", "yarn", ["b=2", "a=1"])

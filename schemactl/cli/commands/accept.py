@@ -22,11 +22,12 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import ReviewOptions, argument, flag, option, text_or_json
+from schemactl.cli.declarations import argument, flag, option
+from schemactl.cli.options import ReviewOptions, complete_references, text_or_json
 from schemactl.cli.settings import (
     FILE_NAME,
     PROJECT_FILE_NAME,
+    Call,
     SettingsFile,
     Surroundings,
     find_file,
@@ -75,27 +76,31 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         raise InputError("name the fingerprints of findings, or `--all`", hint="`schemactl diff --verbose` shows them")
     if options.head is not None and options.base is None:
         raise InputError("`--head` is given without `--base`")
-    references = [each for each in (options.base, options.head) if each is not None]
-    folders = {name: getattr(options, name) for name in ("schemas", "import_schemas", "export_schemas")}
-    stated = ({"references": references or None, **folders},)
-    of_call = resolve(diff.Options, "diff", stated, Surroundings(os.environ))
-    surroundings = of_call.surround(find_surroundings)
-    report = diff_schemas(diff.make_request(resolve(diff.Options, "diff", stated, surroundings)))
-    found = _chosen(report, options.fingerprints, has_base=options.base is not None)
-    path = str(_save(found, until, reason)) if found else None
-    accepted = Accepted(path, until, reason, tuple(found))
+    references = [reference for reference in (options.base, options.head) if reference is not None]
+    values = {
+        "references": references or None,
+        "schemas": options.schemas,
+        "import_schemas": options.import_schemas,
+        "export_schemas": options.export_schemas,
+    }
+    call = Call("diff", (values,), Surroundings(os.environ))
+    surroundings = resolve(diff.Options, call).surround(find_surroundings)
+    report = diff_schemas(diff.make_request(resolve(diff.Options, replace(call, surroundings=surroundings))))
+    findings = _chosen(report, options.fingerprints, has_base=options.base is not None)
+    path = str(_save(findings, until, reason)) if findings else None
+    accepted = Accepted(path, until, reason, tuple(findings))
     return write_report(terminal, options, accepted, report_document, print_accepted)
 
 
-def _until(stated: str | None) -> date:
-    if stated is None:
+def _until(text: str | None) -> date:
+    if text is None:
         raise InputError("`--until` is missing", hint="the last day on which it holds, as `2026-03-31`")
     try:
-        until = date.fromisoformat(stated)
+        until = date.fromisoformat(text)
     except ValueError as error:
-        raise InputError(f"`{stated}` is not a date (`--until`)", hint="write it as `2026-03-31`") from error
+        raise InputError(f"`{text}` is not a date (`--until`)", hint="write it as `2026-03-31`") from error
     if until < date.today():
-        raise InputError(f"`{stated}` is over already (`--until`)")
+        raise InputError(f"`{text}` is over already (`--until`)")
     return until
 
 
@@ -103,17 +108,21 @@ def _chosen(report: Report, fingerprints: Sequence[str], *, has_base: bool) -> l
     from schemactl.review.severity import Severity
 
     # What changes the settings of reviews is for the base to accept.
-    ours = (finding for review in report.reviews if not review.is_of_settings for finding in review.findings)
-    findings = {each.fingerprint: each for each in ours if each.silence is None and not each.is_cosmetic}
+    review_findings = (finding for review in report.reviews if not review.is_of_settings for finding in review.findings)
+    findings = {
+        finding.fingerprint: finding
+        for finding in review_findings
+        if finding.silence is None and not finding.is_cosmetic
+    }
     if not fingerprints:
         return [finding for finding in findings.values() if finding.severity.rank >= Severity.WARN.rank]
-    for each in fingerprints:
-        if each not in findings:
+    for fingerprint in fingerprints:
+        if fingerprint not in findings:
             shows = "`schemactl diff --verbose` shows the fingerprints of findings"
             shows += "" if has_base else "; of a review against another base: `--base git:main...`"
-            hint = did_you_mean(each, findings) or shows
-            raise InputError(f"no finding has the fingerprint `{each}`", hint=hint)
-    return [findings[each] for each in dict.fromkeys(fingerprints)]
+            hint = did_you_mean(fingerprint, findings) or shows
+            raise InputError(f"no finding has the fingerprint `{fingerprint}`", hint=hint)
+    return [findings[fingerprint] for fingerprint in dict.fromkeys(fingerprints)]
 
 
 def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
@@ -132,7 +141,7 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
     file = file and replace(file, text=file.text.replace("\r\n", "\n"))
     path = file.path if file else (repository_top(Path.cwd()) or Path.cwd()) / FILE_NAME
     name = "tool.schemactl.diff.silence" if path.name == PROJECT_FILE_NAME else "diff.silence"
-    silences = "\n".join(write_silence(each, until, reason, name) for each in findings)
+    silences = "\n".join(write_silence(finding, until, reason, name) for finding in findings)
     text = f"{_without_empty_list(file).rstrip()}\n\n{silences}" if file else silences
     try:
         tomllib.loads(text)
@@ -149,13 +158,13 @@ _EMPTY_LIST = re.compile(r"""^[ \t]*[\w."'-]*\bsilence["']?[ \t]*=[ \t]*\[\s*\][
 
 def _without_empty_list(file: SettingsFile) -> str:
     """Return the text of a settings file without ``silence = []``, to which TOML lets nobody add a table."""
-    kept = {**file.table.get("diff", {})}
-    if kept.pop("silence", None) != []:
+    other_settings = {**file.table.get("diff", {})}
+    if other_settings.pop("silence", None) != []:
         return file.text
-    for found in _EMPTY_LIST.finditer(file.text):
-        text = file.text[: found.start()] + file.text[found.end() :]
+    for empty_list in _EMPTY_LIST.finditer(file.text):
+        text = file.text[: empty_list.start()] + file.text[empty_list.end() :]
         # Another table may have such a key, too, and a text may look like one.
-        without = parse_file(text, file.path, file.folder)
-        if without is not None and {**without.table.get("diff", {})} == kept:
+        reduced_file = parse_file(text, file.path, file.folder)
+        if reduced_file is not None and {**reduced_file.table.get("diff", {})} == other_settings:
             return text
     return file.text

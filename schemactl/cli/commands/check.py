@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.cli.options import ReviewOptions, argument, text_or_json
+from schemactl.cli.declarations import argument
+from schemactl.cli.options import ReviewOptions, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -28,11 +29,11 @@ class Options(ReviewOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Print what is wrong, and return 1 where anything is."""
+    """Print the problems, and return 1 if there are any."""
     from schemactl.flows.files import check_files
 
-    found = check_files(tuple(map(Path, options.files)), options.schemas_folder)
+    checked_files = check_files(tuple(map(Path, options.files)), options.schemas_folder)
     from schemactl.render.files import check_document, print_check
 
-    fails = any(problems for _, problems in found)
-    return write_report(terminal, options, found, check_document, print_check, fails=fails)
+    fails = any(problems for _, problems in checked_files)
+    return write_report(terminal, options, checked_files, check_document, print_check, fails=fails)

@@ -28,21 +28,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_severities
+from schemactl.cli.declarations import Group, Setting, SettingsTable, flag, option, option_specs
 from schemactl.cli.options import (
     DEFAULT_LIMITS,
     FindingsOptions,
-    Group,
     ReviewOptions,
-    Setting,
     SparkCommandOptions,
-    StatedTable,
     check_output,
-    flag,
-    option,
     output_file,
     ref,
 )
-from schemactl.cli.settings import Surroundings, check_keys, resolve
+from schemactl.cli.settings import Call, Surroundings, check_keys, resolve
 from schemactl.cli.terminal import Terminal, write_in_formats
 from schemactl.errors import ExitCode, InputError
 
@@ -75,7 +71,7 @@ class Options(FindingsOptions, ReviewOptions, SparkCommandOptions):
         completes=complete_severities,
         default=[],
     )
-    silence: Sequence[StatedTable] = option("", setting=Setting(in_file_only=True), default=[])
+    silence: Sequence[SettingsTable] = option("", setting=Setting(in_file_only=True), default=[])
     policy: str | None = option(
         "Take what decides the verdict from this settings file; by default a base of git's brings its own.",
         setting=Setting(in_file=False),
@@ -191,7 +187,7 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
 
 
 def _state(file: str) -> Path | None:
-    """Return the file that git names, None for the one that stands for no file."""
+    """Return the file that git names, None for ``/dev/null``."""
     return None if file == os.devnull else Path(file)
 
 
@@ -209,7 +205,7 @@ def make_request(options: Options) -> DiffRequest:
     from schemactl.review.silences import parse_silences
 
     base, head, *_ = (*options.references, None, None)
-    # Of the base and of the head; none where the base is no revision of git.
+    # Of the base and of the head; empty unless the base is a git revision.
     is_of_git = not options.git and revision_of(base) is not None
     files = (files_of(base), files_of(head)) if is_of_git else ((), ())
     for file in files[1]:  # after the merge they hold for every command
@@ -220,16 +216,19 @@ def make_request(options: Options) -> DiffRequest:
 
         sources = tuple(options.data)
         data = DataRequest(sources, options.table, options.input_format, options.sample, options.engine_options())
-    before, after = (resolve(Options, "diff", (), Surroundings({}, each)) for each in files)
-    # The head's own silences that state a fingerprint are its purpose.
-    known = [table.values for table in options.silence]
-    own = (each for each in after.silence if "fingerprint" in each.values and each.values not in known)
-    found = []
+    before, after = (resolve(Options, Call("diff", (), Surroundings({}, side_files))) for side_files in files)
+    # The head's own silences that have a fingerprint are its purpose.
+    silence_tables = [table.values for table in options.silence]
+    head_silences = (
+        table for table in after.silence if "fingerprint" in table.values and table.values not in silence_tables
+    )
+    specs = {spec.key: spec for spec in option_specs(Options)}
+    changed_settings = []
     for key in ("schemas",) if options.policy else ("schemas", *JUDGING):
-        was, becomes = (_plain(getattr(each, key.replace("-", "_"))) for each in (before, after))
-        if was != becomes:
-            base_at, at = (next((file.locate(key) for file in each), None) for each in files)
-            found.append(SettingChange(key, was, becomes, at, base_at))
+        base_value, head_value = (_plain(specs[key].value_in(side)) for side in (before, after))
+        if base_value != head_value:
+            base_location, location = (next((file.locate(key) for file in side_files), None) for side_files in files)
+            changed_settings.append(SettingChange(key, base_value, head_value, location, base_location))
     return DiffRequest(
         base=base,
         head=head,
@@ -238,8 +237,8 @@ def make_request(options: Options) -> DiffRequest:
         compatibility=Compatibility(options.compat),
         is_transitive=options.transitive,
         severities=parse_severities(options.severity),
-        silences=parse_silences([(table.values, table.at) for table in (*options.silence, *own)]),
-        settings=tuple(found),
+        silences=parse_silences([(table.values, table.at) for table in (*options.silence, *head_silences)]),
+        settings=tuple(changed_settings),
         data=data,
         model=options.model,
         table=options.table,
@@ -251,20 +250,22 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     # A silence of one finding comes with the change that it accepts.
-    kept = [each for each in value if not isinstance(each, StatedTable) or "fingerprint" not in each.values]
-    tables = [each.values if isinstance(each, StatedTable) else each for each in kept]
-    return [{key: str(item) for key, item in each.items()} if isinstance(each, Mapping) else each for each in tables]
+    items = [entry for entry in value if not isinstance(entry, SettingsTable) or "fingerprint" not in entry.values]
+    tables = [entry.values if isinstance(entry, SettingsTable) else entry for entry in items]
+    return [
+        {key: str(item) for key, item in entry.items()} if isinstance(entry, Mapping) else entry for entry in tables
+    ]
 
 
-def parse_severities(stated: Iterable[str]) -> Mapping[str, Severity]:
+def parse_severities(pairs: Iterable[str]) -> Mapping[str, Severity]:
     """Return severities by rule; the last one of a rule counts."""
     from schemactl.review.severities import parse_severity
 
-    found = {}
-    for pair in stated:
-        rule, _, level = (part.strip() for part in pair.partition("="))
-        found[rule] = parse_severity(rule, level)
-    return found
+    severities = {}
+    for pair in pairs:
+        rule, _, level = (piece.strip() for piece in pair.partition("="))
+        severities[rule] = parse_severity(rule, level)
+    return severities
 
 
 def render(report: Report, options: Options, name: str, terminal: Terminal) -> str:

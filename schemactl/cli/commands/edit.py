@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from schemactl.cli.completing import complete_names, complete_namings
-from schemactl.cli.options import CommonOptions, argument, option, text_or_json
+from schemactl.cli.completing import complete_namings
+from schemactl.cli.declarations import argument, option
+from schemactl.cli.options import CommonOptions, complete_names, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -49,15 +50,15 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Edit, and print what changed in the import file."""
+    """Edit the import file, and print the changes."""
     from schemactl.flows.edit import edit_import
     from schemactl.render.files import print_edit, report_document
     from schemactl.schema.hints import Hints, parse_column
 
-    stated = options.column or options.write_disposition or options.contract
-    if not (stated or options.naming):
+    has_hints = options.column or options.write_disposition or options.contract
+    if not (has_hints or options.naming):
         raise InputError("nothing is stated", hint="`--column`, `--write-disposition`, `--contract` or `--naming`")
-    if stated and options.naming:
+    if has_hints and options.naming:
         raise InputError("`--naming` stands alone", hint="state the rest in another call")
     edited = edit_import(
         options.name,

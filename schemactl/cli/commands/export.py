@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 from schemactl.cli.completing import complete_formats
-from schemactl.cli.options import STDOUT, CommonOptions, Group, flag, option, ref, sql_dialect
+from schemactl.cli.declarations import Group, flag, option
+from schemactl.cli.options import STDOUT, CommonOptions, ref, sql_dialect
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 

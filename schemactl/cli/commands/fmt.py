@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from schemactl.cli.options import CommonOptions, argument, flag, text_or_json
+from schemactl.cli.declarations import argument, flag
+from schemactl.cli.options import CommonOptions, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -34,9 +35,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Write the files, and return 1 where a check finds that one would change."""
     from schemactl.flows.files import format_files
 
-    found = format_files(tuple(map(Path, options.files)), options.schemas_folder, is_check=options.check)
+    formatted_files = format_files(tuple(map(Path, options.files)), options.schemas_folder, is_check=options.check)
     from schemactl.render.files import format_document, print_format
 
     text = partial(print_format, is_check=options.check)
-    fails = options.check and any(is_changed for _, is_changed in found)
-    return write_report(terminal, options, found, format_document, text, fails=fails)
+    fails = options.check and any(is_changed for _, is_changed in formatted_files)
+    return write_report(terminal, options, formatted_files, format_document, text, fails=fails)

@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from schemactl.cli.completing import complete_formats, complete_names
-from schemactl.cli.options import CommonOptions, Setting, argument, flag, option, sql_dialect, text_or_json
+from schemactl.cli.completing import complete_formats
+from schemactl.cli.declarations import Setting, argument, flag, option
+from schemactl.cli.options import CommonOptions, complete_names, sql_dialect, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -63,7 +64,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Import, print what changed, and return 1 where that is forbidden or pending."""
+    """Import, print the changes, and return 1 if they are forbidden or pending."""
     from schemactl.flows.import_ import ImportRequest, import_files
     from schemactl.render.losses import print_losses
 

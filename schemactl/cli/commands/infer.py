@@ -22,16 +22,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.cli.options import (
-    DataOptions,
-    FindingsOptions,
-    Group,
-    Setting,
-    argument,
-    check_file_to_write,
-    flag,
-    option,
-)
+from schemactl.cli.declarations import Group, Setting, argument, flag, option
+from schemactl.cli.options import DataOptions, FindingsOptions, check_file_to_write
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
 

@@ -27,5 +27,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.files import list_schemas
     from schemactl.render.schema_text import list_document, print_list
 
-    found = [(each.schema, each.is_pending) for each in list_schemas(options.schemas_folder)]
-    return write_report(terminal, options, found, list_document, print_list)
+    listed_schemas = [(opened.schema, opened.is_pending) for opened in list_schemas(options.schemas_folder)]
+    return write_report(terminal, options, listed_schemas, list_document, print_list)

@@ -19,7 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schemactl.cli.options import DataOptions, FindingsOptions, Group, Setting, flag, option
+from schemactl.cli.declarations import Group, Setting, flag, option
+from schemactl.cli.options import DataOptions, FindingsOptions
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
 

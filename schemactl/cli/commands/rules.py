@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from schemactl.cli.completing import complete_rules
-from schemactl.cli.options import CommonOptions, argument, text_or_json
+from schemactl.cli.declarations import argument
+from schemactl.cli.options import CommonOptions, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError, did_you_mean
 

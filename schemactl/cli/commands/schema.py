@@ -21,7 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from schemactl.cli.options import CommonOptions, Group, argument, option
+from schemactl.cli.declarations import Group, argument, option
+from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
 
@@ -66,9 +67,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.store.text import replace_file
 
     path = Path(options.output)
-    written = [options.output]
+    paths = [options.output]
     replace_file(path, text)
-    written += [each for each in options.name_in if name_schema(Path(each), path)]
+    paths += [name for name in options.name_in if name_schema(Path(name), path)]
     if not options.quiet:
-        terminal.report("".join(f"wrote {each}\n" for each in written))
+        terminal.report("".join(f"wrote {written_path}\n" for written_path in paths))
     return ExitCode.DONE

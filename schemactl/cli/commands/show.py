@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schemactl.cli.options import CommonOptions, flag, ref, text_or_json
+from schemactl.cli.declarations import flag
+from schemactl.cli.options import CommonOptions, ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -32,5 +33,5 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.flows.show import find_shown
     from schemactl.render.schema_text import print_schemas, schemas_document
 
-    found = find_shown(options.reference or "import:", options.schemas_folder, has_lineage=options.lineage)
-    return write_report(terminal, options, found, schemas_document, print_schemas)
+    schemas = find_shown(options.reference or "import:", options.schemas_folder, has_lineage=options.lineage)
+    return write_report(terminal, options, schemas, schemas_document, print_schemas)

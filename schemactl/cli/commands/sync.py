@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schemactl.cli.completing import complete_names
-from schemactl.cli.options import CommonOptions, argument, flag, option, text_or_json
+from schemactl.cli.declarations import argument, flag, option
+from schemactl.cli.options import CommonOptions, complete_names, text_or_json
 from schemactl.cli.terminal import Terminal, ask, write_report
 from schemactl.errors import ExitCode
 
@@ -39,7 +39,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Take edits over, print what changed, and return 1 where one is not taken over."""
+    """Apply edits, print the changes, and return 1 if one is not applied."""
     from schemactl.flows.sync import sync_schemas
     from schemactl.render.files import print_sync, question, sync_document
 
@@ -48,6 +48,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return ask(question(planned), shown, terminal, options, yes=options.yes)
 
     names, folder = tuple(options.names), options.schemas_folder
-    found = sync_schemas(names, folder, agree, is_check=options.check, to=options.to)
-    is_pending = any(each.is_pending and not each.written for each in found)
-    return write_report(terminal, options, found, sync_document, print_sync, fails=is_pending)
+    synced = sync_schemas(names, folder, agree, is_check=options.check, to=options.to)
+    is_pending = any(schema.is_pending and not schema.written for schema in synced)
+    return write_report(terminal, options, synced, sync_document, print_sync, fails=is_pending)

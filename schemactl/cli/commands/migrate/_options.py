@@ -9,16 +9,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from schemactl.cli.options import (
-    Group,
-    Setting,
-    SparkCommandOptions,
-    StatedTable,
-    flag,
-    option,
-    read_count,
-    read_seconds,
-)
+from schemactl.cli.declarations import Group, Setting, SettingsTable, flag, option
+from schemactl.cli.options import SparkCommandOptions, read_count, read_seconds
 from schemactl.cli.terminal import Terminal, ask, confirm_loss
 from schemactl.errors import ExitCode, InputError
 
@@ -120,7 +112,9 @@ class WritingOptions(MigrateOptions):
     confirm: str | None = option(
         "The name of a protected destination, which else is asked for where data is lost.", metavar="NAME"
     )
-    named_destination: Sequence[StatedTable] = option("", setting=Setting(in_file=False, in_file_only=True), default=[])
+    named_destination: Sequence[SettingsTable] = option(
+        "", setting=Setting(in_file=False, in_file_only=True), default=[]
+    )
 
     @property
     def protected_name(self) -> str | None:
@@ -129,7 +123,7 @@ class WritingOptions(MigrateOptions):
         return str(named["name"]) if named.get("protected") is True else None
 
     def agree(self, terminal: Terminal, question: str, shown: str, *, loses_data: bool = False) -> bool:
-        """Return whether a person agrees to what is shown; with the name of a protected destination that loses data."""
+        """Return whether a person agrees; a protected destination that loses data asks for its name."""
         agreed = ask(question, shown, terminal, self, yes=self.yes)
         return agreed and confirm_loss(self.protected_name if loses_data else None, self.confirm, terminal)
 
@@ -160,11 +154,11 @@ class SigningOptions(MigrateOptions):
         """Return the key."""
         if self.sign_key is None:
             return None
-        found = os.environ.get(self.sign_key)
-        if not found:
+        secret = os.environ.get(self.sign_key)
+        if not secret:
             hint = "`--sign-key` names a variable, not a key"
             raise InputError(f"the environment has no `{self.sign_key}`", hint=hint)
-        return found.encode()
+        return secret.encode()
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined

@@ -30,7 +30,8 @@ from schemactl.cli.commands.migrate._options import (
     WritingOptions,
     with_spark,
 )
-from schemactl.cli.options import Setting, flag, option, read_count, ref, text_or_json
+from schemactl.cli.declarations import Setting, flag, option
+from schemactl.cli.options import read_count, ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -50,7 +51,7 @@ class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Apply, print the outcome, and return 1 where something stands against it."""
+    """Apply, print the outcome, and return 1 if a blocker stops it."""
     from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
     from schemactl.flows.migrate.pending import apply_folder
     from schemactl.render.migrate import (

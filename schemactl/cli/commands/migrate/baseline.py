@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import WritingOptions, with_spark
-from schemactl.cli.options import flag, ref, text_or_json
+from schemactl.cli.declarations import flag
+from schemactl.cli.options import ref, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.cli.completing import complete_references
-from schemactl.cli.options import ReviewOptions, migration_folder, option, text_or_json
+from schemactl.cli.declarations import option
+from schemactl.cli.options import ReviewOptions, complete_references, migration_folder, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -35,7 +35,7 @@ class Options(ReviewOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Print what is wrong, and return 1 where anything is."""
+    """Print the problems, and return 1 if there are any."""
     from schemactl.flows.migrate.directory import check_folder
 
     report = check_folder(Path(options.dir), options.schema, options.schemas_folder)

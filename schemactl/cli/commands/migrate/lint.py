@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from schemactl.cli.options import FindingsOptions, ReviewOptions, argument, option, output_file
+from schemactl.cli.declarations import argument, option
+from schemactl.cli.options import FindingsOptions, ReviewOptions, output_file
 from schemactl.cli.settings import Surroundings
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
@@ -54,8 +55,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         terminal,
         options,
         judged,
-        lambda found: lint_document(found.report, found.plans),
-        lambda found, _: print_findings(found.report),
+        lambda lint_result: lint_document(lint_result.report, lint_result.plans),
+        lambda lint_result, _: print_findings(lint_result.report),
         lambda form: render_findings(judged.report, judged.plans, form, "Migrations"),
         fails=exit_code_of(judged.report, options.fail_on) is ExitCode.FINDINGS,
         output=options.output,

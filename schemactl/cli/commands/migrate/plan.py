@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +33,9 @@ from schemactl.cli.commands.migrate._options import (
     check_is_plain,
     with_spark,
 )
-from schemactl.cli.completing import complete_dialects, complete_references
-from schemactl.cli.options import VARIABLE_PREFIX, FindingsOptions, Group, check_file_to_write, flag, option, ref
+from schemactl.cli.completing import complete_dialects
+from schemactl.cli.declarations import VARIABLE_PREFIX, Group, flag, option, option_specs
+from schemactl.cli.options import FindingsOptions, check_file_to_write, complete_references, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
@@ -74,16 +75,18 @@ class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
     name: str | None = option("With --dir: what the migration is called; by default its first step.", metavar="NAME")
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
-        """Return the settings, without the destination where what is asked for has none: a script, or a migration."""
-        here = read()
+        """Return the settings, without the destination if the result is a script or a migration."""
+        surroundings = read()
         if not (self.dialect or self.dir):
-            return here
+            return surroundings
 
         def without_to(table: Mapping[str, Any]) -> dict[str, Any]:
-            return {key: without_to(of) if key == "migrate" else of for key, of in table.items() if key != "to"}
+            return {
+                key: without_to(value) if key == "migrate" else value for key, value in table.items() if key != "to"
+            }
 
-        files = tuple(replace(file, table=without_to(file.table)) for file in here.files)
-        return replace(here, files=files, environ={**here.environ, f"{VARIABLE_PREFIX}TO": ""})
+        files = tuple(replace(file, table=without_to(file.table)) for file in surroundings.files)
+        return replace(surroundings, files=files, environ={**surroundings.environ, f"{VARIABLE_PREFIX}TO": ""})
 
 
 @with_spark
@@ -128,18 +131,17 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
 
 def _command(options: Options) -> str:
-    """Return the command that applies what is planned, without secrets."""
-    stated = [options.out or options.reference, "--to", redact(options.to or "")]
-    stated += ["--allow-destructive"] if options.allow_destructive else []
+    """Return the command that applies the plan, without secrets."""
+    words = [options.out or options.reference, "--to", redact(options.to or "")]
+    words += ["--allow-destructive"] if options.allow_destructive else []
     if options.out is None:
-        # A plan that is made anew must come out as the one that is shown.
-        shaping = ("schemas", "on_unfit", "unique", "primary_keys", "guess_renames", "online")
-        for declared in fields(options):
-            value = getattr(options, declared.name)
-            if declared.name in shaping and value != declared.default:
-                word = f"--{declared.name.replace('_', '-')}"
-                stated += [word] if value is True else [word, value]
-    return shlex.join(["schemactl", "migrate", "apply", *stated])
+        # The command must plan the same steps again.
+        specs = {spec.name: spec for spec in option_specs(type(options))}
+        for name in ("schemas", "unique", "primary_keys", "on_unfit", "guess_renames", "online"):
+            value = specs[name].value_in(options)
+            if value != specs[name].default:
+                words += [specs[name].words[0], *([] if value is True else [value])]
+    return shlex.join(["schemactl", "migrate", "apply", *words])
 
 
 def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCode:
@@ -174,7 +176,7 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         folder=folder,
         schemas=options.schemas_folder,
         options=options.planning(),
-        dialects=tuple(each.strip() for each in options.dialect.split(",")) if options.dialect else (),
+        dialects=tuple(dialect.strip() for dialect in options.dialect.split(",")) if options.dialect else (),
         allows_destructive=options.allow_destructive,
         title=options.name,
         start=options.start,

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemactl.cli.options import CommonOptions, argument, migration_folder, text_or_json
+from schemactl.cli.declarations import argument
+from schemactl.cli.options import CommonOptions, migration_folder, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
@@ -31,7 +32,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Renumber, and print what was moved."""
+    """Renumber, and print the new numbers."""
     from schemactl.flows.migrate.directory import rebase_folder
 
     report = rebase_folder(Path(options.dir), options.names)

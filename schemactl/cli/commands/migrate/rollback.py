@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schemactl.cli.commands.migrate._options import FolderOptions, WritingOptions, with_spark
-from schemactl.cli.options import argument, flag, option, read_count, text_or_json
+from schemactl.cli.declarations import argument, flag, option
+from schemactl.cli.options import read_count, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -38,7 +39,7 @@ class Options(WritingOptions, FolderOptions):
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Undo, print the outcome, and return 1 where something stands against it."""
+    """Undo, print the outcome, and return 1 if a blocker stops it."""
     from schemactl.flows.migrate.rollback import RollbackRequest, rollback
     from schemactl.render.migrate import print_rollback, print_rolled_back
     from schemactl.render.migrate_json import document

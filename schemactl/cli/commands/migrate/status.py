@@ -20,7 +20,8 @@ from functools import partial
 from pathlib import Path
 
 from schemactl.cli.commands.migrate._options import FolderOptions, PlanningOptions, with_spark
-from schemactl.cli.options import FindingsOptions, flag, ref
+from schemactl.cli.declarations import flag
+from schemactl.cli.options import FindingsOptions, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -55,24 +56,24 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
     if options.reference is not None:
         raise InputError("`--dir` and a REF say two things", hint="leave one of them out")
     addresses = [options.to] if options.to is not None else _all_destinations()
-    standings = [stand(Path(folder), each) for each in addresses]
+    standings = [stand(Path(folder), address) for address in addresses]
     from schemactl.render.findings import render_findings, report_of_standings
     from schemactl.render.migrate import print_standings
     from schemactl.render.migrate_json import standings_document
 
     document = partial(standings_document, folder)
     findings = partial(render_findings, report_of_standings(standings), (), title="Migrations")
-    fails = options.check and not all(each.is_settled for each in standings)
+    fails = options.check and not all(standing.is_settled for standing in standings)
     return write_report(terminal, options, standings, document, print_standings, findings, fails=fails)
 
 
 def _all_destinations() -> list[str]:
-    """Return the addresses of all destinations that settings name, of which there must be one."""
+    """Return the addresses of all destinations that settings name, at least one."""
     from schemactl.cli.environments import environment_names, find_environment
     from schemactl.cli.settings import Surroundings, find_files
 
-    here = Surroundings(os.environ, find_files(Path.cwd()))
-    found = [find_environment(name, here) for name in environment_names(here)]
-    if not found:
+    surroundings = Surroundings(os.environ, find_files(Path.cwd()))
+    environments = [find_environment(name, surroundings) for name in environment_names(surroundings)]
+    if not environments:
         raise InputError("no destination is named", hint="`--to DEST`, or `[destinations.NAME]` in the settings")
-    return [each.address for each in found if each is not None]
+    return [environment.address for environment in environments if environment is not None]

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from schemactl.cli.commands.migrate._options import KeyOptions, with_spark
-from schemactl.cli.options import FindingsOptions, flag, option, ref
+from schemactl.cli.declarations import flag, option
+from schemactl.cli.options import FindingsOptions, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 
@@ -35,7 +36,7 @@ class Options(FindingsOptions, KeyOptions):
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Verify, print what differs, and return 1 where something does."""
+    """Verify, print the differences, and return 1 if there are any."""
     from schemactl.flows.migrate.inspection import VerifyRequest, verify
     from schemactl.inference.sample import parse_sample
     from schemactl.render.progress import show_progress

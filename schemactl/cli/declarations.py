@@ -1,0 +1,195 @@
+"""Declare the options of a command as fields of a dataclass: names, variables, settings, help and completion.
+
+A field ``NAME: TYPE = option(HELP, ...)`` is one option; `parsing` makes typer's of it, `settings` finds its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from functools import cache
+from inspect import get_annotations
+from types import NoneType
+from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from schemactl.errors import Location
+
+VARIABLE_PREFIX: Final = "SCHEMACTL_"
+"""The prefix of all variables that state options."""
+
+OptionValues = Mapping[str, Any]
+"""Values of options by their names; None for those that the command line leaves out."""
+
+T = TypeVar("T")
+
+_SPEC: Final = "option"
+"""The key of an option's declaration in the metadata of its field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Marks an option that can be set in a settings file, and in the environment as ``SCHEMACTL_NAME``.
+
+    Attributes:
+        is_path: whether a relative value in a file is relative to the file's folder.
+        in_environment: False for lists whose items may hold commas, which part them in a variable.
+        found_by: names of folders; its default is then looked up upward from the working folder, up to the top of the
+            repository, as a folder that holds one of them.
+        in_file_only: whether only a settings file can state it: a list of tables, as ``SettingsTable``.
+        in_file: False for what a file must not decide, as it may be a stranger's.
+        section: the table of a file that it stands in, and its key there, where these are not a command's and its own.
+        only_with: names of options; a file's value counts only where one of them is stated as well.
+        gives_way_to: the name of an option; where that is set nearer to the call, this one does not count.
+    """
+
+    is_path: bool = False
+    in_environment: bool = True
+    found_by: tuple[str, ...] = ()
+    in_file: bool = True
+    in_file_only: bool = False
+    section: tuple[str, str] | None = None
+    only_with: tuple[str, ...] = ()
+    gives_way_to: str | None = None
+
+
+_ON_COMMAND_LINE_ONLY: Final = Setting(in_environment=False, in_file=False)
+
+
+class Group(StrEnum):
+    """The heading below which help shows an option, in the order of the headings."""
+
+    OPTIONS = "Options"
+    INPUT = "Input"
+    SCHEMA = "Schema"
+    CONTRACT = "Contract"
+    LOAD = "Load"
+    PLAN = "Plan"
+    SCRIPT = "Script"
+    SPARK = "Spark"
+    OUTPUT = "Output"
+    GLOBAL = "Global options"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionSpec:
+    """An option or argument of a command, as its field declares it (`option`, `flag`, `argument`).
+
+    Attributes:
+        help: what help says of it; empty for one that has no place on the command line.
+        metavar: what help calls its value; None where the field's type says it.
+        word: its name on the command line, where that is not the field's.
+        short: another name there, of one letter.
+        completes: returns the values that begin with a text, for shells.
+        is_joined: whether it may be given more than once, and is then one value with commas between.
+        is_destination: whether it takes the address of a destination, or a name that settings give one.
+        is_reference: whether it takes references to schemas, of which one may be the name of a destination.
+        callback: called with its value before anything else is done; None for none.
+        check: raises InputError for a value that it cannot have; None where any will do, or the field's type says it.
+    """
+
+    help: str
+    group: Group = Group.OPTIONS
+    setting: Setting = _ON_COMMAND_LINE_ONLY
+    metavar: str | None = None
+    name: str = ""
+    word: str | None = None
+    short: str | None = None
+    annotation: Any = None
+    default: Any = None
+    is_required: bool = False
+    is_argument: bool = False
+    completes: Callable[..., list[str]] | None = None
+    is_joined: bool = False
+    is_destination: bool = False
+    is_reference: bool = False
+    callback: Callable[[bool], None] | None = None
+    check: Callable[[str], object] | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its names on the command line."""
+        return tuple(filter(None, (self.word or f"--{self.key}", self.short)))
+
+    @property
+    def key(self) -> str:
+        """Its name in settings files, for example ``on-bad-record``."""
+        return self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment."""
+        return VARIABLE_PREFIX + self.name.upper()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values it can have; empty where it can have any."""
+        return get_args(self._type) if get_origin(self._type) is Literal else ()
+
+    @property
+    def kind(self) -> type:
+        """The kind of its values: ``str``, ``bool`` or ``list``."""
+        return list if get_origin(self._type) is Sequence else bool if self._type is bool else str
+
+    @property
+    def _type(self) -> Any:
+        """The type of its values other than None."""
+        alternatives = get_args(self.annotation)
+        return (
+            next(kind for kind in alternatives if kind is not NoneType) if NoneType in alternatives else self.annotation
+        )
+
+    def value_in(self, options: object) -> Any:
+        """Return its value in a command's options."""
+        return getattr(options, self.name)
+
+
+def option(
+    help: str,
+    group: Group = Group.OPTIONS,
+    setting: Setting = _ON_COMMAND_LINE_ONLY,
+    *,
+    default: T | None = None,
+    **more: Any,
+) -> T:
+    """Declare an option, in place of its field's default; ``more`` are attributes of `OptionSpec`."""
+    spec = OptionSpec(help=help, group=group, setting=setting, default=default, **more)
+    start: dict[str, Any] = {"default_factory": default.copy} if isinstance(default, list) else {"default": default}
+    return cast("T", field(**({} if spec.is_required else start), metadata={_SPEC: spec}))
+
+
+def flag(help: str, group: Group = Group.OPTIONS, setting: Setting = _ON_COMMAND_LINE_ONLY, **more: Any) -> bool:
+    """Declare an option that takes no value, and is False where it is not stated."""
+    return option(help, group, setting, default=False, **more)
+
+
+def argument(metavar: str, help: str, *, default: T | None = None, **more: Any) -> T:
+    """Declare an argument: required if it has no default, and its metavar is not in brackets."""
+    is_required = default is None and not metavar.startswith("[")
+    return option(help, metavar=metavar, default=default, is_argument=True, is_required=is_required, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsTable:
+    """A table of a settings file, and its place."""
+
+    values: Mapping[str, Any]
+    at: Location
+
+
+def option_specs(options: type[Any]) -> tuple[OptionSpec, ...]:
+    """Return the options that a dataclass declares: its own first, then those that it shares with other classes."""
+    declaring_class: Any = options  # mypy takes the hash of its objects for that of the class
+    return _option_specs(declaring_class)
+
+
+@cache
+def _option_specs(options: Any) -> tuple[OptionSpec, ...]:
+    types = get_type_hints(options)
+    # The last class of the order that declares an option is the one that declared it first.
+    class_ranks = {name: rank for rank, cls in enumerate(options.__mro__) for name in get_annotations(cls)}
+    specs = {declared.name: declared.metadata[_SPEC] for declared in fields(options)}
+    return tuple(
+        replace(specs[name], name=name, annotation=specs[name].annotation or types[name])
+        for name in sorted(specs, key=class_ranks.__getitem__)
+    )
