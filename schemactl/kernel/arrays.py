@@ -26,8 +26,8 @@ def answer(
     batches: Iterable[pa.RecordBatch], module: str, function: str, arguments: Mapping[str, Any]
 ) -> Iterator[pa.RecordBatch]:
     """Yield one row with what ``module.function(batches, **arguments)`` returns, pickled."""
-    found = getattr(import_module(module), function)(batches, **arguments)
-    yield pa.RecordBatch.from_arrays([binary_array([pickle.dumps(found, pickle.HIGHEST_PROTOCOL)])], ["answer"])
+    result = getattr(import_module(module), function)(batches, **arguments)
+    yield pa.RecordBatch.from_arrays([binary_array([pickle.dumps(result, pickle.HIGHEST_PROTOCOL)])], ["answer"])
 
 
 def string_array(texts: Sequence[str]) -> pa.StringArray:

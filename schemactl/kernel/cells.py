@@ -76,21 +76,21 @@ class TextRows:
 
     def documents(self, names: Sequence[str]) -> list[bytes]:
         """Return each row as JSON, empty cells left out; a bad one in words that are no JSON."""
-        made: list[bytes] = []
+        texts: list[bytes] = []
         for start in range(0, len(self.faults), _AT_ONCE):
             columns = [column.slice(start, _AT_ONCE) for column in self.columns]
             rows = zip(*(column.to_pylist() for column in columns), strict=True)
             if any(column.null_count for column in columns):
-                found = (
+                objects = (
                     {name: cell for name, cell in zip(names, row, strict=True) if cell is not None} for row in rows
                 )
             else:
-                found = (dict(zip(names, row, strict=True)) for row in rows)
-            made += map(orjson.dumps, found)
+                objects = (dict(zip(names, row, strict=True)) for row in rows)
+            texts += map(orjson.dumps, objects)
         if self.faults.null_count < len(self.faults):
             faults = self.faults.to_pylist()
-            return [text if fault is None else fault.encode() for text, fault in zip(made, faults, strict=True)]
-        return made
+            return [text if fault is None else fault.encode() for text, fault in zip(texts, faults, strict=True)]
+        return texts
 
 
 # --- rows ---
@@ -105,27 +105,27 @@ def split_rows(blocks: Iterable[bytes], line_end: bytes, size: int | None = None
         size: in bytes, 1 at least; None for all.
     """
     mark, is_inside = line_end[-1:], False
-    held: list[bytes] = []
+    pending: list[bytes] = []
     for block in blocks:
         if size is not None and size <= len(block):
-            at = size - 1
-            end = _first_end(block, mark, at, is_inside ^ _has_odd_quotes(block, 0, at))
+            last_byte = size - 1
+            end = _first_end(block, mark, last_byte, is_inside ^ _has_odd_quotes(block, 0, last_byte))
             if end:
-                yield b"".join((*held, block[:end]))
+                yield b"".join((*pending, block[:end]))
                 return
-            held.append(block)
+            pending.append(block)
             is_inside ^= _has_odd_quotes(block)
             size = 1  # the row goes on, however long it is
             continue
         is_inside ^= _has_odd_quotes(block)
         if end := _last_end(block, mark, is_inside):
-            yield b"".join((*held, block[:end]))
-            held = [block[end:]]
+            yield b"".join((*pending, block[:end]))
+            pending = [block[end:]]
         else:
-            held.append(block)
+            pending.append(block)
         size = None if size is None else size - len(block)
-    if any(held):
-        yield b"".join(held)
+    if any(pending):
+        yield b"".join(pending)
 
 
 def skip_row(blocks: Iterable[bytes], line_end: bytes, is_inside: bool) -> tuple[int, Iterator[bytes]]:
@@ -145,13 +145,13 @@ def skip_row(blocks: Iterable[bytes], line_end: bytes, is_inside: bool) -> tuple
     return skipped, iter(())
 
 
-def _first_end(block: bytes, mark: bytes, at: int, is_inside: bool) -> int:
+def _first_end(block: bytes, mark: bytes, start: int, is_inside: bool) -> int:
     """Return where the first row ends that goes on at a place of a block; 0 where none ends."""
-    while (found := block.find(mark, at)) >= 0:
-        is_inside ^= _has_odd_quotes(block, at, found)
-        at = found + 1
+    while (mark_index := block.find(mark, start)) >= 0:
+        is_inside ^= _has_odd_quotes(block, start, mark_index)
+        start = mark_index + 1
         if not is_inside:
-            return at
+            return start
     return 0
 
 
@@ -163,12 +163,12 @@ def _last_end(block: bytes, mark: bytes, is_inside: bool) -> int:
         mark: the last byte of a line end.
         is_inside: whether a quoted cell is open where the block ends.
     """
-    at = len(block)
-    while (found := block.rfind(mark, 0, at)) >= 0:
-        is_inside ^= _has_odd_quotes(block, found, at)
-        at = found
+    end = len(block)
+    while (mark_index := block.rfind(mark, 0, end)) >= 0:
+        is_inside ^= _has_odd_quotes(block, mark_index, end)
+        end = mark_index
         if not is_inside:
-            return at + 1
+            return end + 1
     return 0
 
 
@@ -226,21 +226,21 @@ def _with_unlike(
 ) -> tuple[list[pa.Array], pa.Array]:
     """Return all rows in their order, and why some are bad: those with a cell behind the last column."""
     width = len(layout.names)
-    others: dict[int, list[Any]] = {}
+    rows_by_width: dict[int, list[Any]] = {}
     for row in unlike:
-        others.setdefault(row.actual_columns, []).append(row)
+        rows_by_width.setdefault(row.actual_columns, []).append(row)
     total = len(columns[0]) + len(unlike)
-    places = set(range(total)).difference(row.number - 1 for row in unlike)
-    order = sorted(places)
-    parts = [list(columns)]
+    parsed_rows = set(range(total)).difference(row.number - 1 for row in unlike)
+    order = sorted(parsed_rows)
+    column_groups = [list(columns)]
     faults = [pa.nulls(len(columns[0]), pa.string())]
-    for cells, rows in others.items():
+    for cells, rows in rows_by_width.items():
         order += [row.number - 1 for row in rows]
-        found, _ = _parse("\n".join(row.text for row in rows).encode(), cells, layout)
-        parts.append([*found[:width], *[pa.nulls(len(rows), pa.string())] * (width - cells)])
-        faults.append(_surplus(found[: width + 1]) if cells > width else pa.nulls(len(rows), pa.string()))
+        unlike_columns, _ = _parse("\n".join(row.text for row in rows).encode(), cells, layout)
+        column_groups.append([*unlike_columns[:width], *[pa.nulls(len(rows), pa.string())] * (width - cells)])
+        faults.append(_surplus(unlike_columns[: width + 1]) if cells > width else pa.nulls(len(rows), pa.string()))
     indices = pa.array(_inverse(order), pa.int64())
-    merged = [pa.concat_arrays(each).take(indices) for each in zip(*parts, strict=True)]
+    merged = [pa.concat_arrays(arrays).take(indices) for arrays in zip(*column_groups, strict=True)]
     return merged, pa.concat_arrays(faults).take(indices)
 
 
@@ -248,7 +248,7 @@ def _surplus(cells: Sequence[pa.Array]) -> pa.Array:
     """Return the words for rows whose last cell is not empty, null for others."""
     words = [
         None if row[-1] is None else f"more cells than columns: {', '.join(filter(None, row))}"
-        for row in zip(*(each.to_pylist() for each in cells), strict=True)
+        for row in zip(*(column.to_pylist() for column in cells), strict=True)
     ]
     return pa.array(words, pa.string())
 
@@ -256,6 +256,6 @@ def _surplus(cells: Sequence[pa.Array]) -> pa.Array:
 def _inverse(order: Sequence[int]) -> list[int]:
     """Return by place which row stands there."""
     inverse = [0] * len(order)
-    for at, place in enumerate(order):
-        inverse[place] = at
+    for index, position in enumerate(order):
+        inverse[position] = index
     return inverse

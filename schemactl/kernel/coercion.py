@@ -58,10 +58,10 @@ class Coercion:
 
     def __call__(self, values: KindValues) -> pa.Array:
         """Return the values in the type that the column is stored as, null where they are not coerced."""
-        found = self._coerced(values)
+        coerced = self._coerced(values)
         if not self._is_exact:
-            return found
-        return pc.if_else(pc.fill_null(_is_kept(values, found, self._column), False), found, None)
+            return coerced
+        return pc.if_else(pc.fill_null(_is_kept(values, coerced, self._column), False), coerced, None)
 
     def _coerced(self, values: KindValues) -> pa.Array:
         if values.array is None:
@@ -70,10 +70,10 @@ class Coercion:
         if values.are_integers and self._to is DataType.DOUBLE:
             # `float` makes an infinity of too many digits, and refuses the integer that they are of.
             return self._by_python([None if digits is None else int(digits) for digits in array.to_pylist()])
-        found = self._cast(array, self._column) if self._cast is not None else None
-        if found is None:
+        cast_and_odd = self._cast(array, self._column) if self._cast is not None else None
+        if cast_and_odd is None:
             return self._array_by_python(array)
-        cast, odd = found
+        cast, odd = cast_and_odd
         if odd is None:
             return cast
         return pc.coalesce(cast, self._array_by_python(odd))
@@ -91,18 +91,18 @@ class Coercion:
         if self._kind is DataType.JSON:
             stored = [None if value is None else self._one(value) for value in values]
         else:
-            known, stored = self._known, []
+            remembered, stored = self._known, []
             for value in values:
                 if value is None:
                     stored.append(None)
                     continue
                 # 0.0 equals -0.0, and 1 equals True
                 key = (value, str(value)) if type(value) is float else value
-                if key not in known:
-                    if len(known) >= _MOST_REMEMBERED:
-                        known.clear()
-                    known[key] = self._one(value)
-                stored.append(known[key])
+                if key not in remembered:
+                    if len(remembered) >= _MOST_REMEMBERED:
+                        remembered.clear()
+                    remembered[key] = self._one(value)
+                stored.append(remembered[key])
         return pa.array(stored, stored_type(self._column))
 
     def _one(self, value: Any) -> Any:
@@ -117,17 +117,17 @@ class Coercion:
             return None
 
 
-def loses_nanoseconds(values: KindValues, found: pa.Array) -> np.ndarray[Any, Any] | None:
+def loses_nanoseconds(values: KindValues, coerced: pa.Array) -> np.ndarray[Any, Any] | None:
     """Return which values have nanoseconds that the timestamps or times made of them lack; None where none has.
 
     dlt's own values have microseconds, so it cuts those of texts too (docs/differences.md).
 
     Args:
         values: as they came.
-        found: what they are coerced to, null where they are not.
+        coerced: what they are coerced to, null where they are not.
     """
-    is_moment = pa.types.is_timestamp(found.type)
-    if values.array is None or not (is_moment or pa.types.is_time(found.type)):
+    is_moment = pa.types.is_timestamp(coerced.type)
+    if values.array is None or not (is_moment or pa.types.is_time(coerced.type)):
         return None
     if values.kind is DataType.TEXT:
         longest = pc.max(pc.utf8_length(values.array)).as_py() or 0
@@ -138,9 +138,9 @@ def loses_nanoseconds(values: KindValues, found: pa.Array) -> np.ndarray[Any, An
         has_nanoseconds = _past_microseconds(values.array)
     else:
         return None
-    is_cut = pc.and_(has_nanoseconds, pc.is_valid(found))
-    if is_moment and found.type.unit == "ns":
-        is_cut = pc.and_(is_cut, pc.invert(_past_microseconds(found)))
+    is_cut = pc.and_(has_nanoseconds, pc.is_valid(coerced))
+    if is_moment and coerced.type.unit == "ns":
+        is_cut = pc.and_(is_cut, pc.invert(_past_microseconds(coerced)))
     mask: np.ndarray[Any, Any] = pc.fill_null(is_cut, False).to_numpy(zero_copy_only=False)
     return mask if mask.any() else None
 
@@ -168,23 +168,23 @@ def text_of(value: Any) -> str:
             return str(value)
 
 
-def _is_kept(values: KindValues, found: pa.Array, column: Column) -> pa.Array:
+def _is_kept(values: KindValues, coerced: pa.Array, column: Column) -> pa.Array:
     """Return whether values of a column's own type are stored there as they are."""
     match column.data_type:
         case DataType.DECIMAL:
-            given = values.array.to_pylist() if values.array is not None else values.listed
+            originals = values.array.to_pylist() if values.array is not None else values.listed
             return pa.array(
-                [value == stored for value, stored in zip(given, found.to_pylist(), strict=True)], pa.bool_()
+                [value == stored for value, stored in zip(originals, coerced.to_pylist(), strict=True)], pa.bool_()
             )
         case DataType.TIMESTAMP:
-            is_kept = values.array is not None and (values.array.type.tz is None) == (found.type.tz is None)
-            return pa.array([is_kept] * len(found), pa.bool_())
-        case DataType.TEXT if (most := column.properties.get("precision")) is not None:
-            return pc.less_equal(pc.utf8_length(found), most)
-        case DataType.BINARY if (most := column.properties.get("precision")) is not None:
-            return pc.less_equal(pc.binary_length(found), most)
+            is_kept = values.array is not None and (values.array.type.tz is None) == (coerced.type.tz is None)
+            return pa.array([is_kept] * len(coerced), pa.bool_())
+        case DataType.TEXT if (longest := column.properties.get("precision")) is not None:
+            return pc.less_equal(pc.utf8_length(coerced), longest)
+        case DataType.BINARY if (longest := column.properties.get("precision")) is not None:
+            return pc.less_equal(pc.binary_length(coerced), longest)
         case _:
-            return pc.is_valid(found)
+            return pc.is_valid(coerced)
 
 
 # --- casts: an array as its column stores it, and what single values have to be asked about; None for all of them ---
@@ -307,11 +307,11 @@ _IS_DOUBLE: Final = r"^-?[0-9]{1,17}(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,3})?\z
 
 
 def _text_to_integer(array: pa.Array, column: Column) -> Cast:
-    found = _split(array, _IS_INTEGER, lambda texts: texts.cast(pa.int64()))
-    if found is None:
+    integers = _split(array, _IS_INTEGER, lambda texts: texts.cast(pa.int64()))
+    if integers is None:
         return None
-    narrowed = _narrow(found[0], column)
-    return None if narrowed is None else (narrowed[0], found[1])
+    narrowed = _narrow(integers[0], column)
+    return None if narrowed is None else (narrowed[0], integers[1])
 
 
 def _text_to_double(array: pa.Array, _: Column) -> Cast:
@@ -336,16 +336,20 @@ def _text_to_moment(array: pa.Array, column: Column) -> Cast:
     has_zone = first.endswith("Z") or first[-6:-5] in ("+", "-")
     if not has_zone:
         spellings.reverse()
-    found, odd = None, array
+    moments, odd = None, array
     for usual, zone in spellings:
-        of = pa.timestamp(stored.unit, zone)
-        split = _split(odd, usual, lambda texts, of=of: texts.cast(of).cast(pa.int64()).cast(stored))  # type: ignore[misc]
+        moment_type = pa.timestamp(stored.unit, zone)
+
+        def cast(texts: pa.Array, moment_type: pa.DataType = moment_type) -> pa.Array:
+            return texts.cast(moment_type).cast(pa.int64()).cast(stored)
+
+        split = _split(odd, usual, cast)
         if split is None:
             return None
-        found, odd = split[0] if found is None else pc.coalesce(found, split[0]), split[1]
+        moments, odd = split[0] if moments is None else pc.coalesce(moments, split[0]), split[1]
         if odd is None:
             break
-    return found, odd
+    return moments, odd
 
 
 def _text_to_day(array: pa.Array, _: Column) -> Cast:

@@ -55,7 +55,7 @@ def rows_by_table(
     column = rows.column(names.index(key)) if key in names else pa.nulls(len(rows))
     tables = dispatch.tables_of([value_at(value, further) for value in python_values(column)])
     for table in dict.fromkeys(tables):
-        yield table, pa.array([each == table for each in tables])
+        yield table, pa.array([row_table == table for row_table in tables])
 
 
 def documents_of(columns: Mapping[str, pa.Array], whole: frozenset[Path]) -> list[dict[str, Any]]:
@@ -110,13 +110,13 @@ def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: C
         source: what the rows are.
     """
     for start in range(0, len(rows), _AT_ONCE):
-        part = rows.slice(start, _AT_ONCE)
-        scalars, nested = _parted(dict(zip(source.names, part.columns, strict=False)), source)
-        documents: list[Any] = [NO_KEYS] * len(part)
+        batch = rows.slice(start, _AT_ONCE)
+        scalars, nested = _parted(dict(zip(source.names, batch.columns, strict=False)), source)
+        documents: list[Any] = [NO_KEYS] * len(batch)
         if nested:
             values = zip(*nested.values(), strict=True)
-            documents = [dict(zip(nested, each, strict=True)) for each in values]
-        yield Chunk(file, numbers[start : start + len(part)], documents, scalars, source.names, source.whole)
+            documents = [dict(zip(nested, row, strict=True)) for row in values]
+        yield Chunk(file, numbers[start : start + len(batch)], documents, scalars, source.names, source.whole)
 
 
 class RowObserver:
@@ -125,69 +125,69 @@ class RowObserver:
     Attributes:
         names: the columns, in order.
         types: what they hold, by path; what is not here is a struct or a list.
-        seen: by path and class; files come as people are shown them.
+        evidence: by path and class; files come as people are shown them.
     """
 
     def __init__(self, names: Sequence[str], types: Mapping[Path, str]) -> None:
         self.names = names
         self.types = types
-        self.seen: dict[Path, dict[str, ClassEvidence]] = {}
+        self.evidence: dict[Path, dict[str, ClassEvidence]] = {}
 
-    def add(self, rows: pa.RecordBatch, file: str, first: int, taken: pa.BooleanArray) -> None:
+    def add(self, rows: pa.RecordBatch, file: str, first: int, is_sampled: pa.BooleanArray) -> None:
         """Take rows of one file.
 
         Args:
             rows: as of ``chunks_of``.
             file: as of ``chunks_of``.
             first: the place of the first row, by which places of rows are ordered.
-            taken: the rows that are in the sample.
+            is_sampled: the rows that are in the sample.
         """
         numbers = pa.array(range(len(rows)), pa.int64())
-        if taken.true_count < len(taken):
-            rows, numbers = rows.filter(taken), numbers.filter(taken)
+        if is_sampled.true_count < len(is_sampled):
+            rows, numbers = rows.filter(is_sampled), numbers.filter(is_sampled)
         if not len(rows):
             return
-        place = _Place(file, first)
-        self._note((), OBJECT, ClassEvidence(len(rows), place.of(numbers)))
+        origin = _Origin(file, first)
+        self._note((), OBJECT, ClassEvidence(len(rows), origin.of(numbers)))
         for name, column in zip(self.names, rows.columns, strict=False):
-            self._observe((name,), column, numbers, place)
+            self._observe((name,), column, numbers, origin)
 
     def add_columns(self, columns: Mapping[str, pa.Array], positions: Positions) -> None:
         """Take some columns of rows."""
         first = positions[0]
         numbers = pa.array([record - positions.records[0] for record in positions.records], pa.int64())
         for name, column in columns.items():
-            self._observe((name,), column, numbers, _Place(first.file, first.number))
+            self._observe((name,), column, numbers, _Origin(first.file, first.number))
 
-    def _observe(self, path: Path, values: pa.Array, numbers: pa.Array, place: _Place) -> None:
+    def _observe(self, path: Path, values: pa.Array, numbers: pa.Array, origin: _Origin) -> None:
         """Count the values at a path, which stand in the rows of these numbers."""
         if values.null_count:
-            there = values.is_valid()
-            self._note(path, NULL, ClassEvidence(values.null_count, place.of(numbers.filter(pc.invert(there)))))
-            values, numbers = values.filter(there), numbers.filter(there)
+            is_valid = values.is_valid()
+            self._note(path, NULL, ClassEvidence(values.null_count, origin.of(numbers.filter(pc.invert(is_valid)))))
+            values, numbers = values.filter(is_valid), numbers.filter(is_valid)
         if not len(values):
             return
-        first = place.of(numbers)
-        if (stated := self.types.get(path)) is not None:
-            seen = ClassEvidence(len(values), first, (_example(values, path),), *_lengths(values), *_span(values))
-            self._note(path, stated, seen)
+        first = origin.of(numbers)
+        if (class_name := self.types.get(path)) is not None:
+            evidence = ClassEvidence(len(values), first, (_example(values, path),), *_lengths(values), *_span(values))
+            self._note(path, class_name, evidence)
         elif pa.types.is_struct(values.type):
             self._note(path, OBJECT, ClassEvidence(len(values), first))
-            for each, inner in zip(values.type, values.flatten(), strict=True):
-                self._observe((*path, each.name), inner, numbers, place)
+            for field, inner in zip(values.type, values.flatten(), strict=True):
+                self._observe((*path, field.name), inner, numbers, origin)
         else:
             sizes = pc.min_max(pc.list_value_length(values)).as_py()
             self._note(path, LIST, ClassEvidence(len(values), first, (), sizes["min"], sizes["max"]))
             parents = numbers.take(pc.list_parent_indices(values))
-            self._observe((*path, ELEMENT), values.flatten(), parents, place)
+            self._observe((*path, ELEMENT), values.flatten(), parents, origin)
 
-    def _note(self, path: Path, name: str, seen: ClassEvidence) -> None:
-        classes = self.seen.setdefault(path, {})
-        classes[name] = merge_classes(classes[name], seen) if name in classes else seen
+    def _note(self, path: Path, name: str, evidence: ClassEvidence) -> None:
+        classes = self.evidence.setdefault(path, {})
+        classes[name] = merge_classes(classes[name], evidence) if name in classes else evidence
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Origin:
     file: str
     first: int
 
@@ -199,19 +199,19 @@ class _Place:
 def _lengths(values: pa.Array) -> tuple[int | None, int | None]:
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None, None
-    found = pc.min_max(pc.utf8_length(values)).as_py()
-    return found["min"], found["max"]
+    lengths = pc.min_max(pc.utf8_length(values)).as_py()
+    return lengths["min"], lengths["max"]
 
 
 def _span(values: pa.Array) -> tuple[float | None, float | None]:
     """Return the range of numbers, in which NaN has no place."""
-    of = values.type
-    if pa.types.is_floating(of):
+    value_type = values.type
+    if pa.types.is_floating(value_type):
         values = values.filter(pc.invert(pc.is_nan(values)))
-    elif not (pa.types.is_integer(of) or pa.types.is_decimal(of)):
+    elif not (pa.types.is_integer(value_type) or pa.types.is_decimal(value_type)):
         return None, None
-    found = pc.min_max(values).as_py()
-    least, greatest = (None if each is None else float(each) for each in (found["min"], found["max"]))
+    span = pc.min_max(values).as_py()
+    least, greatest = (None if bound is None else float(bound) for bound in (span["min"], span["max"]))
     return least, greatest
 
 
@@ -232,12 +232,12 @@ def _example(values: pa.Array, path: Path) -> str:
 
 def to_python(array: pa.Array, structure: NestedType | None, path: Path, whole: frozenset[Path]) -> list[Any]:
     """Return Arrow's values as Python's: maps as objects with keys that are texts, moments in UTC."""
-    of = array.type
+    array_type = array.type
     if path in whole:
         return [None if text is None else json.loads(text) for text in array.to_pylist()]
-    if pa.types.is_struct(of):
+    if pa.types.is_struct(array_type):
         return _objects(array, structure, path, whole)
-    if pa.types.is_map(of):
+    if pa.types.is_map(array_type):
         value = structure.value if isinstance(structure, MapOf) else None
         keys = [_key_text(key) for key in _own(array, array.keys).to_pylist()]
         # what stands in maps is kept whole with them: no path leads there
@@ -246,7 +246,7 @@ def to_python(array: pa.Array, structure: NestedType | None, path: Path, whole: 
             None if bounds is None else dict(zip(keys[slice(*bounds)], items[slice(*bounds)], strict=True))
             for bounds in _bounds(array)
         ]
-    if pa.types.is_list(of) or pa.types.is_large_list(of):
+    if pa.types.is_list(array_type) or pa.types.is_large_list(array_type):
         element = structure.element if isinstance(structure, ListOf) else None
         inner = to_python(_own(array, array.values), element, (*path, ELEMENT), whole)
         return [None if bounds is None else inner[slice(*bounds)] for bounds in _bounds(array)]
@@ -254,20 +254,22 @@ def to_python(array: pa.Array, structure: NestedType | None, path: Path, whole: 
 
 
 def _objects(array: pa.Array, structure: NestedType | None, path: Path, whole: frozenset[Path]) -> list[Any]:
-    known = dict(structure.fields) if isinstance(structure, Struct) else {}
+    field_types = dict(structure.fields) if isinstance(structure, Struct) else {}
     inner = structure.value if isinstance(structure, MapOf) else None
-    names = [each.name for each in array.type]
+    names = [item.name for item in array.type]
     children = [
-        to_python(child, known.get(name, inner), (*path, name), whole)
+        to_python(child, field_types.get(name, inner), (*path, name), whole)
         for name, child in zip(names, array.flatten(), strict=True)
     ]
     rows = zip(*children, strict=True) if children else [()] * len(array)
     objects = [dict(zip(names, values, strict=True)) for values in rows]
     if isinstance(structure, MapOf):
         # A field that is null may as well be one that its row lacks.
-        objects = [{key: value for key, value in each.items() if value is not None} for each in objects]
+        objects = [{key: value for key, value in item.items() if value is not None} for item in objects]
     if array.null_count:
-        return [each if there else None for each, there in zip(objects, array.is_valid().to_pylist(), strict=True)]
+        return [
+            item if is_valid else None for item, is_valid in zip(objects, array.is_valid().to_pylist(), strict=True)
+        ]
     return objects
 
 
@@ -282,7 +284,9 @@ def _bounds(array: pa.Array) -> list[tuple[int, int] | None]:
     offsets = pairwise(pc.subtract(array.offsets, array.offsets[0]).to_pylist())
     if not array.null_count:
         return list(offsets)
-    return [each if there else None for each, there in zip(offsets, array.is_valid().to_pylist(), strict=True)]
+    return [
+        bounds if is_valid else None for bounds, is_valid in zip(offsets, array.is_valid().to_pylist(), strict=True)
+    ]
 
 
 def _key_text(key: Any) -> str:

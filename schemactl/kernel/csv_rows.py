@@ -89,16 +89,16 @@ def walk_rows(
     for line in lines:
         body = line.rstrip("\r\n") if line.endswith(("\n", "\r")) else line
         # A carriage return before the line end of the file is a part of the last cell.
-        rest = line[len(body) :].removesuffix(line_end) if keeps_values else ""
+        line_rest = line[len(body) :].removesuffix(line_end) if keeps_values else ""
         number, following = following, following + 1 + _count_breaks(body)
         count += row is None
         if row is None and '"' not in body:
             if body:
-                values = tuple((body + rest).split(separator)) if keeps_values else ()
+                values = tuple((body + line_rest).split(separator)) if keeps_values else ()
                 yield CsvRow(number, count, body.count(separator) + 1, body[:_KEPT], values=values)
             continue
         row = row or _Row(number, count, keeps_values=keeps_values)
-        row.take(body, number, separator, rest)
+        row.take(body, number, separator, line_rest)
         if row.cell is None:
             yield row.done()
             row = None
@@ -144,36 +144,36 @@ class _Row:
     def done(self) -> CsvRow:
         return CsvRow(self.line, self.row, self.cells, self.text, tuple(self.broken), tuple(self.values))
 
-    def take(self, body: str, number: int, separator: str, rest: str = "") -> None:
+    def take(self, body: str, number: int, separator: str, line_rest: str = "") -> None:
         """Read a line from where the last one left off: at a cell's start, or within quotes.
 
         ``rest`` stands between the line and its end, and is a part of the last cell.
         """
         if len(self.text) < _KEPT:
             self.text += ("\n" if self.text else "") + body[:_KEPT]
-        at: int | None = 0
-        while at is not None:
-            if self.cell is None and body.startswith('"', at):
-                line = number + _count_breaks(body[:at])
-                column = at - max(body.rfind("\n", 0, at), body.rfind("\r", 0, at))
+        position: int | None = 0
+        while position is not None:
+            if self.cell is None and body.startswith('"', position):
+                line = number + _count_breaks(body[:position])
+                column = position - max(body.rfind("\n", 0, position), body.rfind("\r", 0, position))
                 self.cell = _Cell(line, column, self.cells - 1, line)
-                at += 1
+                position += 1
             if self.cell is None:
-                end = body.find(separator, at)
-                self._keep(body[at:end] if end >= 0 else body[at:] + rest)
-                at = self._next_cell(end, separator)
+                end = body.find(separator, position)
+                self._keep(body[position:end] if end >= 0 else body[position:] + line_rest)
+                position = self._next_cell(end, separator)
             else:
-                at = self._in_quotes(self.cell, body, at, number, separator)
+                position = self._in_quotes(self.cell, body, position, number, separator)
                 if self.cell is not None and self.keeps_values:
-                    self.cell.lines[-1] += rest
+                    self.cell.lines[-1] += line_rest
 
     def end_cell(self, text: str, number: int, *, is_open: bool) -> None:
         """Note that the cell's quote does not close."""
         if (cell := self.cell) is not None:
             cell.add(text)
             self._keep('"' + "\n".join((*cell.lines, text)))
-            found = (cell.line, cell.column, cell.index, number, is_open, cell.letters, cell.start, cell.text)
-            self.broken.append(BrokenCell(*found))
+            properties = (cell.line, cell.column, cell.index, number, is_open, cell.letters, cell.start, cell.text)
+            self.broken.append(BrokenCell(*properties))
             self.cell = None
 
     def _keep(self, value: str) -> None:
@@ -186,13 +186,13 @@ class _Row:
         self.cells += 1
         return end + len(separator)
 
-    def _in_quotes(self, cell: _Cell, body: str, at: int, number: int, separator: str) -> int | None:
+    def _in_quotes(self, cell: _Cell, body: str, start: int, number: int, separator: str) -> int | None:
         """Return where the next cell starts, None where the line ends first."""
-        quote = _find_single(body, at)
+        quote = _find_single(body, start)
         if quote is None:
-            cell.add(body[at:])
+            cell.add(body[start:])
             if self.keeps_values:
-                cell.lines.append(body[at:])
+                cell.lines.append(body[start:])
             cell.last_line = number + _count_breaks(body)
             return None
         after = quote + 1
@@ -200,11 +200,11 @@ class _Row:
             after += 1
         if after == len(body) or body.startswith(separator, after):
             self.cell = None
-            self._keep("\n".join((*cell.lines, body[at:quote])).replace('""', '"'))
+            self._keep("\n".join((*cell.lines, body[start:quote])).replace('""', '"'))
             return self._next_cell(after if after < len(body) else -1, separator)
         end = body.find(separator, after)
-        text = body[at : end if end >= 0 else None]
-        self.end_cell(text, number + _count_breaks(body[:at] + text), is_open=False)
+        text = body[start : end if end >= 0 else None]
+        self.end_cell(text, number + _count_breaks(body[:start] + text), is_open=False)
         return self._next_cell(end, separator)
 
 
@@ -212,12 +212,12 @@ def _count_breaks(text: str) -> int:
     return text.count("\n") + text.count("\r")
 
 
-def _find_single(body: str, at: int) -> int | None:
+def _find_single(body: str, start: int) -> int | None:
     """Return where the next quote stands that is not doubled."""
-    while (quote := body.find('"', at)) >= 0:
+    while (quote := body.find('"', start)) >= 0:
         if not body.startswith('"', quote + 1):
             return quote
-        at = quote + 2
+        start = quote + 2
     return None
 
 

@@ -51,12 +51,12 @@ class Positions(Sequence[Position]):
     def __len__(self) -> int:
         return len(self.records)
 
-    def __getitem__(self, at: Any) -> Any:
-        return Position(self.file, (self.block << BLOCK_SHIFT) + self.records[at])
+    def __getitem__(self, index: Any) -> Any:
+        return Position(self.file, (self.block << BLOCK_SHIFT) + self.records[index])
 
-    def taken(self, places: Sequence[int]) -> Positions:
+    def taken(self, indexes: Sequence[int]) -> Positions:
         """Return some of them."""
-        return Positions(self.file, self.block, _taken(self.records, places))
+        return Positions(self.file, self.block, _taken(self.records, indexes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +79,22 @@ class Piece:
     columns: Mapping[str, pa.Array] = field(default_factory=dict)
     ignored: Sequence[Sequence[IgnoredKey]] = ()
 
-    def taken(self, places: Sequence[int], table: str | None) -> Piece:
+    def taken(self, indexes: Sequence[int], table: str | None) -> Piece:
         """Return some of the documents, as those of a table."""
-        if len(places) == len(self.documents):
+        if len(indexes) == len(self.documents):
             return replace(self, table=table)
         return Piece(
-            _taken(self.documents, places),
-            self.positions.taken(places),
-            None if self.texts is None else _taken(self.texts, places),
+            _taken(self.documents, indexes),
+            self.positions.taken(indexes),
+            None if self.texts is None else _taken(self.texts, indexes),
             table,
-            {name: column.take(list(places)) for name, column in self.columns.items()},
-            _taken(self.ignored, places) if self.ignored else (),
+            {name: column.take(list(indexes)) for name, column in self.columns.items()},
+            _taken(self.ignored, indexes) if self.ignored else (),
         )
 
 
-def _taken(values: Sequence[_Value], places: Sequence[int]) -> Sequence[_Value]:
-    return itemgetter(*places)(values) if len(places) > 1 else [values[at] for at in places]
+def _taken(values: Sequence[_Value], indexes: Sequence[int]) -> Sequence[_Value]:
+    return itemgetter(*indexes)(values) if len(indexes) > 1 else [values[index] for index in indexes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +123,10 @@ class Dispatch:
             yield replace(piece, table=self._table_of(values[0]))
             return
         groups: defaultdict[str | None, list[int]] = defaultdict(list)
-        for at, table in enumerate(self.tables_of(values)):
-            groups[table].append(at)
-        for table, places in groups.items():
-            yield piece.taken(places, table)
+        for index, table in enumerate(self.tables_of(values)):
+            groups[table].append(index)
+        for table, indexes in groups.items():
+            yield piece.taken(indexes, table)
 
     def _values(self, documents: Sequence[Any]) -> list[Any]:
         if len(self.path) > 1:
@@ -169,29 +169,29 @@ def gather(
     if dispatch is None:
         for texts, first in runs:
             for start in range(0, len(texts), enough):
-                part = texts[start : start + enough]
-                yield part, range(first + start, first + start + len(part))
+                batch = texts[start : start + enough]
+                yield batch, range(first + start, first + start + len(batch))
         return
     key = re.escape(json.dumps(dispatch.path[-1], ensure_ascii=False).encode(errors="replace"))
     pattern = re.compile(key + rb'[ \t\r\n]*:[ \t\r\n]*("[^"\\]*"|[0-9]+)')
-    held: defaultdict[bytes, _Held] = defaultdict(_Held)
+    waiting_by_value: defaultdict[bytes, _WaitingTexts] = defaultdict(_WaitingTexts)
     size = 0
     for texts, first in runs:
-        places: defaultdict[bytes, list[int]] = defaultdict(list)
-        for at, value in enumerate(_guess(texts, pattern)):
-            places[value].append(at)
-        for value, of_value in places.items():
-            of_table = held[value]
-            size += of_table.add(_taken(texts, of_value), [first + at for at in of_value])
-            if len(of_table.numbers) >= enough:
-                for found, numbers in of_table.take(enough):
-                    yield found, numbers
-                    size -= sum(map(len, found))
+        indexes_by_value: defaultdict[bytes, list[int]] = defaultdict(list)
+        for index, value in enumerate(_guess(texts, pattern)):
+            indexes_by_value[value].append(index)
+        for value, indexes in indexes_by_value.items():
+            waiting = waiting_by_value[value]
+            size += waiting.add(_taken(texts, indexes), [first + index for index in indexes])
+            if len(waiting.numbers) >= enough:
+                for gathered, numbers in waiting.take(enough):
+                    yield gathered, numbers
+                    size -= sum(map(len, gathered))
         if size >= _MOST_HELD:
-            yield from _in_portions(held.values(), enough)
-            held.clear()
+            yield from _in_portions(waiting_by_value.values(), enough)
+            waiting_by_value.clear()
             size = 0
-    yield from _in_portions(held.values(), enough)
+    yield from _in_portions(waiting_by_value.values(), enough)
 
 
 _BETWEEN: Final = b"\n%s\n" % secrets.token_hex(8).encode()
@@ -199,7 +199,7 @@ _BETWEEN: Final = b"\n%s\n" % secrets.token_hex(8).encode()
 
 
 @dataclass(slots=True)
-class _Held:
+class _WaitingTexts:
     """Texts that seem to go to one table and wait for more of it.
 
     They are kept joined: texts that lie scattered in memory are slow to parse.
@@ -236,12 +236,17 @@ def _guess(texts: Sequence[bytes], pattern: re.Pattern[bytes]) -> list[bytes]:
     # Mostly it stands in each text once; where one has two and another none, the guess is wrong.
     values = pattern.findall(b"\n".join(texts))
     if len(values) != len(texts):
-        values = [found[1] if found else b"" for found in map(pattern.search, texts)]
+        values = [match[1] if match else b"" for match in map(pattern.search, texts)]
     return values
 
 
-def _in_portions(held: Iterable[_Held], enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
-    records = [record for each in held if each.numbers for record in zip(each.numbers, each.texts(), strict=True)]
+def _in_portions(all_waiting: Iterable[_WaitingTexts], enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
+    records = [
+        record
+        for waiting in all_waiting
+        if waiting.numbers
+        for record in zip(waiting.numbers, waiting.texts(), strict=True)
+    ]
     for start in range(0, len(records), enough):
         portion = sorted(records[start : start + enough])
         yield [text for _, text in portion], [number for number, _ in portion]

@@ -140,98 +140,105 @@ def split_contents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             yield from _pieces(file, split_elements(blocks))
 
 
-def _records(part: FilePart) -> Iterator[list[bytes]]:
+def _records(file_part: FilePart) -> Iterator[list[bytes]]:
     """Yield the records of a part.
 
     Raises:
         UnreadableFileError: the file cannot be read, or its compression is broken.
     """
-    with wrapped_errors(part):
-        if part.form is Form.LINES:
-            yield from _lines(part)
-        elif part.form is Form.TEXTS:
-            for lines in _lines(part):
+    with wrapped_errors(file_part):
+        if file_part.form is Form.LINES:
+            yield from _lines(file_part)
+        elif file_part.form is Form.TEXTS:
+            for lines in _lines(file_part):
                 yield [orjson.dumps({"value": line.decode("utf-8", "replace")}) for line in lines]
-        elif part.layout is not None:
-            for rows in _rows(part):
-                yield rows.documents(part.layout.names)
+        elif file_part.layout is not None:
+            for rows in _rows(file_part):
+                yield rows.documents(file_part.layout.names)
         else:
-            if part.size is None and (reason := why_too_large(os.stat(part.path).st_size)) and not part.is_list():  # noqa: PTH116
-                raise UnreadableFileError(f"{part.file}: document 1 has {reason}")
-            with part.open() as opened:
-                blocks = _blocks(opened, part.encoding, READ_BYTES)
-                if part.before is not None and part.size is not None:
-                    split = partial(split_part, before=part.before, size=part.size)
+            if (
+                file_part.size is None
+                and (reason := why_too_large(os.stat(file_part.path).st_size))  # noqa: PTH116
+                and not file_part.is_list()
+            ):
+                raise UnreadableFileError(f"{file_part.file}: document 1 has {reason}")
+            with file_part.open() as opened:
+                blocks = _blocks(opened, file_part.encoding, READ_BYTES)
+                if file_part.before is not None and file_part.size is not None:
+                    split = partial(split_part, before=file_part.before, size=file_part.size)
                 else:
                     split = partial(split_elements)
-                yield from _bounded(part, "document", split, blocks)
+                yield from _bounded(file_part, "document", split, blocks)
 
 
 @contextmanager
-def wrapped_errors(part: FilePart) -> Iterator[None]:
+def wrapped_errors(file_part: FilePart) -> Iterator[None]:
     """Name the file where it cannot be read."""
     try:
         yield
     except EOFError as error:
-        raise UnreadableFileError(f"{part.file}: the compressed file ends too early") from error
+        raise UnreadableFileError(f"{file_part.file}: the compressed file ends too early") from error
     except (OSError, zlib.error) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UnreadableFileError(f"{part.file}: the file cannot be read: {reason}") from error
+        raise UnreadableFileError(f"{file_part.file}: the file cannot be read: {reason}") from error
 
 
-def _rows(part: FilePart) -> Iterator[TextRows]:
+def _rows(file_part: FilePart) -> Iterator[TextRows]:
     """Yield the rows that begin in a part of a file of CSV, all of it if it is malformed; its header is left out."""
-    assert part.layout is not None
-    if not part.layout.is_well_formed:
-        encoding = "utf-8-sig" if part.encoding == "UTF-8" else part.encoding
-        line_end = part.layout.line_end.decode() or "\n"
-        with part.open() as opened, io.TextIOWrapper(opened, encoding, errors="replace", newline=line_end) as lines:
-            yield from read_malformed(lines, part.layout)
+    assert file_part.layout is not None
+    if not file_part.layout.is_well_formed:
+        encoding = "utf-8-sig" if file_part.encoding == "UTF-8" else file_part.encoding
+        line_end = file_part.layout.line_end.decode() or "\n"
+        with (
+            file_part.open() as opened,
+            io.TextIOWrapper(opened, encoding, errors="replace", newline=line_end) as lines,
+        ):
+            yield from read_malformed(lines, file_part.layout)
         return
-    size, skipped, is_first = part.size, 0, not part.start
-    with part.open() as opened:
-        if part.start:
+    size, skipped, is_first = file_part.size, 0, not file_part.start
+    with file_part.open() as opened:
+        if file_part.start:
             # A row is of the part that it begins in; the byte before may be the end of another.
-            opened.seek(part.start - 1)
-            is_inside = part.is_in_cell ^ (opened.read(1) == b'"')
-            opened.seek(part.start - 1)
+            opened.seek(file_part.start - 1)
+            is_inside = file_part.is_in_cell ^ (opened.read(1) == b'"')
+            opened.seek(file_part.start - 1)
             skipped_bytes, blocks = skip_row(
-                _blocks(opened, part.encoding, ROWS_BYTES), part.layout.line_end, is_inside
+                _blocks(opened, file_part.encoding, ROWS_BYTES), file_part.layout.line_end, is_inside
             )
             size = None if size is None else size - (skipped_bytes - 1)
         else:
-            blocks, skipped = _blocks(opened, part.encoding, ROWS_BYTES), part.layout.header_rows
+            blocks, skipped = _blocks(opened, file_part.encoding, ROWS_BYTES), file_part.layout.header_rows
         if size is not None and size <= 0:
             return
-        split = partial(split_rows, line_end=part.layout.line_end, size=size)
-        for text in _bounded(part, "row", split, blocks):
+        split = partial(split_rows, line_end=file_part.layout.line_end, size=size)
+        for text in _bounded(file_part, "row", split, blocks):
             if reason := why_too_large(len(text) - ROWS_BYTES):
-                raise UnreadableFileError(f"{part.file}: a row has {reason}")
-            rows = cut_cells(text.removeprefix(BYTE_ORDER_MARK) if is_first else text, part.layout)
+                raise UnreadableFileError(f"{file_part.file}: a row has {reason}")
+            rows = cut_cells(text.removeprefix(BYTE_ORDER_MARK) if is_first else text, file_part.layout)
             is_first = False
             remaining_rows = rows.skip(skipped)
             skipped = max(skipped - len(rows.faults), 0)
             yield remaining_rows
 
 
-def _lines(part: FilePart) -> Iterator[list[bytes]]:
-    with part.open() as opened:
-        if not part.start:
-            blocks = _blocks(opened, part.encoding, READ_BYTES)
-            for lines in _bounded(part, "document", partial(split_lines, size=part.size), blocks):
+def _lines(file_part: FilePart) -> Iterator[list[bytes]]:
+    with file_part.open() as opened:
+        if not file_part.start:
+            blocks = _blocks(opened, file_part.encoding, READ_BYTES)
+            for lines in _bounded(file_part, "document", partial(split_lines, size=file_part.size), blocks):
                 yield _without_marks(lines)
             return
         # A line is of the part that it begins in; the byte before may be the end of another.
-        opened.seek(part.start - 1)
-        skipped, blocks = skip_line(_blocks(opened, part.encoding, READ_BYTES))
-        size = None if part.size is None else part.size - (skipped - 1)
+        opened.seek(file_part.start - 1)
+        skipped, blocks = skip_line(_blocks(opened, file_part.encoding, READ_BYTES))
+        size = None if file_part.size is None else file_part.size - (skipped - 1)
         if size is None or size > 0:
-            for lines in _bounded(part, "document", partial(split_lines, size=size), blocks):
+            for lines in _bounded(file_part, "document", partial(split_lines, size=size), blocks):
                 yield _without_marks(lines)
 
 
 def _bounded(
-    part: FilePart, kind: str, split: Callable[[Iterable[bytes]], Iterator[Records]], blocks: Iterable[bytes]
+    file_part: FilePart, kind: str, split: Callable[[Iterable[bytes]], Iterator[Records]], blocks: Iterable[bytes]
 ) -> Iterator[Records]:
     """Yield the records that ``split`` cuts blocks into; a small compressed file may have one of many gigabytes.
 
@@ -245,7 +252,7 @@ def _bounded(
         for block in blocks:
             pending += len(block)
             if reason := why_too_large(pending - ROWS_BYTES):
-                raise UnreadableFileError(f"{part.file}: a {kind} has more than {reason}")
+                raise UnreadableFileError(f"{file_part.file}: a {kind} has more than {reason}")
             yield block
 
     for records in split(counted()):

@@ -42,14 +42,14 @@ def ignored_keys(model: Any, document: Any, extra: str | None, loc: _Loc = ()) -
 
 
 def _ignored_by_model(model: BaseModel, document: dict[str, Any], extra: str | None, loc: _Loc) -> Iterator[IgnoredKey]:
-    of = type(model)
-    ignored = document.keys() - _read_keys(of)
-    if ignored and (extra or extra_of(of) or "ignore") == "ignore":
-        ignored = _without_consumed(of, document, ignored)
+    model_type = type(model)
+    ignored = document.keys() - _read_keys(model_type)
+    if ignored and (extra or extra_of(model_type) or "ignore") == "ignore":
+        ignored = _without_consumed(model_type, document, ignored)
         yield from (
             IgnoredKey((*loc, key), value) for key, value in document.items() if key in ignored if value is not None
         )
-    for name, keys in _fields(of):
+    for name, keys in _fields(model_type):
         value = vars(model).get(name)
         if isinstance(value, BaseModel | list | tuple | dict) or dataclasses.is_dataclass(value):
             path = next((path for path in map(_path, keys) if _value_at(document, path) is not None), None)
@@ -72,7 +72,7 @@ def _ignored_by_mapping(model: Any, document: dict[str, Any], extra: str | None,
 
 def _without_consumed(model: type[BaseModel], document: dict[str, Any], ignored: set[str]) -> set[str]:
     """Return the keys that remain after validators of the whole document, which may use some under other names."""
-    if all(each.info.mode == "after" for each in model.__pydantic_decorators__.model_validators.values()):
+    if all(validator.info.mode == "after" for validator in model.__pydantic_decorators__.model_validators.values()):
         return ignored
     try:
         extra = model.model_validate(dict(document), extra="allow").model_extra or {}

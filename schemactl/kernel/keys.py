@@ -39,19 +39,22 @@ def hash_children(above: Sequence[bytes], table: str, parents: Sequence[int], in
     """
     middle = f"_{table}_".encode()
     starts = [key + middle for key in above]
-    ends = [b"%d" % at for at in range(max(indexes, default=-1) + 1)]
+    ends = [b"%d" % index for index in range(max(indexes, default=-1) + 1)]
     return [
-        shake_128(starts[parent] + ends[at]).digest(_HASH_BYTES) for parent, at in zip(parents, indexes, strict=True)
+        shake_128(starts[parent] + ends[index]).digest(_HASH_BYTES)
+        for parent, index in zip(parents, indexes, strict=True)
     ]
 
 
-def hash_places(load_id: str, table: str, file: str, places: Iterable[object]) -> list[bytes]:
+def hash_places(load_id: str, table: str, file: str, positions: Iterable[object]) -> list[bytes]:
     """Return the digests of rows of root tables, which no other row has, of this load or another one.
 
     dlt draws these keys by lot; here they follow from where the record stands, so that a retry gives the same rows.
     """
     before, after = f"{load_id}\n{table}\n", f"\n{file}"
-    return [sha256(f"{before}{place}{after}".encode("utf-8", "replace")).digest()[:_HASH_BYTES] for place in places]
+    return [
+        sha256(f"{before}{position}{after}".encode("utf-8", "replace")).digest()[:_HASH_BYTES] for position in positions
+    ]
 
 
 def keys_of(digests: Sequence[bytes]) -> np.ndarray[Any, Any]:

@@ -85,40 +85,42 @@ def split_by_kind(values: Sequence[Any], kinds: Collection[str], *, are_rows: bo
         kinds: as plans name them.
         are_rows: objects among the values are rows themselves, and no values.
     """
-    found = set(map(type, values))
-    found.discard(NoneType)
+    value_types = set(map(type, values))
+    value_types.discard(NoneType)
     if are_rows:
-        found.discard(dict)
-    is_one = len(found) == 1 and not are_rows
-    if found <= _NESTED:
-        if found and DataType.JSON in kinds:
-            own = values if is_one else [value if type(value) in found else None for value in values]
-            yield KindValues(DataType.JSON, None, own)
+        value_types.discard(dict)
+    is_one = len(value_types) == 1 and not are_rows
+    if value_types <= _NESTED:
+        if value_types and DataType.JSON in kinds:
+            kind_values = values if is_one else [value if type(value) in value_types else None for value in values]
+            yield KindValues(DataType.JSON, None, kind_values)
         return
-    if found & _NESTED and DataType.JSON in kinds:
-        nested = found & _NESTED
+    if value_types & _NESTED and DataType.JSON in kinds:
+        nested = value_types & _NESTED
         yield KindValues(DataType.JSON, None, [value if type(value) in nested else None for value in values])
-    for own_type in sorted(found - _NESTED, key=_ORDER.__getitem__):
-        own = values if is_one else [value if type(value) is own_type else None for value in values]
-        if own_type is int:
-            yield from _integers(own, kinds)
-        elif _KINDS[own_type] in kinds:
-            yield from _scalars(own_type, own)
+    for value_type in sorted(value_types - _NESTED, key=_ORDER.__getitem__):
+        kind_values = values if is_one else [value if type(value) is value_type else None for value in values]
+        if value_type is int:
+            yield from _integers(kind_values, kinds)
+        elif _KINDS[value_type] in kinds:
+            yield from _scalars(value_type, kind_values)
 
 
 _NESTED: Final = frozenset({dict, list})
 _ORDER: Final = {own_type: at for at, own_type in enumerate(_KINDS)}
 
 
-def _scalars(own_type: type, values: Sequence[Any]) -> Iterator[KindValues]:
-    kind = _KINDS[own_type]
+def _scalars(value_type: type, values: Sequence[Any]) -> Iterator[KindValues]:
+    kind = _KINDS[value_type]
     match kind:
         case DataType.TEXT:
             yield KindValues(kind, text_array(values))
         case DataType.TIMESTAMP:
             for is_naive in sorted({value.tzinfo is None for value in values if value is not None}):
-                own = [value if value is not None and (value.tzinfo is None) is is_naive else None for value in values]
-                yield KindValues(kind, pa.array(own, NAIVE if is_naive else INSTANT))
+                zone_values = [
+                    value if value is not None and (value.tzinfo is None) is is_naive else None for value in values
+                ]
+                yield KindValues(kind, pa.array(zone_values, NAIVE if is_naive else INSTANT))
         case DataType.DECIMAL:
             yield KindValues(kind, pa.array(values))
         case _:
@@ -146,14 +148,14 @@ def _integers(values: Sequence[int | None], kinds: Collection[str]) -> Iterator[
 def _large_integers(values: Sequence[int | None], kinds: Collection[str]) -> Iterator[KindValues]:
     by_kind = [None if value is None else kind_of(value) for value in values]
     for kind in (DataType.BIGINT, DataType.WEI, DataType.TEXT):
-        own = [value if of == kind else None for value, of in zip(values, by_kind, strict=True)]
-        if kind not in kinds or not any(value is not None for value in own):
+        kind_values = [value if value_kind == kind else None for value, value_kind in zip(values, by_kind, strict=True)]
+        if kind not in kinds or not any(value is not None for value in kind_values):
             continue
         if kind is DataType.TEXT:
-            digits = pa.array([None if value is None else str(value) for value in own], pa.string())
+            digits = pa.array([None if value is None else str(value) for value in kind_values], pa.string())
             yield KindValues(kind, digits, are_integers=True)
         else:
-            yield KindValues(kind, None, own)
+            yield KindValues(kind, None, kind_values)
 
 
 def natural_kind(of: pa.DataType) -> DataType | None:

@@ -74,8 +74,8 @@ class _SentModules(MetaPathFinder, SourceLoader):  # type: ignore[misc] # as imp
         return self._files[path.decode() if isinstance(path, bytes) else path]
 
     def _file(self, fullname: str) -> str | None:
-        place = fullname.replace(".", "/")
-        return next((file for file in (f"{place}/__init__.py", f"{place}.py") if file in self._files), None)
+        path = fullname.replace(".", "/")
+        return next((file for file in (f"{path}/__init__.py", f"{path}.py") if file in self._files), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class ModelSource:
                 top = self.module.partition(".")[0]
                 for name in [name for name in sys.modules if name.partition(".")[0] == top]:
                     del sys.modules[name]
-                sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, _SentModules)]
+                sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _SentModules)]
                 sys.meta_path.insert(0, _SentModules(self.files))
             _loaded[digest] = as_model(getattr(import_module(self.module), self.name))
         return _loaded[digest]
@@ -186,8 +186,8 @@ class RejectedDocuments:
         """Return a record for each error (``REJECTS_COLUMNS``), with the whole document as it stands in the data."""
         texts = self.piece.texts
         if texts is None:
-            texts = [coerce(each, DataType.JSON, DataType.TEXT).encode() for each in self.piece.documents]
-        made = [
+            texts = [coerce(document, DataType.JSON, DataType.TEXT).encode() for document in self.piece.documents]
+        rejects = [
             {
                 "load_id": load.id, "table_name": table, "column_name": ".".join(map(str, error.loc)) or None,
                 "entity": str(error.entity), "mode": "discard_row", "expected": error.kind, "found": error.message,
@@ -197,7 +197,7 @@ class RejectedDocuments:
             for text, errors, number in zip(texts, self.errors, self.numbers, strict=True)
             for error in errors
         ]  # fmt: skip
-        return pa.RecordBatch.from_pylist(made, schema=REJECTS_SCHEMA)
+        return pa.RecordBatch.from_pylist(rejects, schema=REJECTS_SCHEMA)
 
 
 class Validator:
@@ -208,13 +208,13 @@ class Validator:
         self._task = task
         variants = variants_of(model)
         self._variants = None if variants is None else (variants.key, frozenset(variants.models))
-        wanted = _EXTRA.get(task.columns, "forbid")
+        extra = _EXTRA.get(task.columns, "forbid")
         # A model that says so itself is left alone: its variants and inner models may say something else.
-        says_so = not task.is_stated and wanted == (extra_of(model) or "ignore")
-        self._extra: Any = None if says_so else wanted
+        is_declared = not task.is_stated and extra == (extra_of(model) or "ignore")
+        self._extra: Any = None if is_declared else extra
         self._known = [key for _, key in _dumped_keys(model)]
         models = {"": model} if variants is None else variants.models
-        self._keys = {value: keys_of(each) for value, each in models.items()}
+        self._keys = {value: keys_of(variant) for value, variant in models.items()}
         self._shared_keys = frozenset.intersection(*self._keys.values())
         self._one, self._all = TypeAdapter(model), TypeAdapter(list[model])  # type: ignore[valid-type]
 
@@ -223,24 +223,27 @@ class Validator:
         if piece.texts is None:
             piece = self._without_nulls(piece)
         if self._task.data_type is Mode.EVOLVE:
-            made, errors = self._leave_be(piece.documents)
-            made = made if piece.texts is not None else _documents(made)
+            documents, errors = self._leave_be(piece.documents)
+            documents = documents if piece.texts is not None else _documents(documents)
             models: Sequence[Any] = ()
         else:
             models, errors = self._validate(piece)
-            made = self._dumped(models)
-        kept = [at for at in range(len(piece.documents)) if at not in errors]
-        if kept:
-            valid = replace(piece, texts=None).taken(kept, ONE_TABLE)
-            good = replace(valid, documents=made, ignored=self._ignored(models, valid.documents))
-            for each in (good,) if dispatch is None else dispatch.sort(good):
-                yield self._with_columns(each, dispatch) if each.columns else each
+            documents = self._dumped(models)
+        valid_indexes = [index for index in range(len(piece.documents)) if index not in errors]
+        if valid_indexes:
+            valid = replace(piece, texts=None).taken(valid_indexes, ONE_TABLE)
+            good = replace(valid, documents=documents, ignored=self._ignored(models, valid.documents))
+            for table_piece in (good,) if dispatch is None else dispatch.sort(good):
+                yield self._with_columns(table_piece, dispatch) if table_piece.columns else table_piece
         if errors:
             bad = piece.taken(list(errors), piece.table)
-            found = dict(zip(bad.positions, errors.values(), strict=True))
-            for part in (bad,) if dispatch is None else dispatch.sort(bad):
-                described = [[self._error(each) for each in found[position]] for position in part.positions]
-                yield from self._by_variant(part, described)
+            errors_by_position = dict(zip(bad.positions, errors.values(), strict=True))
+            for table_piece in (bad,) if dispatch is None else dispatch.sort(bad):
+                described = [
+                    [self._error(table_piece) for table_piece in errors_by_position[position]]
+                    for position in table_piece.positions
+                ]
+                yield from self._by_variant(table_piece, described)
 
     def _ignored(self, models: Sequence[Any], documents: Sequence[Any]) -> Sequence[Sequence[IgnoredKey]]:
         """Return the keys of each document that its model ignores; empty where no document has any.
@@ -253,12 +256,12 @@ class Validator:
                 return ()
             ignored = [tuple(ignored_keys(*pair, extra)) for pair in zip(models, documents, strict=True)]
         elif self._task.columns is Mode.DISCARD_VALUE and self._known != ["root"]:
-            known = set(self._known)
+            model_keys = set(self._known)
             ignored = [
                 tuple(
                     IgnoredKey((key,), value)
                     for key, value in document.items()
-                    if key not in known
+                    if key not in model_keys
                     if value is not None
                 )
                 if isinstance(document, dict)
@@ -278,38 +281,40 @@ class Validator:
         """Leave null out where a column of the source is none of the model's: each row has all columns."""
         columns = {name: column for name, column in piece.columns.items() if name not in self._shared_keys}
         for name, column in columns.items():
-            for at in pc.indices_nonzero(column.is_null()).to_pylist():
-                if name not in self._keys_of(piece.documents[at]):
-                    del piece.documents[at][name]
+            for index in pc.indices_nonzero(column.is_null()).to_pylist():
+                if name not in self._keys_of(piece.documents[index]):
+                    del piece.documents[index][name]
         return replace(piece, columns=columns if self._task.columns is Mode.EVOLVE else {})
 
     def _with_columns(self, piece: Piece, dispatch: Dispatch | None) -> Piece:
         """Take what stands under keys that no model of a table has out of documents: its source states the type."""
-        known, taken = self._keys_in(piece.table, dispatch), {}
+        model_keys, columns = self._keys_in(piece.table, dispatch), {}
         for name, column in piece.columns.items():
-            if name in known:
+            if name in model_keys:
                 continue
-            found = [type(each) is dict and name in each for each in piece.documents]
-            for document in compress(piece.documents, found):
-                del document[name]
-            taken[name] = column if all(found) else pc.if_else(pa.array(found), column, pa.scalar(None, column.type))
-        return replace(piece, columns=taken)
+            has_key = [type(row) is dict and name in row for row in piece.documents]
+            for row_with_key in compress(piece.documents, has_key):
+                del row_with_key[name]
+            columns[name] = (
+                column if all(has_key) else pc.if_else(pa.array(has_key), column, pa.scalar(None, column.type))
+            )
+        return replace(piece, columns=columns)
 
     def _keys_in(self, table: str | None, dispatch: Dispatch | None) -> frozenset[str]:
         """Return the keys that models of the documents of a table know."""
-        found = list(self._keys.values())
+        key_sets = list(self._keys.values())
         if self._variants is not None and dispatch is not None and dispatch.path == (self._variants[0],):
-            found = [keys for value, keys in self._keys.items() if dispatch.names.get(value, value) == table]
-        return frozenset().union(*found)
+            key_sets = [keys for value, keys in self._keys.items() if dispatch.names.get(value, value) == table]
+        return frozenset().union(*key_sets)
 
     def _by_variant(self, piece: Piece, errors: list[list[ModelError]]) -> Iterator[RejectedDocuments]:
         """Yield rejected documents; those of no variant of a union are of no table."""
         groups: dict[bool, list[int]] = {}
-        for at, document in enumerate(piece.documents):
-            groups.setdefault(self._has_table(document), []).append(at)
-        for has_table, places in groups.items():
+        for index, document in enumerate(piece.documents):
+            groups.setdefault(self._has_table(document), []).append(index)
+        for has_table, indexes in groups.items():
             table = piece.table if has_table else None
-            yield RejectedDocuments(piece.taken(places, table), [errors[at] for at in places])
+            yield RejectedDocuments(piece.taken(indexes, table), [errors[index] for index in indexes])
 
     def _has_table(self, document: Any) -> bool:
         return self._variants is None or str(value_at(document, (self._variants[0],))) in self._variants[1]
@@ -317,129 +322,131 @@ class Validator:
     def _validate(self, piece: Piece) -> tuple[list[Any], dict[int, list[Reason]]]:
         """Return good documents as models, and the errors of the others by their places."""
         errors: dict[int, list[Reason]] = {}
-        places = list(range(len(piece.documents)))
-        while places:
+        indexes = list(range(len(piece.documents)))
+        while indexes:
             try:
                 if piece.texts is None:
-                    models = self._all.validate_python([piece.documents[at] for at in places], extra=self._extra)
+                    models = self._all.validate_python([piece.documents[index] for index in indexes], extra=self._extra)
                 else:
-                    joined = b"[" + b",".join([piece.texts[at] for at in places]) + b"]"
+                    joined = b"[" + b",".join([piece.texts[index] for index in indexes]) + b"]"
                     models = self._all.validate_json(joined, extra=self._extra)
                 break
             except ValidationError as error:
-                found = [each for each in error.errors(include_url=False) if each["loc"]]
-                if not found:
-                    models, places = self._validate_each(piece, places, errors)
+                reasons = [reason for reason in error.errors(include_url=False) if reason["loc"]]
+                if not reasons:
+                    models, indexes = self._validate_each(piece, indexes, errors)
                     break
-                for each in found:
-                    errors.setdefault(places[int(each["loc"][0])], []).append({**each, "loc": each["loc"][1:]})
-                places = [at for at in places if at not in errors]
+                for reason in reasons:
+                    errors.setdefault(indexes[int(reason["loc"][0])], []).append({**reason, "loc": reason["loc"][1:]})
+                indexes = [index for index in indexes if index not in errors]
             except Exception:  # a validator of the model may raise anything
-                models, places = self._validate_each(piece, places, errors)
+                models, indexes = self._validate_each(piece, indexes, errors)
                 break
         else:
             models = []
         return models, dict(sorted(errors.items()))
 
     def _validate_each(
-        self, piece: Piece, places: Sequence[int], errors: dict[int, list[Reason]]
+        self, piece: Piece, indexes: Sequence[int], errors: dict[int, list[Reason]]
     ) -> tuple[list[Any], list[int]]:
-        models, kept = [], []
-        for at in places:
+        models, valid_indexes = [], []
+        for index in indexes:
             try:
-                models.append(self._one.validate_python(piece.documents[at], extra=self._extra))
-                kept.append(at)
+                models.append(self._one.validate_python(piece.documents[index], extra=self._extra))
+                valid_indexes.append(index)
             except ValidationError as error:
-                errors[at] = list(error.errors(include_url=False))
+                errors[index] = list(error.errors(include_url=False))
             except Exception as error:  # as above: the document is rejected, and says why
                 message = f"{type(error).__name__}: {error}"
-                errors[at] = [{"type": "value_error", "loc": (), "msg": message, "input": piece.documents[at]}]
-        return models, kept
+                errors[index] = [{"type": "value_error", "loc": (), "msg": message, "input": piece.documents[index]}]
+        return models, valid_indexes
 
     def _dumped(self, models: list[Any]) -> list[Any]:
         """Return models as documents of JSON."""
-        made = self._all.dump_python(models, by_alias=True, warnings=False)
+        documents = self._all.dump_python(models, by_alias=True, warnings=False)
         if self._extra == "allow":
-            for model, document in zip(models, made, strict=True):
+            for model, document in zip(models, documents, strict=True):
                 _add_extra(model, document)
-        return _documents(made)
+        return _documents(documents)
 
     def _leave_be(self, documents: Sequence[Any]) -> tuple[list[Any], dict[int, list[Reason]]]:
         """Return documents with the keys of the model, whatever stands there (``data_type`` evolves)."""
-        made: list[Any] = []
+        kept_documents: list[Any] = []
         errors: dict[int, list[Reason]] = {}
-        for at, document in enumerate(documents):
+        for index, document in enumerate(documents):
             if self._known == ["root"] or not isinstance(document, dict):
-                made.append(document)
+                kept_documents.append(document)
                 continue
             unknown = [key for key in document if key not in self._known]
             if unknown and self._task.columns in (Mode.FREEZE, Mode.DISCARD_ROW):
-                errors[at] = [
+                errors[index] = [
                     {"type": "extra_forbidden", "loc": (key,), "msg": "Extra inputs are not permitted", "input": value}
                     for key, value in document.items()
                     if key in unknown
                 ]
                 continue
-            known = {key: document.get(key) for key in self._known}
-            made.append(known if self._task.columns is Mode.DISCARD_VALUE else {**known, **document})
-        return made, errors
+            model_values = {key: document.get(key) for key in self._known}
+            kept_documents.append(
+                model_values if self._task.columns is Mode.DISCARD_VALUE else {**model_values, **document}
+            )
+        return kept_documents, errors
 
-    def _error(self, found: Reason) -> ModelError:
-        is_extra = found["type"] == "extra_forbidden"
+    def _error(self, reason: Reason) -> ModelError:
+        is_extra = reason["type"] == "extra_forbidden"
         entity, mode = (Entity.COLUMNS, self._task.columns) if is_extra else (Entity.DATA_TYPE, self._task.data_type)
         if is_extra and mode in _EXTRA:  # the model permits the key; a variant or an inner model forbids it
             mode = Mode.FREEZE
-        loc = found["loc"]
+        loc = reason["loc"]
         # A union puts the variant's name before the place.
         steps = loc[1:] if self._variants and loc and loc[0] in self._variants[1] else loc
-        return ModelError(loc, found["msg"], found["type"], found.get("input"), entity, mode, path_of(steps))
+        return ModelError(loc, reason["msg"], reason["type"], reason.get("input"), entity, mode, path_of(steps))
 
 
-def _documents(made: list[Any]) -> list[Any]:
+def _documents(values: list[Any]) -> list[Any]:
     """Return values of Python as documents of JSON."""
     try:
-        dumped = orjson.dumps(made, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+        dumped = orjson.dumps(values, default=_plain, option=orjson.OPT_NON_STR_KEYS)
     except TypeError:  # an integer past 64 bits, a time with a zone, half of a surrogate pair
-        return cast(list[Any], json.loads(encodable(json.dumps(made, default=_plain, ensure_ascii=False))))
+        return cast(list[Any], json.loads(encodable(json.dumps(values, default=_plain, ensure_ascii=False))))
     documents: list[Any] = orjson.loads(dumped)
-    return _restore_floats(documents, made) if b"null" in dumped else documents
+    return _restore_floats(documents, values) if b"null" in dumped else documents
 
 
-def _add_extra(model: Any, made: Any) -> None:
+def _add_extra(model: Any, dumped: Any) -> None:
     """Add the keys that a model does not know to what it was dumped as, at all levels."""
     if isinstance(model, RootModel):
-        _add_extra(model.root, made)
-    elif isinstance(model, BaseModel) and isinstance(made, dict):
+        _add_extra(model.root, dumped)
+    elif isinstance(model, BaseModel) and isinstance(dumped, dict):
         values = vars(model)
         for name, key in _dumped_keys(type(model)):
-            if key in made and isinstance(value := values.get(name), BaseModel | list | tuple | dict):
-                _add_extra(value, made[key])
+            if key in dumped and isinstance(value := values.get(name), BaseModel | list | tuple | dict):
+                _add_extra(value, dumped[key])
         for key, value in (model.__pydantic_extra__ or {}).items():
-            made.setdefault(key, value)
-    elif isinstance(model, list | tuple) and isinstance(made, list | tuple):
-        for inner, dumped in zip(model, made, strict=False):
-            _add_extra(inner, dumped)
-    elif isinstance(model, dict) and isinstance(made, dict):
+            dumped.setdefault(key, value)
+    elif isinstance(model, list | tuple) and isinstance(dumped, list | tuple):
+        for inner, inner_dumped in zip(model, dumped, strict=False):
+            _add_extra(inner, inner_dumped)
+    elif isinstance(model, dict) and isinstance(dumped, dict):
         for key, inner in model.items():
-            _add_extra(inner, made.get(key))
+            _add_extra(inner, dumped.get(key))
 
 
 @cache
 def _dumped_keys(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
     """Return the fields of a model with the keys that they are dumped under."""
-    return tuple((name, each.serialization_alias or each.alias or name) for name, each in model.model_fields.items())
+    return tuple((name, field.serialization_alias or field.alias or name) for name, field in model.model_fields.items())
 
 
-def _restore_floats(document: Any, made: Any) -> Any:
+def _restore_floats(document: Any, source: Any) -> Any:
     """Return a document with the infinities and NaN of what it was dumped from, which orjson dumps as null."""
     if document is None:
-        return made if isinstance(made, float) else None
-    if isinstance(document, dict) and isinstance(made, dict):
-        for key, value in zip(document, made.values(), strict=False):
+        return source if isinstance(source, float) else None
+    if isinstance(document, dict) and isinstance(source, dict):
+        for key, value in zip(document, source.values(), strict=False):
             if (dumped := document[key]) is None or type(dumped) in (dict, list):
                 document[key] = _restore_floats(dumped, value)
-    elif isinstance(document, list) and isinstance(made, Iterable):
-        document[:] = map(_restore_floats, document, made)
+    elif isinstance(document, list) and isinstance(source, Iterable):
+        document[:] = map(_restore_floats, document, source)
     return document
 
 

@@ -39,7 +39,7 @@ class FieldErrors:
 
     def merged(self, other: FieldErrors) -> FieldErrors:
         """Return the errors of both."""
-        first = min(self, other, key=lambda each: each.first)
+        first = min(self, other, key=lambda errors: errors.first)
         return replace(first, count=self.count + other.count)
 
 
@@ -77,8 +77,8 @@ def count_ignored(
     """Count the ignored keys of documents by field, as errors that cost the value alone."""
     contract = f"{Entity.COLUMNS}={Mode.DISCARD_VALUE}"
     return count_errors(
-        ((key.name, contract), FieldErrors(1, positions[at], _NO_FIELD))
-        for at, keys in enumerate(ignored)
+        ((key.name, contract), FieldErrors(1, positions[index], _NO_FIELD))
+        for index, keys in enumerate(ignored)
         for key in keys
     )
 
@@ -153,26 +153,28 @@ class RowOutcome:
         """Count rows of a table, as ``RowCounts`` calls them."""
         self.tables[table] = self.tables.get(table, RowCounts()) + RowCounts(**rows)
 
-    def add(self, problem: int, found: Seen) -> None:
+    def add(self, problem: int, occurrence: Seen) -> None:
         """Note a problem, with the first place of it."""
-        seen = self.problems.get(problem)
-        if seen is not None:
-            first = min(seen, found, key=lambda each: (each.file, each.number))
-            found = replace(first, count=seen.count + found.count)
-        self.problems[problem] = found
+        earlier = self.problems.get(problem)
+        if earlier is not None:
+            first = min(
+                earlier, occurrence, key=lambda either_occurrence: (either_occurrence.file, either_occurrence.number)
+            )
+            occurrence = replace(first, count=earlier.count + occurrence.count)
+        self.problems[problem] = occurrence
 
     def measure(self, table: str, column: str, least: float, greatest: float) -> None:
         """Note numbers that a column has no room for."""
-        known = self.spans.get((table, column), (least, greatest))
-        self.spans[table, column] = (min(known[0], least), max(known[1], greatest))
+        span = self.spans.get((table, column), (least, greatest))
+        self.spans[table, column] = (min(span[0], least), max(span[1], greatest))
 
     def merge(self, other: RowOutcome) -> None:
         """Add what became of other partitions."""
         for name, counts in other.tables.items():
             self.tables[name] = self.tables.get(name, RowCounts()) + counts
         self.documents += other.documents
-        for at, seen in other.problems.items():
-            self.add(at, seen)
+        for index, occurrence in other.problems.items():
+            self.add(index, occurrence)
         for (table, column), span in other.spans.items():
             self.measure(table, column, *span)
         self.filled |= other.filled
@@ -191,39 +193,41 @@ def tally_of(outcome: RowOutcome, problems: Sequence[Problem], plan: Plan) -> Ta
     names = dict.fromkeys((*(rows.table for rows in plan.rows.walk()), *plan.tables))
     unfit: list[UnfitFinding] = []
     overwrites: list[OverwriteFinding] = []
-    for at, seen in sorted(outcome.problems.items()):
-        problem, first = problems[at], Position(seen.file, seen.number)
+    for index, occurrence in sorted(outcome.problems.items()):
+        problem, first = problems[index], Position(occurrence.file, occurrence.number)
         if problem.violation is not None:
             continue
         sources = tuple(map(format_path, problem.paths))
         if problem.kind:
-            place = problem.table, problem.column or "", sources[0]
-            unfit.append(UnfitFinding(*place, problem.kind, problem.expected, seen.count, first, seen.example))
+            target = problem.table, problem.column or "", sources[0]
+            unfit.append(
+                UnfitFinding(*target, problem.kind, problem.expected, occurrence.count, first, occurrence.example)
+            )
         else:
-            overwrites.append(OverwriteFinding(problem.table, problem.column, sources, seen.count, first))
+            overwrites.append(OverwriteFinding(problem.table, problem.column, sources, occurrence.count, first))
     tables = {name: outcome.tables.get(name, RowCounts()) for name in names}
     return Tally(tables, tuple(unfit), tuple(overwrites), outcome.documents)
 
 
 def rejected_by(outcome: RowOutcome, problems: Sequence[Problem]) -> tuple[Rejected, ...]:
     """Return what each violation kept out, in the plan's order."""
-    found: dict[tuple[str, str | None], tuple[Violation, RowOutcome]] = {}
-    for at, problem in enumerate(problems):
-        seen, violation = outcome.problems.get(at), problem.violation
-        if seen is None or violation is None:
+    sums_by_violation: dict[tuple[str, str | None], tuple[Violation, RowOutcome]] = {}
+    for index, problem in enumerate(problems):
+        occurrence, violation = outcome.problems.get(index), problem.violation
+        if occurrence is None or violation is None:
             continue
-        _, sums = found.setdefault((violation.table, violation.column), (violation, RowOutcome()))
-        sums.add(0, seen)
+        _, sums = sums_by_violation.setdefault((violation.table, violation.column), (violation, RowOutcome()))
+        sums.add(0, occurrence)
     return tuple(
         Rejected(
             violation,
-            seen.count,
-            Position(seen.file, seen.number),
-            seen.example,
-            outcome.records[seen.file, seen.number],
+            occurrence.count,
+            Position(occurrence.file, occurrence.number),
+            occurrence.example,
+            outcome.records[occurrence.file, occurrence.number],
         )
-        for violation, sums in found.values()
-        for seen in sums.problems.values()
+        for violation, sums in sums_by_violation.values()
+        for occurrence in sums.problems.values()
     )
 
 
@@ -253,7 +257,7 @@ def describe_rejects(problem: Problem, refused: Refused, load: LoadTime) -> pa.R
     violation = problem.violation
     assert violation is not None
     size = len(refused.numbers)
-    made: dict[str, Any] = {
+    values: dict[str, Any] = {
         "load_id": [load.id] * size,
         "table_name": [violation.table] * size,
         "column_name": [violation.variant_of or violation.column] * size,
@@ -269,11 +273,11 @@ def describe_rejects(problem: Problem, refused: Refused, load: LoadTime) -> pa.R
         "row": refused.rows,
         "inserted_at": [load.inserted_at] * size,
     }
-    columns = [
-        each if isinstance(each := made[column.name], pa.Array) else pa.array(each, column.type)
+    arrays = [
+        array if isinstance(array := values[column.name], pa.Array) else pa.array(array, column.type)
         for column in REJECTS_SCHEMA
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=REJECTS_SCHEMA)
+    return pa.RecordBatch.from_arrays(arrays, schema=REJECTS_SCHEMA)
 
 
 def describe_ignored(
@@ -301,16 +305,17 @@ def describe_ignored(
 
 def _place_texts(path: Path, indexes: Sequence[Sequence[int]], size: int) -> list[str]:
     """Return a path with the places in lists in place of "each element", for each row."""
-    parts: list[list[str]] = [[]]
+    step_groups: list[list[str]] = [[]]
     for step in path:
         if step is ELEMENT:
-            parts.append([])
+            step_groups.append([])
         else:
-            parts[-1].append(step)
-    texts = [format_path(tuple(part)).removeprefix("$") for part in parts]
+            step_groups[-1].append(step)
+    texts = [format_path(tuple(steps)).removeprefix("$") for steps in step_groups]
     if len(texts) == 1:
         return [f"${texts[0]}"] * size
-    places = zip(*indexes[: len(texts) - 1], strict=True)
+    rows = zip(*indexes[: len(texts) - 1], strict=True)
     return [
-        f"${texts[0]}" + "".join(f"[{at}]{text}" for at, text in zip(place, texts[1:], strict=True)) for place in places
+        f"${texts[0]}" + "".join(f"[{index}]{text}" for index, text in zip(indexes_of_row, texts[1:], strict=True))
+        for indexes_of_row in rows
     ]

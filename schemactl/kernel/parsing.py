@@ -63,28 +63,28 @@ def parse_texts(texts: Sequence[bytes]) -> Parsed:
     if _may_hold_long_integer(joined):
         return _parse_each(texts)
     try:
-        found = orjson.loads(joined)
+        values = orjson.loads(joined)
     except ValueError:
         return _parse_each(texts)
     # There are as many marks as texts: where each other value is one, one document stands before each.
-    is_each_one = len(found) == 2 * len(texts) and found[1::2].count(_MARK) == len(texts)
-    return Parsed(found[::2]) if is_each_one else _parse_each(texts)
+    is_each_one = len(values) == 2 * len(texts) and values[1::2].count(_MARK) == len(texts)
+    return Parsed(values[::2]) if is_each_one else _parse_each(texts)
 
 
 def _parse_each(texts: Sequence[bytes]) -> Parsed:
     documents: list[Any] = []
-    places: list[int] = []
+    indexes: list[int] = []
     bad: list[int] = []
-    for at, text in enumerate(texts):
+    for index, text in enumerate(texts):
         try:
             document = parse_text(text)
         except ValueError:
             if not is_blank(text):
-                bad.append(at)
+                bad.append(index)
             continue
         documents.append(document)
-        places.append(at)
-    return Parsed(documents, None if len(documents) == len(texts) else places, tuple(bad))
+        indexes.append(index)
+    return Parsed(documents, None if len(documents) == len(texts) else indexes, tuple(bad))
 
 
 def is_blank(text: bytes) -> bool:
@@ -133,7 +133,7 @@ def _parse_in_parts(text: bytes, start: int, end: int, level: int = 0) -> Any:
     if end - start <= _LARGE or level > _LEVELS_IN_PARTS or not (is_list or text.startswith(b"{", start)):
         return _parse_whole(text[start:end])
     brackets = b"[]" if is_list else b"{}"
-    made: Any = [] if is_list else {}
+    value: Any = [] if is_list else {}
     for begin, stop in runs_of_members(text, start + 1):
         if stop - begin <= _LARGE:
             members = _parse_whole(brackets[:1] + text[begin:stop] + brackets[1:])
@@ -145,25 +145,25 @@ def _parse_in_parts(text: bytes, start: int, end: int, level: int = 0) -> Any:
             members = {orjson.loads(key[1]): _parse_in_parts(text, key.end(), stop, level + 1)}
         else:
             raise ValueError("a member of an object has no key")
-        made.extend(members) if is_list else made.update(members)
+        value.extend(members) if is_list else value.update(members)
     if not text.startswith(brackets[1:], stop) or not _BLANK.fullmatch(text, stop + 1, end):
         raise ValueError("a list or an object ends otherwise than it began")
-    return made
+    return value
 
 
 def _may_hold_long_integer(text: bytes) -> bool:
     """Return whether an integer may be past 64 bits, of which orjson makes a double."""
     digits = text.translate(_TO_ZEROS)
-    at = digits.find(_LONG)
-    while at >= 0:
+    index = digits.find(_LONG)
+    while index >= 0:
         # Hashes and names have as many digits in a row: a number begins the text, or stands behind one of a few marks.
-        is_negative = digits.startswith(b"-", at - 1) if at else False
-        start = at - is_negative
+        is_negative = digits.startswith(b"-", index - 1) if index else False
+        start = index - is_negative
         if (not start or digits[start - 1] in _BEFORE_NUMBERS) and (
-            is_negative or digits.startswith(b"0", at + len(_LONG))
+            is_negative or digits.startswith(b"0", index + len(_LONG))
         ):
             return True
-        at = digits.find(_LONG, at + len(_LONG))
+        index = digits.find(_LONG, index + len(_LONG))
     return False
 
 

@@ -349,7 +349,7 @@ class Shares:
 
     def _evidence(self, table: str | None) -> Evidence:
         observed = self._observers[table].evidence() if table in self._observers else Evidence()
-        return replace(observed, counted=self._columns[table].seen) if table in self._columns else observed
+        return replace(observed, counted=self._columns[table].evidence) if table in self._columns else observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -549,7 +549,7 @@ def _runs(files: pa.Array, blocks: pa.Array) -> Iterator[tuple[int, int]]:
         end = size
         if (files[size - 1], blocks[size - 1]) != first:
             # No block comes twice, so that where it ends is found by halves.
-            end = bisect(range(size), 0, start, size, key=lambda at: (files[at], blocks[at]) != first)
+            end = bisect(range(size), 0, start, size, key=lambda row: (files[row], blocks[row]) != first)
         yield start, end
         start = end
 

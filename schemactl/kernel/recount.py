@@ -40,8 +40,10 @@ class Absences:
 class Recount:
     """Answers questions by batches of documents."""
 
-    def __init__(self, asked: Sequence[Scalars | Absences]) -> None:
-        self._answers = [_Survivors(ask) if isinstance(ask, Scalars) else _Missing(ask) for ask in asked]
+    def __init__(self, questions: Sequence[Scalars | Absences]) -> None:
+        self._answers = [
+            _Survivors(question) if isinstance(question, Scalars) else _Missing(question) for question in questions
+        ]
 
     def add(self, documents: Sequence[Any], positions: Sequence[Position]) -> None:
         """Count in a batch of documents."""
@@ -80,19 +82,19 @@ class _Survivors:
             self.known[key] = survives(value, self.ask.target)
         return self.known[key]
 
-    def _keep(self, position: Position, value: Any) -> None:
+    def _keep(self, new_position: Position, value: Any) -> None:
         """Keep the first bad values; all of the first documents, as one value may come often."""
-        documents = {at for at, _ in self.bad_values}
-        if len(documents) >= MAX_EXAMPLES and position not in documents:
-            if position > (last := max(documents)):
+        documents = {position for position, _ in self.bad_values}
+        if len(documents) >= MAX_EXAMPLES and new_position not in documents:
+            if new_position > (last := max(documents)):
                 return
-            self.bad_values = [each for each in self.bad_values if each[0] != last]
-        self.bad_values.append((position, value))
+            self.bad_values = [bad_value for bad_value in self.bad_values if bad_value[0] != last]
+        self.bad_values.append((new_position, value))
 
     def tally(self) -> Tally:
-        found = sorted(self.bad_values, key=lambda each: each[0])
-        first = found[0][0] if found else None
-        return Tally(self.values, self.bad, distinct(value for _, value in found), first)
+        bad_values = sorted(self.bad_values, key=lambda position_and_value: position_and_value[0])
+        first = bad_values[0][0] if bad_values else None
+        return Tally(self.values, self.bad, distinct(value for _, value in bad_values), first)
 
 
 @dataclass(slots=True)
@@ -113,7 +115,7 @@ class _Missing:
         kinds: dict[Path, set[str]] = {}
         for path, name in self.ask.fed:
             kinds.setdefault(path, set()).add(_kind_group(name))
-        return sum(1 for path, wanted in kinds.items() for group in _groups_at(document, path) if group in wanted)
+        return sum(1 for path, groups in kinds.items() for group in _groups_at(document, path) if group in groups)
 
     def tally(self) -> Tally:
         return Tally(first=self.first)

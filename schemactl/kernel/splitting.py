@@ -96,8 +96,8 @@ class Outliner:
         is_inside: _Flags = np.logical_xor.accumulate(is_quote)
         steps = _STEPS[marks]
         outside, inside = np.cumsum(steps * ~is_inside), np.cumsum(steps * is_inside)
-        found = Outline(bool(is_inside[-1]), _change(outside), _change(inside))
-        self.outline = self.outline.followed_by(found)
+        outline = Outline(bool(is_inside[-1]), _change(outside), _change(inside))
+        self.outline = self.outline.followed_by(outline)
 
 
 def _change(depths: _Steps) -> tuple[int, int]:
@@ -195,52 +195,52 @@ class _Splitter:
         if self._depth <= 0:
             self._keep_rest(block)
             return elements
-        at = 0
-        for place, is_end in self._separators(block):
+        start = 0
+        for separator, is_end in self._separators(block):
             if self.is_owner:
-                self._open.append(block[at:place])
+                self._open.append(block[start:separator])
                 element = b"".join(self._open)
                 self._open.clear()
                 is_blank = not element.strip(_BLANKS)
                 if not (is_end and is_blank and self._is_first):
                     # Nothing between two commas is no value.
                     elements.append(b"," if is_blank else element)
-            at = place + 1
+            start = separator + 1
             self._is_first = False
             if is_end:
                 # What follows goes with the last element.
                 self.is_done = not self.is_owner
-                self._keep_rest(block[at:])
+                self._keep_rest(block[start:])
                 return elements
-            self.is_owner = size is None or place < size
+            self.is_owner = size is None or separator < size
             if not self.is_owner:
                 self.is_done = True
                 return elements
         if self.is_owner:
-            self._open.append(block[at:])
+            self._open.append(block[start:])
         return elements
 
     def _keep_rest(self, text: bytes) -> None:
-        kept = text[: self._rest] if self._open else text.lstrip(_BLANKS)[: self._rest]
-        if kept:
-            self._open.append(kept)
-            self._rest -= len(kept)
+        shown = text[: self._rest] if self._open else text.lstrip(_BLANKS)[: self._rest]
+        if shown:
+            self._open.append(shown)
+            self._rest -= len(shown)
 
     def finish(self) -> list[bytes]:
         """Return what is left: nothing of a list that has ended."""
-        rest = b"".join(self._open)
+        remainder = b"".join(self._open)
         if self._depth > 0:
-            return [b"[" + rest]
-        return [b"]" + rest] if rest.strip(_BLANKS) else []
+            return [b"[" + remainder]
+        return [b"]" + remainder] if remainder.strip(_BLANKS) else []
 
     def _separators(self, block: bytes) -> Iterator[tuple[int, bool]]:
         """Yield where the list has a comma or its end, and which of the two."""
         blanked, begins, stops, end = self.outside(block)
         for begin, stop in zip(begins.tolist(), stops.tolist(), strict=True):
-            place = blanked.find(b",", begin + 1, stop)
-            while place >= 0:
-                yield place, False
-                place = blanked.find(b",", place + 1, stop)
+            comma = blanked.find(b",", begin + 1, stop)
+            while comma >= 0:
+                yield comma, False
+                comma = blanked.find(b",", comma + 1, stop)
         if end is not None:
             yield end, True
 
@@ -250,14 +250,14 @@ class _Splitter:
         Commas of the list itself stand there: between two marks, outside of texts, where one bracket is open.
         """
         blanked = self._escapes.blank(block)
-        places: _Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
-        marks = np.frombuffer(blanked, np.uint8)[places]
+        mark_indexes: _Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
+        marks = np.frombuffer(blanked, np.uint8)[mark_indexes]
         is_in_text: _Flags = np.logical_xor.accumulate(marks == _QUOTE) ^ self._is_in_text
         depths = self._depth + np.cumsum(_STEPS[marks] * ~is_in_text)
         ends = np.flatnonzero(depths <= 0)
         last = int(ends[0]) if len(ends) else len(depths)
         are_between = np.flatnonzero((depths[:last] == 1) & ~is_in_text[:last])
-        begins, bounds = places[are_between], np.append(places, len(block))
+        begins, bounds = mark_indexes[are_between], np.append(mark_indexes, len(block))
         stops = bounds[are_between + 1]
         if self._depth == 1 and not self._is_in_text:
             begins, stops = np.insert(begins, 0, -1), np.insert(stops, 0, bounds[0])
@@ -265,7 +265,7 @@ class _Splitter:
             self._depth = 0
         elif len(depths):
             self._depth, self._is_in_text = int(depths[-1]), bool(is_in_text[-1])
-        return blanked, begins, stops, int(places[last]) if len(ends) else None
+        return blanked, begins, stops, int(mark_indexes[last]) if len(ends) else None
 
 
 def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
@@ -281,17 +281,17 @@ def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tu
     """
     splitter = _Splitter(BEGUN)
     begin = start
-    for at in range(start, len(text), size):
-        blanked, begins, stops, end = splitter.outside(text[at : at + size])
+    for offset in range(start, len(text), size):
+        blanked, begins, stops, end = splitter.outside(text[offset : offset + size])
         firsts = map(blanked.find, repeat(b","), begins + 1, stops)
-        first = next((place for place in firsts if place >= 0), None)
+        first = next((index for index in firsts if index >= 0), None)
         if first is not None:
             lasts = map(blanked.rfind, repeat(b","), begins[::-1] + 1, stops[::-1])
-            for comma in sorted({first, next(place for place in lasts if place >= 0)}):
-                yield begin, at + comma
-                begin = at + comma + 1
+            for comma in sorted({first, next(index for index in lasts if index >= 0)}):
+                yield begin, offset + comma
+                begin = offset + comma + 1
         if end is not None:
-            yield begin, at + end
+            yield begin, offset + end
             return
     raise ValueError("a list or an object has no end")
 
@@ -306,27 +306,27 @@ def split_lines(blocks: Iterable[bytes], size: int | None = None) -> Iterator[li
         blocks: a text in any encoding that begins with ASCII; it begins where a line does.
         size: bytes from which on lines that begin do not count; None for all.
     """
-    held: list[bytes] = []
+    pending: list[bytes] = []
     read = 0
     for block in filter(None, blocks):
         if size is not None and read + len(block) >= size:
             # The last line that counts is the one that the last byte is of.
             stop = _line_end(block, max(0, size - 1 - read))
             if stop is not None:
-                yield b"".join((*held, block[:stop])).splitlines()
+                yield b"".join((*pending, block[:stop])).splitlines()
                 return
         read += len(block)
         end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
-        if held and held[-1].endswith(b"\r") and not block.startswith(b"\n"):
-            yield b"".join(held).splitlines()
-            held.clear()
+        if pending and pending[-1].endswith(b"\r") and not block.startswith(b"\n"):
+            yield b"".join(pending).splitlines()
+            pending.clear()
         if end:
-            yield b"".join((*held, block[:end])).splitlines()
-            held.clear()
+            yield b"".join((*pending, block[:end])).splitlines()
+            pending.clear()
         if end < len(block):
-            held.append(block[end:])
-    if rest := b"".join(held):
-        yield rest.splitlines()
+            pending.append(block[end:])
+    if remainder := b"".join(pending):
+        yield remainder.splitlines()
 
 
 def skip_line(blocks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
@@ -354,8 +354,8 @@ def _chained(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _line_end(block: bytes, start: int) -> int | None:
     """Return where the line ends that the byte at ``start`` is of, behind its end; None where it goes on."""
-    found = [at for at in (block.find(b"\n", start), block.find(b"\r", start)) if at >= 0]
-    if not found:
+    ends = [index for index in (block.find(b"\n", start), block.find(b"\r", start)) if index >= 0]
+    if not ends:
         return None
-    end = min(found) + 1
+    end = min(ends) + 1
     return end + 1 if block.startswith(b"\r\n", end - 1) else end

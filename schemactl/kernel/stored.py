@@ -84,11 +84,11 @@ _ROW_METADATA: Final = "org.apache.spark.sql.parquet.row.metadata"
 
 def notes_of(column: Column) -> dict[str, str] | None:
     """Return what a column states for people and tools: its description, Arc's ``x-metadata``; None for nothing."""
-    stated = column.properties.get("x-metadata")
-    notes = {str(key): value for key, value in stated.items()} if isinstance(stated, Mapping) else {}
+    metadata = column.properties.get("x-metadata")
+    notes = {str(key): note for key, note in metadata.items()} if isinstance(metadata, Mapping) else {}
     if column.properties.get("description"):
         notes = {"description": column.properties["description"], **notes}
-    return {key: each if isinstance(each, str) else json.dumps(each) for key, each in notes.items()} or None
+    return {key: note if isinstance(note, str) else json.dumps(note) for key, note in notes.items()} or None
 
 
 def spark_notes(fields: Sequence[pa.Field]) -> dict[str, str] | None:
@@ -102,24 +102,26 @@ def spark_notes(fields: Sequence[pa.Field]) -> dict[str, str] | None:
     return None if row is None else {_ROW_METADATA: json.dumps(row)}
 
 
-def _spark_type(of: pa.DataType) -> Any:
+def _spark_type(data_type: pa.DataType) -> Any:
     """Return a type as Spark's JSON of schemas has it, with the notes of its fields; None where Spark lacks it."""
-    if pa.types.is_decimal(of):
-        return f"decimal({of.precision},{of.scale})"
-    if pa.types.is_struct(of):
-        made = [(field, _spark_type(field.type)) for field in of]
+    if pa.types.is_decimal(data_type):
+        return f"decimal({data_type.precision},{data_type.scale})"
+    if pa.types.is_struct(data_type):
+        field_types = [(field, _spark_type(field.type)) for field in data_type]
         fields = [
-            {"name": field.name, "type": found, "nullable": True, "metadata": _spark_metadata(field)}
-            for field, found in made
+            {"name": field.name, "type": spark_type, "nullable": True, "metadata": _spark_metadata(field)}
+            for field, spark_type in field_types
         ]
-        return None if any(found is None for _, found in made) else {"type": "struct", "fields": fields}
-    if pa.types.is_list(of):
-        element = _spark_type(of.value_type)
+        return (
+            None if any(spark_type is None for _, spark_type in field_types) else {"type": "struct", "fields": fields}
+        )
+    if pa.types.is_list(data_type):
+        element = _spark_type(data_type.value_type)
         return element and {"type": "array", "elementType": element, "containsNull": True}
-    if pa.types.is_map(of):
-        key, value = _spark_type(of.key_type), _spark_type(of.item_type)
+    if pa.types.is_map(data_type):
+        key, value = _spark_type(data_type.key_type), _spark_type(data_type.item_type)
         return key and value and {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
-    return next((name for known, name in _SPARK if known == of), None)
+    return next((name for arrow_type, name in _SPARK if arrow_type == data_type), None)
 
 
 def _spark_metadata(field: pa.Field) -> dict[str, Any]:

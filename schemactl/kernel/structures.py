@@ -59,43 +59,45 @@ def _structs(values: Sequence[Any], fields: Sequence[tuple[str, NestedType]]) ->
     objects, lost = _of_type(values, dict)
     children = []
     for name, inner in fields:
-        child, child_lost = build([None if each is None else each.get(name) for each in objects], inner)
+        child, child_lost = build([None if value is None else value.get(name) for value in objects], inner)
         children.append(child)
         lost = either(lost, child_lost)
-    known = {name for name, _ in fields}
-    present = [each for each in objects if each is not None]
-    unknown = set(chain.from_iterable(present)) - known
+    field_names = {name for name, _ in fields}
+    present = [value for value in objects if value is not None]
+    unknown = set(chain.from_iterable(present)) - field_names
     if unknown:
-        has_more = [each is not None and any(each.get(key) is not None for key in unknown) for each in objects]
+        has_more = [value is not None and any(value.get(key) is not None for key in unknown) for value in objects]
         lost = either(lost, np.array(has_more, bool))
     types = [pa.field(name, child.type) for (name, _), child in zip(fields, children, strict=True)]
-    mask = None if len(present) == len(objects) else pa.array([each is None for each in objects], pa.bool_())
+    mask = None if len(present) == len(objects) else pa.array([value is None for value in objects], pa.bool_())
     return pa.StructArray.from_arrays(children, fields=types, mask=mask), lost
 
 
 def _lists(values: Sequence[Any], element: NestedType) -> tuple[pa.Array, Lost]:
     lists, lost = _of_type(values, list)
     offsets, mask, rows = _offsets(lists)
-    child, child_lost = build(list(chain.from_iterable(each for each in lists if each is not None)), element)
-    found = pa.ListArray.from_arrays(offsets, child, mask=mask)
-    return found, either(lost, _by_row(child_lost, rows, len(lists)))
+    child, child_lost = build(list(chain.from_iterable(items for items in lists if items is not None)), element)
+    array = pa.ListArray.from_arrays(offsets, child, mask=mask)
+    return array, either(lost, _by_row(child_lost, rows, len(lists)))
 
 
 def _maps(values: Sequence[Any], value: NestedType) -> tuple[pa.Array, Lost]:
     objects, lost = _of_type(values, dict)
     offsets, mask, rows = _offsets(objects)
-    present = [each for each in objects if each is not None]
-    items, item_lost = build(list(chain.from_iterable(each.values() for each in present)), value)
+    present = [item for item in objects if item is not None]
+    items, item_lost = build(list(chain.from_iterable(item.values() for item in present)), value)
     keys = text_array(list(chain.from_iterable(present)))
-    found = pa.MapArray.from_arrays(offsets, keys, items, mask=mask)
-    return found, either(lost, _by_row(item_lost, rows, len(objects)))
+    array = pa.MapArray.from_arrays(offsets, keys, items, mask=mask)
+    return array, either(lost, _by_row(item_lost, rows, len(objects)))
 
 
-def _of_type(values: Sequence[Any], wanted: type) -> tuple[list[Any], Lost]:
-    found = [value if type(value) is wanted else None for value in values]
-    if found.count(None) == sum(value is None for value in values):
-        return found, None
-    return found, np.array([own is None and value is not None for own, value in zip(found, values, strict=True)], bool)
+def _of_type(values: Sequence[Any], value_type: type) -> tuple[list[Any], Lost]:
+    matching = [value if type(value) is value_type else None for value in values]
+    if matching.count(None) == sum(value is None for value in values):
+        return matching, None
+    return matching, np.array(
+        [match is None and value is not None for match, value in zip(matching, values, strict=True)], bool
+    )
 
 
 def _offsets(values: Sequence[Any]) -> tuple[pa.Array, pa.Array | None, np.ndarray[Any, Any]]:
@@ -111,29 +113,29 @@ def _offsets(values: Sequence[Any]) -> tuple[pa.Array, pa.Array | None, np.ndarr
 def _by_row(lost: Lost, rows: np.ndarray[Any, Any], size: int) -> Lost:
     if lost is None:
         return None
-    found = np.zeros(size, bool)
-    found[rows[lost]] = True
-    return found
+    is_lost = np.zeros(size, bool)
+    is_lost[rows[lost]] = True
+    return is_lost
 
 
-def either(one: Lost, other: Lost) -> Lost:
+def either(first: Lost, second: Lost) -> Lost:
     """Return the rows of one mask and of another."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one | other
+    if first is None or second is None:
+        return second if first is None else first
+    return first | second
 
 
 def _leaves(values: Sequence[Any], name: str) -> tuple[pa.Array, Lost]:
-    stored, found = to_arrow(Leaf(name)), set(map(type, values)) - {NoneType}
+    stored, value_types = to_arrow(Leaf(name)), set(map(type, values)) - {NoneType}
     try:
-        if found <= _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
+        if value_types <= _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
             return (text_array(values) if name == STRING else pa.array(values, stored)), None
     except (OverflowError, pa.ArrowInvalid):
         pass
-    own = [value if value is not None and _fits(value, name, stored) else None for value in values]
-    pairs = zip(own, values, strict=True)
-    lost = np.array([kept is None and value is not None for kept, value in pairs], bool)
-    return (text_array(own) if name == STRING else pa.array(own, stored)), lost if lost.any() else None
+    fitting = [value if value is not None and _fits(value, name, stored) else None for value in values]
+    pairs = zip(fitting, values, strict=True)
+    lost = np.array([stored_value is None and value is not None for stored_value, value in pairs], bool)
+    return (text_array(fitting) if name == STRING else pa.array(fitting, stored)), lost if lost.any() else None
 
 
 _PLAIN: Final[Mapping[str, frozenset[type]]] = {
@@ -156,15 +158,15 @@ _STATED: Final[Mapping[str, frozenset[type]]] = {
 
 
 def _fits(value: Any, name: str, stored: pa.DataType) -> bool:
-    own = type(value)
+    value_type = type(value)
     match name:
         case "bigint":
-            return own is int and -_INT64 <= value < _INT64
+            return value_type is int and -_INT64 <= value < _INT64
         case "double":
-            return own is float or (own is int and -_EXACT <= value <= _EXACT)
-        case "decimal(38,0)" if own is int:
+            return value_type is float or (value_type is int and -_EXACT <= value <= _EXACT)
+        case "decimal(38,0)" if value_type is int:
             return bool(-_LARGE_LIMIT < value < _LARGE_LIMIT)
-        case _ if own not in _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
+        case _ if value_type not in _PLAIN.get(name, _STATED.get(name.partition("(")[0], frozenset())):
             return False
         case _:
             return _converts(value, stored)

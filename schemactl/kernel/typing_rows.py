@@ -37,19 +37,19 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: Typing
     errors: dict[tuple[str, str], FieldErrors] = {}
     blocks: dict[tuple[str, int], BlockCounts] = {}
     bad: list[BadRecord] = []
-    for file, block, at, rows in read_rows(batches, folder):
+    for file, block, offset, rows in read_rows(batches, folder):
         faults = rows.column(width)
         wrong = np.nonzero(faults.is_valid().to_numpy(zero_copy_only=False))[0].tolist()
         counts = blocks.setdefault((file, block), BlockCounts())
-        counts.add(len(rows), len(rows), len(rows) - len(wrong), [at + each for each in wrong])
-        base = (block << BLOCK_SHIFT) + at
-        kept = wrong[: MAX_BAD_RECORDS - len(bad)]
-        bad += [BadRecord(Position(file, base + each), faults[each].as_py()) for each in kept]
-        _, found = typer.run(_without(rows.columns[:width], faults))
-        places = np.nonzero(faults.is_null().to_numpy(zero_copy_only=False))[0]
-        for name, each in _first_errors(found).items():
-            number = base + int(places[each.first.number])
-            placed = replace(each, first=Position(file, number))
+        counts.add(len(rows), len(rows), len(rows) - len(wrong), [offset + row for row in wrong])
+        base = (block << BLOCK_SHIFT) + offset
+        shown = wrong[: MAX_BAD_RECORDS - len(bad)]
+        bad += [BadRecord(Position(file, base + row), faults[row].as_py()) for row in shown]
+        _, row_errors = typer.run(_without(rows.columns[:width], faults))
+        good_rows = np.nonzero(faults.is_null().to_numpy(zero_copy_only=False))[0]
+        for name, error in _first_errors(row_errors).items():
+            number = base + int(good_rows[error.first.number])
+            placed = replace(error, first=Position(file, number))
             errors[name, ""] = errors[name, ""].merged(placed) if (name, "") in errors else placed
     return Part({}, blocks, tuple(bad), errors={ONE_TABLE: errors}, converted=typer.converted)
 
@@ -61,11 +61,13 @@ def _first_errors(errors: pa.Array) -> dict[str, FieldErrors]:
         return {}
     rows = pc.list_parent_indices(errors).to_numpy()
     names, messages = flat.field(0), flat.field(1)
-    found: dict[str, FieldErrors] = {}
+    first_errors: dict[str, FieldErrors] = {}
     for name in names.unique().to_pylist():
-        at = np.nonzero(pc.equal(names, name).to_numpy(zero_copy_only=False))[0]
-        found[name] = FieldErrors(len(at), Position("", int(rows[at[0]])), messages[int(at[0])].as_py())
-    return found
+        error_indexes = np.nonzero(pc.equal(names, name).to_numpy(zero_copy_only=False))[0]
+        first_errors[name] = FieldErrors(
+            len(error_indexes), Position("", int(rows[error_indexes[0]])), messages[int(error_indexes[0])].as_py()
+        )
+    return first_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +87,20 @@ class RejectedRows:
 
     def describe(self, table: str, types: Mapping[str, str], load: LoadTime) -> pa.RecordBatch:
         """Return a record for each error (``REJECTS_COLUMNS``): what was expected, why not, the text, the whole row."""
-        made: list[dict[str, Any]] = []
+        rejects: list[dict[str, Any]] = []
         texts = {name: column.cast(pa.string()).to_pylist() for name, column in self.columns.items()}
-        for at, (number, errors) in enumerate(zip(self.numbers, self.errors.to_pylist(), strict=True)):
-            row = json.dumps({name: column[at] for name, column in texts.items()}, ensure_ascii=False)
-            made += [
+        for index, (number, errors) in enumerate(zip(self.numbers, self.errors.to_pylist(), strict=True)):
+            row = json.dumps({name: column[index] for name, column in texts.items()}, ensure_ascii=False)
+            rejects += [
                 {
                     "load_id": load.id, "table_name": table, "column_name": error["field"], "entity": TYPING,
                     "mode": "discard_row", "expected": types[error["field"]], "found": error["message"],
-                    "value": texts[error["field"]][at], "path": f"$.{error['field']}", "file": self.file,
+                    "value": texts[error["field"]][index], "path": f"$.{error['field']}", "file": self.file,
                     "line": number, "row": row, "inserted_at": load.inserted_at,
                 }
                 for error in errors
             ]  # fmt: skip
-        return pa.RecordBatch.from_pylist(made, schema=REJECTS_SCHEMA)
+        return pa.RecordBatch.from_pylist(rejects, schema=REJECTS_SCHEMA)
 
 
 def typed_rows(
@@ -126,8 +128,8 @@ def typed_rows(
     is_wrong = pc.greater(pc.list_value_length(errors), 0)
     mask = is_wrong.to_numpy(zero_copy_only=False)
     good = pc.invert(is_wrong)
-    kept = _batch_of([column.filter(good) for column in columns])
-    yield from chunks_of(kept, file, numbers[~mask].tolist(), source)
+    good_rows = _batch_of([column.filter(good) for column in columns])
+    yield from chunks_of(good_rows, file, numbers[~mask].tolist(), source)
     if mask.any():
         rejected = {name: text.filter(is_wrong) for name, text in zip(source.names, texts, strict=True)}
         yield RejectedRows(file, numbers[mask].tolist(), rejected, errors.filter(is_wrong))
@@ -142,9 +144,9 @@ def _without(columns: Sequence[pa.Array], faults: pa.Array) -> Sequence[pa.Array
 
 
 def _batch_of(columns: Sequence[pa.Array]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(list(columns), [f"c{at}" for at in range(len(columns))])
+    return pa.RecordBatch.from_arrays(list(columns), [f"c{index}" for index in range(len(columns))])
 
 
 def type_names(task: TypingTask) -> dict[str, str]:
     """Return what Arc calls the type of each field."""
-    return {each.name: type_name(each.type) for each in task.typing.fields}
+    return {field.name: type_name(field.type) for field in task.typing.fields}

@@ -61,19 +61,21 @@ def has_few(texts: Sequence[str]) -> bool:
 
 def codes_of_columns(columns: Sequence[pa.StringArray]) -> _Codes:
     """Return the code of the class of each text of some columns without nulls, one column after the other."""
-    asked: list[pa.StringArray] = []
-    places: list[Any] = []
+    arrays: list[pa.StringArray] = []
+    positions_by_column: list[Any] = []
     for column in columns:
         # Of thousands of short columns each look has its price.
         if len(column) > _HEAD and has_few(column[:_HEAD].to_pylist()):
             encoded = column.dictionary_encode()
-            asked.append(encoded.dictionary)
-            places.append(numbers_of(encoded.indices))
+            arrays.append(encoded.dictionary)
+            positions_by_column.append(numbers_of(encoded.indices))
         else:
-            asked.append(column)
-            places.append(slice(None))
-    codes = np.split(codes_of_array(pa.concat_arrays(asked)), np.cumsum(list(map(len, asked)))[:-1])
-    return np.concatenate([of_column[at] for of_column, at in zip(codes, places, strict=True)])
+            arrays.append(column)
+            positions_by_column.append(slice(None))
+    codes = np.split(codes_of_array(pa.concat_arrays(arrays)), np.cumsum(list(map(len, arrays)))[:-1])
+    return np.concatenate(
+        [column_codes[positions] for column_codes, positions in zip(codes, positions_by_column, strict=True)]
+    )
 
 
 def codes_of_array(texts: pa.StringArray) -> _Codes:
@@ -81,32 +83,32 @@ def codes_of_array(texts: pa.StringArray) -> _Codes:
     if _has_installed_detectors():
         # Third parties' detectors may distinguish texts of one family.
         return np.fromiter(map(_code_of_text, texts.to_pylist()), np.int32, len(texts))
-    found = np.full(len(texts), _UNSURE, np.int32)
-    left = np.arange(len(texts))
+    codes = np.full(len(texts), _UNSURE, np.int32)
+    undecided = np.arange(len(texts))
     for pattern, name in _FAMILIES:
-        if len(left) < _FEW:
+        if len(undecided) < _FEW:
             break
-        part = texts if len(left) == len(texts) else texts.take(array_of(left, pa.int64()))
-        hit = _matches(part, pattern)
-        if not hit.any():
+        candidates = texts if len(undecided) == len(texts) else texts.take(array_of(undecided, pa.int64()))
+        is_match = _matches(candidates, pattern)
+        if not is_match.any():
             continue
         if isinstance(name, str):
-            found[left[hit]] = _code_of_family(name)
+            codes[undecided[is_match]] = _code_of_family(name)
         else:
-            found[left[hit]] = name(part.take(array_of(np.flatnonzero(hit), pa.int64())))
-        left = left[found[left] == _UNSURE]
-    for at in left.tolist():
-        found[at] = _code_of_text(texts[at].as_py())
-    return found
+            codes[undecided[is_match]] = name(candidates.take(array_of(np.flatnonzero(is_match), pa.int64())))
+        undecided = undecided[codes[undecided] == _UNSURE]
+    for index in undecided.tolist():
+        codes[index] = _code_of_text(texts[index].as_py())
+    return codes
 
 
 def _code_of_text(text: str) -> int:
-    known = _codes_of_texts.get(text)
-    if known is None:
+    code = _codes_of_texts.get(text)
+    if code is None:
         if len(_codes_of_texts) >= _MOST_REMEMBERED:
             _codes_of_texts.clear()
-        known = _codes_of_texts[text] = _code_of(classify(text))
-    return known
+        code = _codes_of_texts[text] = _code_of(classify(text))
+    return code
 
 
 @cache
@@ -170,15 +172,15 @@ def _by_digits(texts: pa.StringArray) -> _Codes:
     """Return the code of numbers without a sign; of seven, eight and twelve digits, those of days and epochs apart."""
     sizes = _lengths(texts)
     codes = _by_size(sizes, lambda size: _code_of_family("9" * size))
-    for at in np.flatnonzero(np.isin(sizes, (7, 8, len(_LAST_EPOCH)))).tolist():
-        text = texts[at].as_py()
+    for index in np.flatnonzero(np.isin(sizes, (7, 8, len(_LAST_EPOCH)))).tolist():
+        text = texts[index].as_py()
         match len(text):
             case 7 if "001" <= text[4:] <= "366":
-                codes[at] = _UNSURE
+                codes[index] = _UNSURE
             case 8 if "0101" <= text[4:] <= "1231":
-                codes[at] = _UNSURE
+                codes[index] = _UNSURE
             case 12 if text <= _LAST_EPOCH:
-                codes[at] = _code_of_family("1" * len(_LAST_EPOCH))
+                codes[index] = _code_of_family("1" * len(_LAST_EPOCH))
     return codes
 
 
@@ -213,8 +215,8 @@ def _by_negative_digits(texts: pa.StringArray) -> _Codes:
 
 def _by_size(sizes: np.ndarray[Any, np.dtype[np.int32]], code: Callable[[int], int]) -> _Codes:
     """Return the code that each size has."""
-    found, places = np.unique(sizes, return_inverse=True)
-    return np.array([code(size) for size in found.tolist()], np.int32)[places]
+    distinct_sizes, size_indexes = np.unique(sizes, return_inverse=True)
+    return np.array([code(size) for size in distinct_sizes.tolist()], np.int32)[size_indexes]
 
 
 def _lengths(texts: pa.StringArray) -> np.ndarray[Any, np.dtype[np.int32]]:
@@ -297,17 +299,17 @@ _has_installed_detectors = cache(lambda: bool(DETECTORS.installed))
 
 def classes_of_numbers(values: Sequence[Any]) -> str | list[str]:
     """Return the class that all of some integers, or all of some doubles, have, or else the class of each."""
-    kind = type(values[0])
-    if _has_installed_detectors() or (kind is float and not math.isfinite(sum(values))):
+    number_type = type(values[0])
+    if _has_installed_detectors() or (number_type is float and not math.isfinite(sum(values))):
         return [class_of_number(value) for value in values]
-    are_whole = list(map(float.is_integer, values)) if kind is float else [True]
+    are_whole = list(map(float.is_integer, values)) if number_type is float else [True]
     if all(are_whole) or not any(are_whole):
-        return _classes_of_range(values, _ranges(kind is int, are_whole[0]))
+        return _classes_of_range(values, _ranges(number_type is int, are_whole[0]))
     names: dict[bool, Iterator[str]] = {}
     for is_whole in (True, False):
-        own = [value for value, each in zip(values, are_whole, strict=True) if each is is_whole]
-        found = _classes_of_range(own, _ranges(False, is_whole))
-        names[is_whole] = repeat(found) if isinstance(found, str) else iter(found)
+        numbers = [value for value, value_is_whole in zip(values, are_whole, strict=True) if value_is_whole is is_whole]
+        classes = _classes_of_range(numbers, _ranges(False, is_whole))
+        names[is_whole] = repeat(classes) if isinstance(classes, str) else iter(classes)
     return [next(names[is_whole]) for is_whole in are_whole]
 
 

@@ -39,7 +39,7 @@ def seen_in(table: pa.Table, types: dict[Any, str], taken: list[bool] | None = N
     for batch in table.to_batches(max_chunksize=at_once):
         observer.add(batch, "f", 1 + first, sample.slice(first, len(batch)))
         first += len(batch)
-    return observer.seen
+    return observer.evidence
 
 
 def facts_of(paths: Any) -> Any:
