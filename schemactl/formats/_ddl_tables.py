@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
@@ -59,7 +60,7 @@ def read_tables(
     """Return the tables that statements create, and what they lose.
 
     Args:
-        statements: as sqlglot parses them.
+        statements: as sqlglot parses them, with their lines as ``meta["line"]``.
         dialect: of sqlglot.
         codec: of columns in the format's native form.
         path: of the file, for errors.
@@ -97,7 +98,8 @@ def read_tables(
             case exp.Alter() if table is not None and _is_table(statement):
                 table.alter(statement)
                 continue
-        losses.append(Loss("", "statement", _spelled(statement, dialect)))
+        line = statement.meta.get("line")
+        losses.append(Loss("" if line is None else f"line {line}", "statement", _spelled(statement, dialect)))
     records = [table.record(codec, path, hints.get(name, {})) for name, table in tables.items()]
     return records, [*(loss for table in tables.values() for loss in table.losses), *losses]
 
@@ -295,6 +297,8 @@ class _Table:
             case exp.UniqueColumnConstraint() if constraint.this is None:
                 native["unique"] = True
                 self._lose_args(constraint, name)
+            case exp.DefaultColumnConstraint(this=exp.Null()):
+                pass  # which holds anyway
             case exp.CommentColumnConstraint():
                 native["comment"] = constraint.this.name
             case exp.Reference():
@@ -390,7 +394,9 @@ class _Table:
         from sqlglot import exp
 
         is_lost = any(_unread_args(statement, "this", "kind", "exists", "only", "check", "actions", "options"))
-        for action in (*(statement.args.get("actions") or ()), *(statement.args.get("options") or ())):
+        actions = (*(statement.args.get("actions") or ()), *(statement.args.get("options") or ()))
+        lists = (action.expressions if isinstance(action, exp.Schema) else [action] for action in actions)
+        for action in chain.from_iterable(lists):
             match action:
                 case exp.AddConstraint():
                     for constraint in action.expressions:

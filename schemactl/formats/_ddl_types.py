@@ -128,7 +128,7 @@ def spell(node: exp.Expr, dialect: str | None) -> str:
     """
     for words in (dialect, None):
         try:
-            text = node.sql(words)
+            text = node.sql(words, comments=False)
         except Exception:  # a fault of its generator
             text = ""
         if text:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _tables
+from schemactl.formats._ddl_statements import Statement, UnreadTable, parse_statement, split_statements, tokens_of
 from schemactl.formats._ddl_tables import read_tables
 from schemactl.formats._ddl_types import field_of_type, spell, spell_type, unlogged, word_of
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
@@ -24,7 +25,7 @@ from schemactl.formats._tables import data_tables, empty_schema, schema_hints, s
 from schemactl.schema.ddl import Dialect
 from schemactl.schema.dialects import resolve_dialect
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.sql_types import UPPER_CASE, readable
+from schemactl.schema.sql_types import UPPER_CASE
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Schema, Table
 from schemactl.time_limit import time_limit
@@ -141,69 +142,65 @@ class SqlDialect:
             raise InputError("this SQL is nested too deeply", at=Location(path)) from error
 
     def _read_file(self, text: str, path: str) -> Document:
-        from sqlglot import parse
+        from sqlglot import exp
         from sqlglot.dialects.dialect import Dialect as Sqlglot
-        from sqlglot.errors import SqlglotError
 
         dialect = Sqlglot.get_or_raise(self.name)
         dialect.SUPPORTS_USER_DEFINED_TYPES = True  # A type that is not known is a loss, and no error.
-        try:
-            hints, _ = self._hints(text, path)
-            text = self._without_false_camel_case(text, dialect, naming_of(empty_schema(hints)))
-            hints, table_hints = self._hints(text, path)  # which name tables and columns as the text does now
-            readable_text = readable(text, self.name)
+        statements = list(split_statements(text, self.name, dialect))
+        hints = self._schema_hints(statements, path)
+        naming = naming_of(empty_schema(hints))
+        trees: list[exp.Expr] = []
+        table_hints: dict[str, dict[str | None, Any]] = {}
+        for original in statements:
+            statement = replace(original, sql=self._without_false_camel_case(original, dialect, naming))
             try:
-                parsed = parse(readable_text, read=dialect)
-            except (AttributeError, LookupError, TypeError, ValueError) as error:
-                message = f"sqlglot fails to parse this as `{self.name}` SQL: {error}"
-                raise InputError(message, at=Location(path), hint="name another `--dialect`") from error
-        except SqlglotError as error:
-            details = (getattr(error, "errors", None) or [{}])[0]
-            # sqlglot would show its token, as Python does.
-            reason = (details.get("description") or str(error).splitlines()[0]).partition(" but got <Token ")[0]
-            at, hint = Location(path, details.get("line") or None), "name another `--dialect`"
-            raise InputError(f"this is not `{self.name}` SQL: {reason}", at=at, hint=hint) from error
-        statements = [statement for statement in parsed if statement is not None]
-        records, losses = read_tables(statements, self.name, self.codec, path, table_hints)
+                tree = parse_statement(statement, self.name, dialect)
+            except UnreadTable as error:
+                at, hint = Location(path, error.line), "correct the statement, or name another `--dialect`"
+                raise InputError(f"this is not `{self.name}` SQL: {error}", at=at, hint=hint) from error
+            trees.append(tree)
+            if isinstance(tree, exp.Create) and (table := tree.find(exp.Table)) is not None:
+                # They name tables and columns as the statement does now.
+                table_hints.setdefault(table.name, self._hints(statement, path))
+        records, losses = read_tables(trees, self.name, self.codec, path, table_hints)
         if not records:
-            raise self._no_table(text, path, parsed)
+            raise self._no_table(trees, path)
         return Document(schema_of(records, hints, path), tuple(losses))
 
-    def _without_false_camel_case(self, text: str, dialect: Sqlglot, naming: Naming) -> str:
-        """Return SQL with those names in lower case that are in capitals and would be split like camel case.
+    def _no_table(self, trees: Sequence[exp.Expr], path: str) -> InputError:
+        """Return the error for a script without tables; it names the first statement that is no SQL of the dialect."""
+        from sqlglot import exp
+
+        message = "there is no CREATE TABLE with columns"
+        commands = [tree for tree in trees if isinstance(tree, exp.Command)]
+        # A word before CREATE or a misspelled object, rather than a SET at the beginning of a dump.
+        unread = next((tree for tree in commands if "create" in spell(tree, self.name).lower()), None)
+        if unread is None:
+            return InputError(message, at=Location(path))
+        hint = "name another `--dialect`, or correct the statement"
+        message = f"{message}; not read: `{spell(unread, self.name)[:80]}`"
+        return InputError(message, at=Location(path, unread.meta["line"]), hint=hint)
+
+    def _without_false_camel_case(self, statement: Statement, dialect: Sqlglot, naming: Naming) -> str:
+        """Return the SQL of a statement; names in capitals that would be split like camel case are in lower case.
 
         ``ADDR2LINE`` would become ``addr2_line``. A dialect that folds the case of names means ``addr2line``; in the
         others names are as they are spelled.
         """
-        from sqlglot import tokenize
         from sqlglot.dialects.dialect import NormalizationStrategy as Folding
 
-        normalize = naming.normalize_identifier
+        normalize, text = naming.normalize_identifier, statement.sql
         if dialect.normalization_strategy not in (Folding.LOWERCASE, Folding.UPPERCASE) or normalize("A") != "a":
             return text
         kinds = ("VAR", "IDENTIFIER") if self.name in UPPER_CASE else ("VAR",)
         parts, end = [], 0
-        for token in tokenize(text, read=self.name):
+        for token in tokens_of(statement, self.name):
             name = token.text
             if token.token_type.name in kinds and name.isupper() and normalize(name) != normalize(name.lower()):
                 parts += [text[end : token.start], text[token.start : token.end + 1].lower()]
                 end = token.end + 1
         return "".join([*parts, text[end:]])
-
-    def _no_table(self, text: str, path: str, parsed: Sequence[exp.Expr | None]) -> InputError:
-        """Return the error for a text without tables; it names the first statement that is no SQL of the dialect."""
-        from sqlglot import exp, tokenize
-
-        message = "there is no CREATE TABLE with columns"
-        first = next((each for each in parsed if isinstance(each, exp.Command)), None)
-        if first is None:
-            return InputError(message, at=Location(path))
-        tokens = tokenize(text, read=self.name)
-        after = zip((None, *tokens), tokens, strict=False)
-        starts = [token.line for before, token in after if before is None or before.token_type.name == "SEMICOLON"]
-        line = starts[parsed.index(first)] if len(starts) == len(parsed) else None
-        hint = "name another `--dialect`, or mend the statement"
-        return InputError(f"{message}; not read: `{spell(first, self.name)[:80]}`", at=Location(path, line), hint=hint)
 
     def losses(self, schema: Schema) -> tuple[Loss, ...]:
         """Return what the text of a schema does not say of it: references without a foreign key, where it has some."""
@@ -325,34 +322,27 @@ class SqlDialect:
         properties |= note(native.get("comment"))
         return replace(field, properties=properties)
 
-    def _hints(self, text: str, path: str) -> tuple[Any, dict[str, dict[str | None, Any]]]:
-        """Return what our own comments state: of the schema, and by table of each column, of the table under None."""
-        from sqlglot.dialects.dialect import Dialect as Sqlglot
+    def _schema_hints(self, statements: Sequence[Statement], path: str) -> Any:
+        """Return what our own comments state of the schema; None if they state nothing."""
+        stated = (
+            hints for statement in statements for is_schema, _, hints in self._stated(statement, path) if is_schema
+        )
+        return next(stated, None)
 
-        schema: Any = None
-        tables: dict[str, dict[str | None, Any]] = {}
-        made: dict[str | None, Any] = {}
-        name: str | None = None
-        for token in Sqlglot.get_or_raise(self.name).tokenize(text):
-            is_create = token.token_type.name == "CREATE"
-            if is_create:
-                made, name = {}, ""
-            elif name is not None and token.token_type.name == "L_PAREN":
-                # What stands before the columns is the name of the table.
-                tables.setdefault(name, made)
-                name = None
-            elif name is not None:
-                name = token.text
-            for stated in filter(None, map(_STATED.match, token.comments)):
+    def _hints(self, statement: Statement, path: str) -> dict[str | None, Any]:
+        """Return what our own comments in CREATE TABLE state of each column, of the table under None."""
+        return {name: hints for is_schema, name, hints in self._stated(statement, path) if not is_schema}
+
+    def _stated(self, statement: Statement, path: str) -> Iterator[tuple[bool, str | None, Any]]:
+        """Yield whether a comment is of the schema, the column that it is of, and the hints in it."""
+        for token in tokens_of(statement, self.name) if HINTS in statement.sql else ():
+            for comment in filter(None, map(_STATED.match, token.comments)):
                 try:
-                    hints = json.loads(stated["hints"])
+                    hints = json.loads(comment["hints"])
                 except (ValueError, RecursionError) as error:
-                    raise InputError(f"`{HINTS}` is followed by JSON", at=Location(path, token.line)) from error
-                if stated["schema"]:
-                    schema = hints
-                else:
-                    made[None if is_create else token.text] = hints
-        return schema, tables
+                    at = Location(path, statement.sql_line - 1 + token.line)
+                    raise InputError(f"`{HINTS}` is followed by JSON", at=at) from error
+                yield bool(comment["schema"]), None if token.token_type.name == "CREATE" else token.text, hints
 
 
 def _column(field: Field) -> Column:

@@ -142,7 +142,7 @@ def test_a_file_of_others() -> None:
     assert document.schema.tables["lines"].properties["references"][0]["referenced_table"] == "orders"
     assert [(loss.place, loss.what) for loss in document.losses] == [
         ("customers.balance", "constraint"), ("customers.balance", "constraint"), ("customers.place", "type"),
-        ("", "statement"),
+        ("line 22", "statement"),
     ]  # fmt: skip
 
 
@@ -475,7 +475,7 @@ def test_which_columns_take_nulls_may_be_altered(caplog: pytest.LogCaptureFixtur
     """
     document = sql.read(text, "t.sql")
     assert [each.nullable for each in document.schema.tables["c"].columns.values()] == [False, True, True]
-    assert [(loss.place, loss.what) for loss in document.losses] == [("c", "statement"), ("", "statement")]
+    assert [(loss.place, loss.what) for loss in document.losses] == [("c", "statement"), ("line 5", "statement")]
     assert not caplog.records
 
 
@@ -505,12 +505,13 @@ CLAUSES: dict[str, list[tuple[str, list[str]]]] = {
          ["t: `statement: ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES x (y) NOT VALID`"]),
         ("CREATE TABLE t (a int); ALTER TABLE t DROP COLUMN a", ["t: `statement: ALTER TABLE t DROP COLUMN a`"]),
         ("CREATE TABLE t (a int); ALTER TABLE t RENAME TO u", ["t: `statement: ALTER TABLE t RENAME TO u`"]),
-        ("CREATE TABLE t (a int); ALTER TABLE t OWNER TO me", ["`statement: ALTER TABLE t OWNER TO me`"]),
+        ("CREATE TABLE t (a int); ALTER TABLE t OWNER TO me", ["line 1: `statement: ALTER TABLE t OWNER TO me`"]),
         ("CREATE TABLE t (a int); ALTER TABLE t ALTER a TYPE bigint",
          ["t: `statement: ALTER TABLE t ALTER COLUMN a SET DATA TYPE BIGINT`"]),
-        ("CREATE TABLE t (a int); COMMENT ON COLUMN t.b IS 'x'", ["`statement: COMMENT ON COLUMN t.b IS 'x'`"]),
-        ("CREATE TABLE t (a int); COMMENT ON INDEX t IS 'x'", ["`statement: COMMENT ON INDEX t IS 'x'`"]),
-        ("CREATE TABLE t (a int); CREATE UNIQUE INDEX i ON t (a)", ["`statement: CREATE UNIQUE INDEX i ON t(a)`"]),
+        ("CREATE TABLE t (a int); COMMENT ON COLUMN t.b IS 'x'", ["line 1: `statement: COMMENT ON COLUMN t.b IS 'x'`"]),
+        ("CREATE TABLE t (a int); COMMENT ON INDEX t IS 'x'", ["line 1: `statement: COMMENT ON INDEX t IS 'x'`"]),
+        ("CREATE TABLE t (a int); CREATE UNIQUE INDEX i ON t (a)",
+         ["line 1: `statement: CREATE UNIQUE INDEX i ON t(a)`"]),
     ],
     "mysql": [
         ("CREATE TABLE t (a int) ENGINE=InnoDB", []),
@@ -519,6 +520,7 @@ CLAUSES: dict[str, list[tuple[str, list[str]]]] = {
          ["t: `clause: AUTO_INCREMENT=5`", "t: `clause: DEFAULT CHARACTER SET=utf8`", "t: `clause: COLLATE=utf8_bin`"]),
         ("CREATE TABLE t (a int) PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (9))",
          ["t: `clause: PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (9))`"]),
+        ("CREATE TABLE t (a int DEFAULT NULL)", []),
         ("CREATE TABLE t (a int); ALTER TABLE t ENGINE=MyISAM", ["t: `statement: ALTER TABLE t ENGINE=MyISAM`"]),
         ("CREATE TABLE t (a int); ALTER TABLE t ADD COLUMN b int FIRST", ["t.b: `constraint: FIRST`"]),
     ],
@@ -751,10 +753,135 @@ def test_a_foreign_key_without_columns_refers_to_the_primary_key() -> None:
     ]
 
 
-def test_sql_that_sqlglot_fails_to_parse_is_an_error() -> None:
-    text = "CREATE TABLE t (a int) ROW FORMAT SERDE 'x' DEFAULT LOCATION 'y'"
-    with pytest.raises(InputError, match="fails to parse this as `spark` SQL"):
-        sql.in_dialect("spark").read(text, "t.sql")
+@pytest.mark.parametrize(
+    ("dialect", "clauses"),
+    [
+        ("spark", "ROW FORMAT SERDE 'x' DEFAULT LOCATION 'y'"),
+        ("sqlite", "without rowid"),
+        ("mysql", "ENGINE=InnoDB PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (9) ENGINE = InnoDB)"),
+        ("mysql", "PARTITION BY HASH(a) PARTITIONS 4"),
+        ("oracle", "SEGMENT CREATION IMMEDIATE PCTFREE 10 STORAGE (INITIAL 64K)"),
+    ],
+)
+def test_clauses_after_the_columns_that_sqlglot_does_not_parse_are_lost_and_the_columns_are_read(
+    dialect: str, clauses: str
+) -> None:
+    document = sql.in_dialect(dialect).read(f"CREATE TABLE t (a int, b varchar(5)) {clauses};", "t.sql")
+    assert list(document.schema.tables["t"].columns) == ["a", "b"]
+    assert [(loss.place, loss.what, loss.before) for loss in document.losses] == [("t", "clause", clauses)]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("CREATE TABLE a (x int);\n\nCREATE TABLE b (\n  x int,\n  y bogus bogus\n);", 5),
+        ("CREATE TABLE a (x int);\n-- new\nALTER TABLE a\n  ADD COLUMN;", 3),
+        ("CREATE TABLE a (x int);\nALTER TABLE a\n  ADD COLUMN y int DEFAULT (1;", 3),
+        ("CREATE TABLE a (x int);\nCREATE TEMP TABLE b (y 'int);", 2),
+        ("CREATE TABLE a (x int);\ncreate or replace table b (((;", 2),
+        ("CREATE TABLE a (x int)\nCREATE TABLE b (x int);", 1),
+    ],
+)
+def test_a_table_that_sqlglot_does_not_parse_is_an_error_with_its_line(text: str, line: int) -> None:
+    with pytest.raises(InputError, match="this is not `postgres` SQL") as caught:
+        sql.read(text, "t.sql")
+    assert str(caught.value.at) == f"t.sql:{line}"
+    assert "correct the statement" in str(caught.value.hint)
+
+
+OTHER_STATEMENTS: Final = [
+    ("postgres", "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN; IF x THEN y; END IF; END; $$"),
+    ("postgres", "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT CASE WHEN x THEN 1 END; END"),
+    ("postgres", "DO $do$ BEGIN EXECUTE 'CREATE TABLE x (y int);'; END $do$"),
+    ("postgres", "SET search_path TO shop, public"),
+    ("postgres", "COMMENT ON CONSTRAINT c ON t IS NULL"),
+    ("postgres", "INSERT INTO t VALUES ('it''s; \\', E'\\'; CREATE TABLE no (x int);')"),
+    ("postgres", "ALTER TABLE t ALTER COLUMN a ADD GENERATED ALWAYS AS IDENTITY (SEQUENCE NAME s)"),
+    ("postgres", "ALTER TABLE ONLY t ATTACH PARTITION u FOR VALUES FROM ('2020-01-01') TO ('2021-01-01')"),
+    ("postgres", "CREATE PUBLICATION p FOR TABLE t WHERE (a > 1)"),
+    ("postgres", "CREATE RULE r AS ON DELETE TO t DO INSTEAD NOTHING"),
+    ("mysql", "CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.a = 1; IF b THEN SET c = 2; END IF; END"),
+    ("mysql", "CREATE DEFINER=`a`@`%` PROCEDURE p() BEGIN SELECT 'it\\'s;'; SELECT 2; END"),
+    ("mysql", "LOCK TABLES `t` WRITE"),
+    (
+        "sqlite",
+        "CREATE TRIGGER r AFTER INSERT ON t BEGIN UPDATE t SET a = CASE WHEN b THEN 1 ELSE 2 END; SELECT 1; END",
+    ),
+    ("sqlite", "CREATE VIRTUAL TABLE f USING fts5(a, b)"),
+    ("sqlite", "PRAGMA foreign_keys=OFF"),
+    ("snowflake", "CREATE FUNCTION f() RETURNS INT AS $$ 1; 2 $$"),
+    ("tsql", "CREATE PROCEDURE p AS BEGIN SELECT 1; SELECT 2; END"),
+    ("bigquery", 'ASSERT """a; b""" = "x\\";" AS \'y\''),
+    ("oracle", "GRANT SELECT ON t TO me"),
+]
+
+
+@pytest.mark.parametrize(("dialect", "statement"), OTHER_STATEMENTS)
+def test_a_statement_that_defines_no_table_is_a_loss_with_its_line(dialect: str, statement: str) -> None:
+    text = f"CREATE TABLE t (a int);\n-- it's; new\n/* a; 'b */\n{statement};\nCREATE TABLE u (b int);\n"
+    document = sql.in_dialect(dialect).read(text, "t.sql")
+    assert [name for name in document.schema.tables if not name.startswith("_dlt")] == ["t", "u"]
+    assert [(loss.place, loss.what) for loss in document.losses] == [("line 4", "statement")]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "action"),
+    [
+        ("oracle", "ADD (b NUMBER, c DATE)"),
+        ("spark", "ADD COLUMNS (b INT, c STRING)"),
+        ("tsql", "ADD b INT NULL, c INT"),
+        ("postgres", "ADD b int, ADD COLUMN IF NOT EXISTS c int"),
+    ],
+)
+def test_columns_that_are_added_together_are_read(dialect: str, action: str) -> None:
+    document = sql.in_dialect(dialect).read(f"CREATE TABLE t (a int); ALTER TABLE t {action};", "t.sql")
+    assert list(document.schema.tables["t"].columns) == ["a", "b", "c"]
+    assert document.losses == ()
+
+
+def test_rows_and_commands_of_psql_are_no_statements() -> None:
+    text = (
+        "\\restrict abc'def\nCREATE TABLE t (a int, b text);\n\\connect shop\n"
+        "COPY t (a, b) FROM stdin;\n1\tO'Brien; CREATE TABLE no (x int);\n2\t\\N\n\\.\n\n"
+        "ALTER TABLE ONLY t ADD CONSTRAINT k PRIMARY KEY (a);\n\\unrestrict abc\n"
+    )
+    document = sql.read(text, "dump.sql")
+    assert document.schema.tables["t"].columns["a"].properties["primary_key"] is True
+    assert [describe_loss(loss) for loss in document.losses] == [
+        "line 1: `statement: \\restrict abc'def`",
+        "line 3: `statement: \\connect shop`",
+        "line 4: `statement: COPY t (a, b) FROM stdin`",
+        "line 10: `statement: \\unrestrict abc`",
+    ]
+
+
+def test_delimiters_and_conditional_comments_of_mysql_are_followed() -> None:
+    text = """/*M!999999\\- enable the sandbox mode */
+/*!40101 SET NAMES utf8mb4 */;
+CREATE TABLE `t` (`a` int /*!80023 INVISIBLE */, `b` int /*!50606 NOT NULL */) /*!50100 PARTITION BY KEY (`a`) */;
+DELIMITER ;;
+/*!50003 CREATE*/ /*!50017 DEFINER=`a`@`b`*/ /*!50003 TRIGGER r BEFORE INSERT ON t FOR EACH ROW
+BEGIN SET NEW.a = 1; SET NEW.b = 2; END */;;
+DELIMITER ;
+CREATE TABLE u (c int);
+"""
+    document = sql.in_dialect("mysql").read(text, "dump.sql")
+    assert document.schema.tables["t"].columns["b"].nullable is False
+    assert "c" in document.schema.tables["u"].columns
+    assert [describe_loss(loss) for loss in document.losses] == [
+        "t.a: `constraint: INVISIBLE`",
+        "t: `clause: PARTITION BY KEY (`a`)`",
+        "line 2: `statement: SET NAMES utf8mb4`",
+        "line 5: `statement: CREATE DEFINER=`a`@`b` TRIGGER r BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.…`",
+    ]
+
+
+@pytest.mark.parametrize(("dialect", "line"), [("tsql", "GO"), ("tsql", " go \t\r"), ("oracle", "/")])
+def test_lines_that_end_statements_without_semicolons(dialect: str, line: str) -> None:
+    text = f"CREATE TABLE t (a int)\n{line}\nCREATE TABLE u (b int)\n{line}\n"
+    document = sql.in_dialect(dialect).read(text, "t.sql")
+    assert [name for name in document.schema.tables if not name.startswith("_dlt")] == ["t", "u"]
+    assert document.losses == ()
 
 
 def test_sql_that_is_nested_too_deeply_is_an_error() -> None:

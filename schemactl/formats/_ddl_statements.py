@@ -1,0 +1,297 @@
+"""Splits SQL scripts and database dumps into statements, so that one that sqlglot does not parse hides no other."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from schemactl.schema.sql_types import readable
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.tokenizer_core import Token
+
+_MYSQL: Final = frozenset(("mysql", "doris", "starrocks", "singlestore"))
+_POSTGRES: Final = frozenset(("postgres", "redshift", "materialize", "risingwave"))
+
+_NEVER: Final = 999_999
+"""The version of a conditional comment that no server runs: MariaDB's dumps begin with one."""
+
+_SHELL_COMMAND: Final = {
+    **dict.fromkeys(_MYSQL, re.compile(r"delimiter[ \t]+(?P<delimiter>\S+)[^\n]*", re.IGNORECASE)),
+    **dict.fromkeys(_POSTGRES, re.compile(r"\\[^\n]*")),
+    "sqlite": re.compile(r"\.[a-z][^\n]*"),
+}
+"""Commands of a database's shell between statements: each takes a line."""
+
+_SEPARATOR_LINE: Final = {
+    "tsql": re.compile(r"^[ \t]*go[ \t]*\r?$", re.IGNORECASE | re.MULTILINE),
+    "oracle": re.compile(r"^[ \t]*/[ \t]*\r?$", re.MULTILINE),
+}
+"""Lines that end a statement, semicolons within it or not."""
+
+_COPIES_INPUT: Final = re.compile(r"copy\b.*\bfrom\s+stdin\b", re.IGNORECASE | re.DOTALL)
+_END_OF_INPUT: Final = re.compile(r"^\\\.[ \t\r]*$", re.MULTILINE)
+
+_ROUTINE: Final = re.compile(
+    r"(?:create|alter)\s+(?:\S+\s+){0,4}?(?:trigger|procedure|function|event|package)\b", re.IGNORECASE
+)
+_BLOCK: Final = re.compile(r"(?P<begin>begin|case)\b|end\b(?P<inner>\s+(?:if|loop|while|repeat|for)\b)?", re.IGNORECASE)
+_CREATES_TABLE: Final = re.compile(
+    r"create(?:\s+or\s+replace)?(?:\s+(?:global|local|temp|temporary|unlogged|external|transient|volatile|multiset|set"
+    r"|foreign|column|row))*\s+table\b",
+    re.IGNORECASE,
+)
+_ALTERS_TABLE: Final = re.compile(r"alter\s+table\b", re.IGNORECASE)
+_ADDS_COLUMNS: Final = re.compile(r"alter\s+table\b.*?\sadd\s+columns?\b", re.IGNORECASE)
+_OTHER_TABLE: Final = re.compile(r"\b(?:create|alter)\s+(?:\w+\s+)?table\b", re.IGNORECASE)
+_MAY_DEFINE: Final = re.compile(r"(?:alter|create|comment)\b", re.IGNORECASE)
+_COMMENT_MARK: Final = re.compile(r"/\*|\*/")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement or a shell command of a script.
+
+    Attributes:
+        sql: with the comments before it, without the delimiter after it.
+        sql_line: of the first character of that, from 1.
+        line: of its first word.
+        text: its words on one line, without the comments before it.
+    """
+
+    sql: str
+    sql_line: int
+    line: int
+    text: str
+
+
+class UnreadTable(Exception):
+    """A statement on a table that sqlglot does not parse; ``line`` is the line of the fault in the script."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+def parse_statement(statement: Statement, name: str, dialect: Dialect) -> exp.Expr:
+    """Return a statement as sqlglot reads it, with its line as ``meta["line"]``.
+
+    A statement that sqlglot does not parse becomes a command. What sqlglot does not parse after the columns
+    of CREATE TABLE becomes one property.
+
+    Raises:
+        UnreadTable: sqlglot does not parse a statement that creates or alters a table.
+    """
+    from sqlglot import exp
+
+    tree: exp.Expr | None = None
+    failure = UnreadTable("sqlglot does not read this statement", statement.line)
+    if _MAY_DEFINE.match(statement.text):
+        try:
+            tree = _parse(statement, statement.sql, name, dialect)
+        except UnreadTable as error:
+            failure = error
+    creates_table = _CREATES_TABLE.match(statement.text)
+    if creates_table and not isinstance(tree, exp.Create):
+        tree = _parse_columns(statement, name, dialect)
+    if isinstance(tree, exp.Command) and _ADDS_COLUMNS.match(statement.text):
+        tree = None
+    if tree is None:
+        if creates_table or _ALTERS_TABLE.match(statement.text):
+            raise failure
+        tree = exp.Command(this=statement.text)
+    tree.meta["line"] = statement.line
+    return tree
+
+
+def tokens_of(statement: Statement, name: str) -> list[Token]:
+    """Return the tokens of a statement that may define something; no tokens if sqlglot cannot tell them apart."""
+    import sqlglot
+    from sqlglot.errors import TokenError
+
+    try:
+        return sqlglot.tokenize(statement.sql, read=name) if _MAY_DEFINE.match(statement.text) else []
+    except TokenError:
+        return []
+
+
+def _parse(statement: Statement, sql: str, name: str, dialect: Dialect) -> exp.Expr | None:
+    """Return SQL of a statement as sqlglot reads it; None if it is more or less than one statement.
+
+    Raises:
+        UnreadTable: sqlglot does not parse it.
+    """
+    from sqlglot.errors import ParseError, SqlglotError
+
+    try:
+        trees = [tree for tree in dialect.parse(readable(sql, name)) if tree is not None]
+    except ParseError as error:
+        details = (error.errors or [{}])[0]
+        # sqlglot would show its token, as Python does.
+        reason = (details.get("description") or str(error).splitlines()[0]).partition(" but got <Token ")[0]
+        raise UnreadTable(reason, statement.sql_line - 1 + (details.get("line") or 1)) from error
+    except SqlglotError as error:
+        raise UnreadTable(str(error).splitlines()[0], statement.line) from error
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UnreadTable(f"sqlglot fails to parse this: {error}", statement.line) from error
+    return trees[0] if len(trees) == 1 else None
+
+
+def _parse_columns(statement: Statement, name: str, dialect: Dialect) -> exp.Create | None:
+    """Return CREATE TABLE with what follows its columns as one property; None if sqlglot does not parse the columns."""
+    from sqlglot import exp
+
+    depth = 0
+    for token in tokens_of(statement, name):
+        depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
+        if depth == 0 and token.token_type.name == "R_PAREN":
+            clauses = exp.Var(this=" ".join(statement.sql[token.end + 1 :].split()))
+            try:
+                table = _parse(statement, statement.sql[: token.end + 1], name, dialect)
+            except UnreadTable:
+                return None
+            if not clauses.name or _OTHER_TABLE.search(clauses.name) or not isinstance(table, exp.Create):
+                return None
+            table.set("properties", exp.Properties(expressions=[*(table.args.get("properties") or ()), clauses]))
+            return table
+    return None
+
+
+def split_statements(script: str, name: str, dialect: Dialect) -> Iterator[Statement]:
+    """Yield the statements of a script.
+
+    Rows of PostgreSQL's COPY are left out. Of MySQL's conditional comments the content counts. The body of a routine
+    belongs to its statement.
+
+    Args:
+        script: SQL, maybe with commands of a database's shell.
+        name: of the dialect.
+        dialect: of sqlglot.
+    """
+    return _Splitter(script, name, _token_pattern(name, type(dialect))).statements()
+
+
+class _Splitter:
+    """Reads a script once, from its beginning to its end."""
+
+    def __init__(self, script: str, name: str, token_pattern: re.Pattern[str]) -> None:
+        self._script, self._name, self._token_pattern = script, name, token_pattern
+        self._line_ends = [match.start() for match in re.finditer("\n", script)]
+        self._position = 0
+        self._delimiter = ";"
+        self._is_conditional = False
+        self._begin_statement()
+
+    def _begin_statement(self) -> None:
+        self._parts: list[str] = []
+        self._first_part: int | None = None  # that is no comment
+        self._first_position = self._block_depth = 0
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield the statements."""
+        separator_line = _SEPARATOR_LINE.get(self._name)
+        while self._position < len(self._script):
+            if command := self._shell_command():
+                self._position = command.end()
+                if "delimiter" in command.re.groupindex:
+                    self._delimiter = command["delimiter"]
+                else:
+                    self._add(command[0], command.start())
+                    yield self._end_statement()
+                continue
+            separator = separator_line.match(self._script, self._position) if separator_line else None
+            if separator or (self._block_depth == 0 and self._script.startswith(self._delimiter, self._position)):
+                self._position = separator.end() if separator else self._position + len(self._delimiter)
+                if self._first_part is not None:
+                    yield (statement := self._end_statement())
+                    self._skip_input(statement)
+            else:
+                self._read_token()
+        if self._first_part is not None:
+            yield self._end_statement()
+
+    def _shell_command(self) -> re.Match[str] | None:
+        """Return the shell command at the position; None within a statement."""
+        pattern = _SHELL_COMMAND.get(self._name)
+        return pattern.match(self._script, self._position) if pattern and self._first_part is None else None
+
+    def _skip_input(self, statement: Statement) -> None:
+        """Skip the rows after PostgreSQL's ``COPY ... FROM stdin``."""
+        if self._name in _POSTGRES and _COPIES_INPUT.match(statement.text):
+            end = _END_OF_INPUT.search(self._script, self._position)
+            self._position = end.end() if end else len(self._script)
+
+    def _read_token(self) -> None:
+        if self._is_conditional and self._script.startswith("*/", self._position):
+            self._is_conditional = False
+            self._parts.append("  ")
+            self._position += 2
+            return
+        token = self._token_pattern.match(self._script, self._position)
+        assert token is not None, "the pattern matches any character"
+        self._position = token.end()
+        if token["version"] is not None and self._name in _MYSQL and int(token["version"] or 0) < _NEVER:
+            self._is_conditional = True
+            self._parts.append(" " * len(token[0]))
+        elif token["block_comment"]:
+            self._position = _end_of_comment(self._script, token.start())
+            self._parts.append(self._script[token.start() : self._position])
+        elif token["line_comment"] or token["blanks"]:
+            self._parts.append(token[0])
+        else:
+            block = _BLOCK.match(self._script, token.start()) if token["word"] and self._delimiter == ";" else None
+            if block and self._first_part is not None and _ROUTINE.match("".join(self._parts[self._first_part :])):
+                self._block_depth += 1 if block["begin"] else 0 if block["inner"] else -1
+                self._position = block.end()
+            self._add(self._script[token.start() : self._position], token.start())
+
+    def _add(self, words: str, position: int) -> None:
+        if self._first_part is None:
+            self._first_part, self._first_position = len(self._parts), position
+        self._parts.append(words)
+
+    def _end_statement(self) -> Statement:
+        sql, words = "".join(self._parts), "".join(self._parts[self._first_part :])
+        line = bisect_left(self._line_ends, self._first_position) + 1
+        sql_line = line - "".join(self._parts[: self._first_part]).count("\n")
+        self._begin_statement()
+        return Statement(sql, sql_line, line, " ".join(words.split()))
+
+
+@cache
+def _token_pattern(name: str, dialect: type[Dialect]) -> re.Pattern[str]:
+    """Return the pattern of comments, quoted text, words and single characters of a dialect."""
+    tokenizer = dialect.tokenizer_class
+    has_escapes = "\\" in tokenizer.STRING_ESCAPES
+    plain, escaped = (r"[^{}\\]", r"|\\.") if has_escapes else (r"[^{}]", "")
+    quoted = [f"{mark}(?:{plain.format(mark)}|{mark}{mark}{escaped})*{mark}" for mark in ("'", '"', "`")]
+    if name in _POSTGRES:
+        quoted.insert(0, r"[eE]'(?:[^'\\]|''|\\.)*'")
+    if name == "bigquery":
+        quoted[:0] = [r'"""(?:[^\\]|\\.)*?"""', r"'''(?:[^\\]|\\.)*?'''"]
+    if "[" in str(tokenizer.IDENTIFIERS):
+        quoted.append(r"\[[^\]]*\]")
+    if tokenizer.HEREDOC_STRINGS or "$$" in str(tokenizer.RAW_STRINGS):
+        quoted.append(r"\$(?P<tag>\w*)\$.*?\$(?P=tag)\$")
+    line_comments = "|".join(re.escape(mark) for mark in tokenizer.COMMENTS if isinstance(mark, str))
+    return re.compile(
+        rf"(?P<line_comment>(?:{line_comments})[^\n]*)|(?P<block_comment>/\*(?:M?!(?P<version>\d*))?)"
+        rf"|(?P<quoted>{'|'.join(quoted)})|(?P<word>[^\W\d]\w*)|(?P<blanks>\n|[^\S\n]+)|[\w(),.]+|.",
+        re.DOTALL,
+    )
+
+
+def _end_of_comment(script: str, start: int) -> int:
+    """Return the end of a block comment, which may hold others; the end of the script if it is not closed."""
+    depth = 0
+    for mark in _COMMENT_MARK.finditer(script, start):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return len(script)
