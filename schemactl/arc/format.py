@@ -35,7 +35,6 @@ from schemactl.arc.typing_file import recognises as recognises
 from schemactl.errors import InputError, Location
 from schemactl.formats._losses import Document
 from schemactl.formats._tables import file_table_name
-from schemactl.schema.arrow_types import nested_type_of
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.hints import only_root
@@ -44,6 +43,7 @@ from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType,
 from schemactl.schema.nested_types import Struct as StructOf
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.type_systems.arrow_types import nested_type_of
 
 ENDINGS: Final = (".arc.json", ".arc.conf", ".arc", ".json", ".conf")
 STATES_NAMES: Final = False

@@ -96,7 +96,7 @@ def complete_dialects(incomplete: str) -> list[str]:
     """Return the dialects of SQL that begin so."""
     from sqlglot.dialects.dialect import Dialect
 
-    from schemactl.schema.dialects import ALIASES
+    from schemactl.type_systems.dialect_names import ALIASES
 
     return beginning(incomplete, sorted(name for name in (*Dialect.classes, *ALIASES) if name))
 

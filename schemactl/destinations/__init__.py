@@ -4,7 +4,7 @@ To add a destination, add a folder; no other file is touched but documentation. 
 server without transactions around its DDL. Its files, in the order in which they become useful:
 
 1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it; the words stand in
-   ``schema.sql_types``, for exports and scripts too), ``kind_of`` (back), ``NAMES``, and ``stored``, which is
+   ``type_systems.sql_types``, for exports and scripts too), ``kind_of`` (back), ``NAMES``, and ``stored``, which is
    ``kind_of(column_type(...))``: what a column states and the engine does not keep is no drift.
 2. ``session``: a ``_session.Session``, whose defaults are what most databases have alike. Let the engine speak standard
    SQL where it can: names in double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut.
@@ -42,8 +42,8 @@ from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.registry import Registry, stated
-from schemactl.schema.dialects import canonical_dialect
-from schemactl.schema.sql_types import DIALECTS
+from schemactl.type_systems.dialect_names import canonical_dialect
+from schemactl.type_systems.sql_types import DIALECTS
 
 if TYPE_CHECKING:
     from schemactl.migration.abilities import Abilities

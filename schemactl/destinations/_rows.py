@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import StagedTable
-from schemactl.schema.arrow_types import is_nested
 from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, structure_of
 from schemactl.schema.types import Column, DataType
+from schemactl.type_systems.arrow_types import is_nested
 
 if TYPE_CHECKING:
     import pyarrow as pa

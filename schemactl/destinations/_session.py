@@ -13,9 +13,9 @@ from schemactl.destinations._address import FileAddress, ServerAddress
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._structure import Clash
 from schemactl.normalization.package import StagedTable
-from schemactl.schema.ddl import Dialect
 from schemactl.schema.structure import NameLimits, description_of
 from schemactl.schema.types import Column, Table
+from schemactl.type_systems.ddl import Dialect
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.normalization.package import LoadPackage
-from schemactl.schema.arrow_types import NESTED_TYPE
+from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.nested_types import (
     SPARK_TYPE,
     Json,

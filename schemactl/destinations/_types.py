@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Final
 
 from schemactl.errors import InputError
-from schemactl.schema.sql_types import defined_type, readable
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Properties
+from schemactl.type_systems.sql_types import defined_type, readable
 
 _WRITTEN: Final = re.compile(r"(?P<name>[^()]+?)\s*(?:\(\s*(?P<sizes>\d+(?:\s*,\s*-?\d+)*)\s*\)\s*(?P<rest>[^()]*))?")
 

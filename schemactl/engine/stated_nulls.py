@@ -22,7 +22,7 @@ def stated_nulls(schema: pyarrow.Schema) -> dict[Path, bool]:
 def _walk(field: pyarrow.Field, above: Path, is_above_null: bool) -> Iterator[tuple[Path, bool]]:
     from pyarrow.types import is_struct
 
-    from schemactl.schema.arrow_types import is_list
+    from schemactl.type_systems.arrow_types import is_list
 
     path, may_be_null = (*above, field.name), is_above_null or field.nullable
     yield path, may_be_null

@@ -24,7 +24,7 @@ from schemactl.formats import (
 )
 from schemactl.formats._losses import PROCESSING, describe_loss
 from schemactl.formats._tables import Record, data_tables, schema_of, table_properties
-from schemactl.schema.arrow_types import NESTED_TYPE, restate
+from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
@@ -36,6 +36,7 @@ from schemactl.schema.templates import check_name, new_schema
 from schemactl.schema.types import Properties, Schema, Table
 from schemactl.store.folder import SchemasFolder, SchemasPlace
 from schemactl.store.text import STDIN, STDIN_PATH, read_bytes, read_stdin, read_text
+from schemactl.type_systems.arrow_types import restate
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from schemactl.schema.types import Properties, Schema, Table
 if TYPE_CHECKING:
     from schemactl.kernel.dispatch import Dispatch
     from schemactl.kernel.models import ModelTask
-    from schemactl.schema.models import ModelField
+    from schemactl.type_systems.pydantic_models import ModelField
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def find_model(stated: str, contract: str | None) -> ModelOfCall:
     if find_spec("pydantic") is None:
         raise InputError(f"Pydantic is not installed: {install_command('model')}")
     from schemactl.kernel.models import ModelSource, ModelTask
-    from schemactl.schema.models import as_model, contract_of, extra_of, variants_of
+    from schemactl.type_systems.pydantic_models import as_model, contract_of, extra_of, variants_of
 
     module_name, _, name = stated.partition(":")
     module = _import(module_name, stated)
@@ -116,7 +116,7 @@ def find_model(stated: str, contract: str | None) -> ModelOfCall:
 
 
 def _table_model(model: Any, contract: Mapping[str, str]) -> TableModel:
-    from schemactl.schema.models import config, fields_of
+    from schemactl.type_systems.pydantic_models import config, fields_of
 
     return TableModel(fields_of(model), contract, bool(config(model, "is_authoritative_model")))
 

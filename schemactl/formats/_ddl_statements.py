@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from schemactl.schema.sql_types import readable
+from schemactl.type_systems.sql_types import readable
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.formats._fields import Field, note
 from schemactl.formats._tree import MAX_DEPTH
-from schemactl.schema.sql_types import readable, type_in
 from schemactl.schema.types import Column, DataType
+from schemactl.type_systems.sql_types import readable, type_in
 
 if TYPE_CHECKING:
     from sqlglot import exp

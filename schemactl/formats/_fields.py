@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats._losses import PROCESSING, Loss
 from schemactl.schema import nested_types
-from schemactl.schema.arrow_types import NESTED_TYPE, arrow_type_of, is_list, restate, scalar_properties
+from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.full_types import MAX_DIGITS, check_scale
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import Column, DataType, Properties, Table
 from schemactl.schema.validation import check_column
+from schemactl.type_systems.arrow_types import arrow_type_of, is_list, restate, scalar_properties
 
 if TYPE_CHECKING:
     import pyarrow

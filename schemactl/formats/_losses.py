@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.schema.arrow_types import NESTED_TYPE, describe, nested_type_of
+from schemactl.schema.arrow_hint import NESTED_TYPE, describe
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE, write_type
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Properties, Schema
+from schemactl.type_systems.arrow_types import nested_type_of
 
 PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor"))
 """Marks of loads, which mean nothing elsewhere."""

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from schemactl.formats._fields import stated
 from schemactl.formats._tables import data_tables
-from schemactl.schema.arrow_types import NESTED_TYPE, nested_type_of
+from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import SPARK_TYPE, write_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Schema, Table
+from schemactl.type_systems.arrow_types import nested_type_of
 
 
 @dataclass(frozen=True, slots=True)

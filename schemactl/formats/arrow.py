@@ -16,8 +16,9 @@ from schemactl.formats import _fields
 from schemactl.formats._fields import Codec, Field, field_of_arrow, fields_of, hinted, losses_of, metadata_of, note
 from schemactl.formats._losses import Document
 from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
-from schemactl.schema.arrow_types import WEI, arrow, scalar_type
+from schemactl.schema.arrow_hint import arrow
 from schemactl.schema.types import DataType, Schema
+from schemactl.type_systems.arrow_types import WEI, scalar_type
 
 if TYPE_CHECKING:
     import pyarrow

@@ -44,9 +44,9 @@ from schemactl.formats._tables import (
 )
 from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
-from schemactl.schema.dialects import resolve_dialect
 from schemactl.schema.judgment import CONTRACT_SIZES
 from schemactl.schema.types import Schema, Table
+from schemactl.type_systems.dialect_names import resolve_dialect
 
 ENDINGS: Final = (".dbt.yml", ".yml", ".yaml")
 

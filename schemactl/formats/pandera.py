@@ -14,7 +14,7 @@ from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._python_names import free_name, python_name
 from schemactl.formats._tables import data_tables, table_hints
 from schemactl.formats.spark import write_field
-from schemactl.schema.arrow_types import NESTED_TYPE
+from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import Schema, Table
 

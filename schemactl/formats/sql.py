@@ -1,7 +1,7 @@
 """SQL's CREATE TABLE in any dialect that sqlglot knows; PostgreSQL's where none is named.
 
-Types are those that dlt's destination for the dialect gives columns (``schema.sql_types``). Descriptions are comments
-of the database, hints that an engine has words for are clauses; what SQL does not say stands in comments ``-- x-dlt``.
+Types are those that dlt gives columns in the dialect (``type_systems.sql_types``). Descriptions are database comments,
+hints that an engine has words for are clauses; what SQL does not say stands in comments ``-- x-dlt``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss, losses_between
 from schemactl.formats._relations import REFERENCE, references_of
 from schemactl.formats._tables import data_tables, empty_schema, schema_hints, schema_of, table_hints
-from schemactl.schema.ddl import Dialect
-from schemactl.schema.dialects import resolve_dialect
 from schemactl.schema.naming import Naming, naming_of
-from schemactl.schema.sql_types import UPPER_CASE
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column, Schema, Table
 from schemactl.time_limit import time_limit
+from schemactl.type_systems.ddl import Dialect
+from schemactl.type_systems.dialect_names import resolve_dialect
+from schemactl.type_systems.sql_types import UPPER_CASE
 
 if TYPE_CHECKING:
     from sqlglot import exp

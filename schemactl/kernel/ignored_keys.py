@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from pydantic import AliasChoices, AliasPath, BaseModel, RootModel
 
 from schemactl.kernel.outcome import IgnoredKey
-from schemactl.schema.models import extra_of
+from schemactl.type_systems.pydantic_models import extra_of
 
 _Loc: TypeAlias = tuple[str | int, ...]
 _Key: TypeAlias = str | AliasPath

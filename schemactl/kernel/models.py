@@ -40,8 +40,8 @@ from schemactl.kernel.stored import encodable
 from schemactl.normalization.tally import LoadTime
 from schemactl.schema.coercion import coerce
 from schemactl.schema.contract import Entity, Mode
-from schemactl.schema.models import as_model, extra_of, keys_of, variants_of
 from schemactl.schema.types import DataType
+from schemactl.type_systems.pydantic_models import as_model, extra_of, keys_of, variants_of
 
 _EXTRA: Final = {Mode.EVOLVE: "allow", Mode.DISCARD_VALUE: "ignore"}
 _LONGEST_VALUE: Final = 200

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.normalization.plan import Plan
-from schemactl.schema.arrow_types import to_arrow
 from schemactl.schema.coercion import coerce
 from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType
+from schemactl.type_systems.arrow_types import to_arrow
 
 DECIMAL_DIGITS: Final = 38
 DECIMAL_SCALE: Final = 9

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from schemactl.kernel.kinds import text_array
-from schemactl.schema.arrow_types import to_arrow
 from schemactl.schema.coercion import coerce
 from schemactl.schema.nested_types import (
     BIGINT,
@@ -29,6 +28,7 @@ from schemactl.schema.nested_types import (
     Struct,
 )
 from schemactl.schema.types import DataType
+from schemactl.type_systems.arrow_types import to_arrow
 
 Lost = np.ndarray[Any, Any] | None
 """By row, whether something of its value has no place; None where all have one."""

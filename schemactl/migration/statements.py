@@ -40,9 +40,9 @@ from schemactl.migration.steps import (
 )
 from schemactl.schema.coercion import coerce, type_of
 from schemactl.schema.conversions import Conversion as Verdict
-from schemactl.schema.ddl import ColumnType, Dialect
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits, description_of
 from schemactl.schema.types import Column, DataType, Properties, Table
+from schemactl.type_systems.ddl import ColumnType, Dialect
 
 COPY_PREFIX: Final = "_schemactl_copy_"
 """How the name of a table begins that takes another one's rows and then its name."""

@@ -9,8 +9,8 @@ from typing import Any, Final, assert_never
 from schemactl.errors import backquoted
 from schemactl.review.rule import place_of
 from schemactl.review.wording import counted
-from schemactl.schema.arrow_types import NESTED_TYPE
-from schemactl.schema.arrow_types import describe as describe_nested
+from schemactl.schema.arrow_hint import NESTED_TYPE
+from schemactl.schema.arrow_hint import describe as describe_nested
 from schemactl.schema.changes import (
     ABSENT,
     Change,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemactl.review.hints import constrains_values, is_unset, max_nesting
-from schemactl.schema.arrow_types import NESTED_TYPE, are_same
+from schemactl.schema.arrow_hint import NESTED_TYPE, are_same
 from schemactl.schema.changes import (
     Change,
     ColumnPropertyChanged,

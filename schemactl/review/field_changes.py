@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Final, TypeAlias
 
-from schemactl.schema.arrow_types import NESTED_TYPE, decode, from_arrow
+from schemactl.schema.arrow_hint import NESTED_TYPE, decode
 from schemactl.schema.changes import ABSENT, TYPE_PROPERTIES, ColumnPropertyChanged
 from schemactl.schema.full_types import FullType, full_type
 from schemactl.schema.nested_types import (
@@ -34,6 +34,7 @@ from schemactl.schema.nested_types import (
 from schemactl.schema.renames import ID, RENAMED_FROM, column_renames
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties, Table
+from schemactl.type_systems.arrow_types import from_arrow
 
 STRUCTURE_HINTS: Final = (DATABASE_TYPE, SPARK_TYPE, NESTED_TYPE, FIELDS)
 """The properties of a column that state its fields."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from schemactl.errors import InputError, did_you_mean
 from schemactl.schema import templates
-from schemactl.schema.arrow_types import NESTED_TYPE, NESTED_TYPE_HINT, check_text
+from schemactl.schema.arrow_hint import NESTED_TYPE, NESTED_TYPE_HINT, check_text
 from schemactl.schema.coercion import INT64, UINT64_LIMIT
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.hints import FLAGS

@@ -16,9 +16,10 @@ from schemactl.destinations import delta, iceberg, parquet
 from schemactl.destinations._rows import json_texts
 from schemactl.destinations._structure import Clash, grown
 from schemactl.destinations.duckdb.types import duckdb_type, kind_of, spelt, stored, structure_in
-from schemactl.schema.arrow_types import NESTED_TYPE, encode, from_exact_arrow, to_arrow
+from schemactl.schema.arrow_hint import NESTED_TYPE, encode
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, is_within, read_type
 from schemactl.schema.types import Column
+from schemactl.type_systems.arrow_types import from_exact_arrow, to_arrow
 
 LEAVES = st.sampled_from(
     [

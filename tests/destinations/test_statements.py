@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from schemactl.schema.ddl import Dialect
 from schemactl.schema.types import Column
+from schemactl.type_systems.ddl import Dialect
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "sqlite"])

@@ -14,7 +14,7 @@ from schemactl.flows.import_ import Imported, ImportRequest, import_files, read_
 from schemactl.flows.schemas import open_schemas
 from schemactl.formats import dlt
 from schemactl.registry import Registry
-from schemactl.schema.arrow_types import NESTED_TYPE, decode, encode
+from schemactl.schema.arrow_hint import NESTED_TYPE, decode, encode
 from schemactl.schema.changes import ColumnAdded, ColumnRetyped
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema

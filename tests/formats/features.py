@@ -13,7 +13,7 @@ from schemactl.formats import FORMATS, Format, find_losses, holds_one_table, is_
 from schemactl.formats._fields import HINTS
 from schemactl.formats._losses import losses_between
 from schemactl.formats._tables import data_tables
-from schemactl.schema.arrow_types import NESTED_TYPE, encode
+from schemactl.schema.arrow_hint import NESTED_TYPE, encode
 from schemactl.schema.nested_types import FIELDS
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from schemactl.formats import FORMATS, find_losses, holds_one_table, is_readable
 from schemactl.formats._tables import data_tables
-from schemactl.schema.arrow_types import NESTED_TYPE, encode
+from schemactl.schema.arrow_hint import NESTED_TYPE, encode
 from schemactl.schema.hints import only_root
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table

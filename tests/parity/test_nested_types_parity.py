@@ -16,9 +16,10 @@ from dlt.destinations import duckdb, filesystem
 from schemactl.destinations import delta, parquet
 from schemactl.errors import DestinationError
 from schemactl.formats.dlt import read, write
-from schemactl.schema.arrow_types import NESTED_TYPE, arrow_type_of, decode, encode
+from schemactl.schema.arrow_hint import NESTED_TYPE, decode, encode
 from schemactl.schema.hash import version_hash
 from schemactl.schema.types import Schema, schema_from_dict
+from schemactl.type_systems.arrow_types import arrow_type_of
 
 TYPES: dict[str, pa.DataType] = {
     "struct": pa.struct({"city": pa.string(), "zip": pa.int32(), "tags": pa.list_(pa.string())}),

@@ -9,8 +9,8 @@ import dlt.destinations
 import pytest
 from dlt.common.exceptions import TerminalValueError
 
-from schemactl.schema.sql_types import DIALECTS, type_in
 from schemactl.schema.types import Column
+from schemactl.type_systems.sql_types import DIALECTS, type_in
 
 pytestmark = pytest.mark.parity
 

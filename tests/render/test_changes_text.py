@@ -8,7 +8,7 @@ import review_samples
 
 from schemactl.render.changes import describe, describe_column, describe_type, show_value, what_changed
 from schemactl.review.rule import place_of
-from schemactl.schema.arrow_types import NESTED_TYPE, encode
+from schemactl.schema.arrow_hint import NESTED_TYPE, encode
 from schemactl.schema.changes import (
     ABSENT,
     Change,

@@ -12,7 +12,7 @@ from schemactl.destinations._load import missing_value
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable, rows_in
-from schemactl.schema.arrow_types import plain_type
+from schemactl.type_systems.arrow_types import plain_type
 
 if TYPE_CHECKING:
     import pyarrow

@@ -25,11 +25,11 @@ from schemactl.destinations._lake.types import arrow_type, can_partition, fits
 from schemactl.destinations._load import Chain, Load, chains_to_check, check_renames
 from schemactl.destinations._structure import Clash, cut, grown, shown
 from schemactl.errors import CommandWarning, DestinationError, Problem, SchemactlError
-from schemactl.schema.arrow_types import from_exact_arrow, to_arrow
 from schemactl.schema.dispositions import complete, first, named
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, description_of
 from schemactl.schema.types import Column, Properties, Schema, Table
+from schemactl.type_systems.arrow_types import from_exact_arrow, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow

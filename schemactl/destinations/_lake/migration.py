@@ -47,10 +47,10 @@ from schemactl.migration.steps import (
     kind_of,
     table_of,
 )
-from schemactl.schema.ddl import Dialect
 from schemactl.schema.nested_types import SPARK_TYPE, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Table
+from schemactl.type_systems.ddl import Dialect
 
 if TYPE_CHECKING:
     import pyarrow

@@ -11,15 +11,6 @@ from schemactl.destinations._catalogue import unknown
 from schemactl.destinations._structure import cut
 from schemactl.destinations._types import decimal, integer
 from schemactl.errors import DestinationError
-from schemactl.schema.arrow_types import (
-    arrow_type_of,
-    from_arrow,
-    from_exact_arrow,
-    is_nested,
-    scalar_properties,
-    scalar_type,
-    to_arrow,
-)
 from schemactl.schema.full_types import MAX_DIGITS, check_scale, decimal_sizes
 from schemactl.schema.nested_types import (
     STRING,
@@ -35,6 +26,15 @@ from schemactl.schema.nested_types import (
 )
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties
+from schemactl.type_systems.arrow_types import (
+    arrow_type_of,
+    from_arrow,
+    from_exact_arrow,
+    is_nested,
+    scalar_properties,
+    scalar_type,
+    to_arrow,
+)
 
 if TYPE_CHECKING:
     import pyarrow

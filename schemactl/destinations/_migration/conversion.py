@@ -21,8 +21,8 @@ from schemactl.destinations._session import literal
 from schemactl.destinations._types import sizes_of
 from schemactl.migration.statements import Retype
 from schemactl.schema.coercion import can_coerce, coerce
-from schemactl.schema.ddl import ColumnType
 from schemactl.schema.types import Column, DataType
+from schemactl.type_systems.ddl import ColumnType
 
 _NUMBERS: Final = frozenset((DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI))
 _DECIMALS: Final = frozenset((DataType.DECIMAL, DataType.WEI))

@@ -25,9 +25,9 @@ from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.journal import INIT, folders_in, list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage
-from schemactl.schema.arrow_types import is_nested, plain_type
 from schemactl.schema.types import Column, Properties
 from schemactl.store.text import remove_leftovers
+from schemactl.type_systems.arrow_types import is_nested, plain_type
 
 if TYPE_CHECKING:
     import pyarrow

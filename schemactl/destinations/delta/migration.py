@@ -57,10 +57,10 @@ from schemactl.migration.steps import (
     kind_of,
     table_of,
 )
-from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.dispositions import named
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
+from schemactl.type_systems.arrow_types import plain_type
 
 if TYPE_CHECKING:
     import pyarrow

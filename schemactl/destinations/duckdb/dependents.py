@@ -21,8 +21,8 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
-from schemactl.schema.ddl import Dialect
 from schemactl.schema.types import Column
+from schemactl.type_systems.ddl import Dialect
 
 _COLLATE: Final = re.compile(r"\bcollate\b", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")

@@ -43,8 +43,8 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
-from schemactl.schema.ddl import Dialect
 from schemactl.schema.types import Column, Table
+from schemactl.type_systems.ddl import Dialect
 
 
 def _retype(before: Column, after: Column) -> Way:

@@ -17,8 +17,8 @@ from schemactl.destinations._lake.types import can_partition
 from schemactl.destinations.iceberg.address import wrap_errors
 from schemactl.destinations.iceberg.catalogue import columns_of
 from schemactl.errors import DestinationError
-from schemactl.schema.arrow_types import is_nested, plain_type
 from schemactl.schema.types import Properties
+from schemactl.type_systems.arrow_types import is_nested, plain_type
 
 if TYPE_CHECKING:
     import pyarrow

@@ -45,8 +45,8 @@ from schemactl.migration.steps import (
     Step,
     Taken,
 )
-from schemactl.schema.ddl import Dialect, cut_comment
 from schemactl.schema.types import Column, DataType, Table
+from schemactl.type_systems.ddl import Dialect, cut_comment
 
 _READING_SECONDS: Final = 60
 _PART: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|[(),]|[^\s'"`(),]+|\s+""")

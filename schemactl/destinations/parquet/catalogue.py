@@ -14,7 +14,10 @@ from schemactl.destinations._types import decimal
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import PARQUET_ENDING, Listing, folders_in, list_files
 from schemactl.errors import DestinationError, InputError
-from schemactl.schema.arrow_types import (
+from schemactl.schema.nested_types import read_type, structure_of, write_type
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.types import Column, DataType, Properties
+from schemactl.type_systems.arrow_types import (
     arrow_type_of,
     from_exact_arrow,
     is_nested,
@@ -22,9 +25,6 @@ from schemactl.schema.arrow_types import (
     scalar_properties,
     scalar_type,
 )
-from schemactl.schema.nested_types import read_type, structure_of, write_type
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits
-from schemactl.schema.types import Column, DataType, Properties
 
 if TYPE_CHECKING:
     import pyarrow

@@ -46,12 +46,12 @@ from schemactl.destinations.parquet.table import FolderTable
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.progress import Progress
-from schemactl.schema.arrow_types import plain_type
 from schemactl.schema.dispositions import complete, first
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import is_within, misreadings, path_text, read_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.type_systems.arrow_types import plain_type
 
 _MERGED: Final = f"{FOLDER}/merged"
 

@@ -16,10 +16,10 @@ from schemactl.destinations.parquet.catalogue import file_columns, partition_val
 from schemactl.errors import DestinationError, InputError
 from schemactl.examples import shown_error
 from schemactl.normalization.package import rows_in
-from schemactl.schema.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, to_arrow
 from schemactl.schema.full_types import check_scale
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of
 from schemactl.schema.types import Column
+from schemactl.type_systems.arrow_types import arrow_type_of, from_exact_arrow, is_nested, plain_type, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow

@@ -76,9 +76,9 @@ from schemactl.migration.steps import (
 )
 from schemactl.progress import Progress
 from schemactl.schema.changes import ABSENT
-from schemactl.schema.ddl import Dialect
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
+from schemactl.type_systems.ddl import Dialect
 
 Part = TypeVar("Part")
 

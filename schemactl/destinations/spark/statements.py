@@ -27,10 +27,10 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
 )
-from schemactl.schema.ddl import Dialect
 from schemactl.schema.nested_types import structure_in, write_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
+from schemactl.type_systems.ddl import Dialect
 
 _MOST_DIGITS = 38
 

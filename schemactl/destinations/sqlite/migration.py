@@ -65,8 +65,8 @@ from schemactl.migration.steps import (
     Step,
     table_of,
 )
-from schemactl.schema.ddl import Dialect
 from schemactl.schema.types import Table
+from schemactl.type_systems.ddl import Dialect
 
 
 def _is_copied(step: Step, table: Table | None) -> bool:

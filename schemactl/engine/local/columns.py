@@ -17,10 +17,10 @@ import pyarrow.types as is_a
 from schemactl.errors import InputError
 from schemactl.inference.nested_schema import are_distinct
 from schemactl.inference.widening import MAPS
-from schemactl.schema.arrow_types import from_arrow, is_list
 from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.types import DataType
+from schemactl.type_systems.arrow_types import from_arrow, is_list
 
 _SECOND_DIGITS: Final = {"s": 0, "ms": 3}
 _MOST_DIGITS: Final = 38

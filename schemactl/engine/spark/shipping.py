@@ -28,7 +28,7 @@ Batches = Iterable["pa.RecordBatch"]
 Records: TypeAlias = "DataFrame | list[pa.RecordBatch]"
 """Records in Spark, or those that are here: one partition."""
 
-_SENT = ("schema", "inference", "normalization", "arc", "kernel")
+_SENT = ("schema", "type_systems", "inference", "normalization", "arc", "kernel")
 """The packages that the kernel imports, beside the modules at the top."""
 
 

@@ -24,14 +24,14 @@ from schemactl.migration.retyping import fit
 from schemactl.migration.statements import Engine, Retype, checked_type, render
 from schemactl.migration.steps import ChangeType, Step
 from schemactl.schema.conversions import Conversion
-from schemactl.schema.ddl import Dialect
-from schemactl.schema.dialects import resolve_dialect
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.hash import bump
-from schemactl.schema.sql_types import CASTS_WITHOUT_SIZES, DIALECTS, UPPER_CASE, cast_in, defined_type, type_in
 from schemactl.schema.structure import DATABASE_TYPE, structure_of, with_descriptions
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
 from schemactl.store.folder import SchemasFolder, SchemasPlace
+from schemactl.type_systems.ddl import Dialect
+from schemactl.type_systems.dialect_names import resolve_dialect
+from schemactl.type_systems.sql_types import CASTS_WITHOUT_SIZES, DIALECTS, UPPER_CASE, cast_in, defined_type, type_in
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -37,7 +37,7 @@ from schemactl.review.rule import (
 )
 from schemactl.review.stability import Stability, stability
 from schemactl.review.wording import from_to, full_name, quote_value
-from schemactl.schema.arrow_types import NESTED_TYPE, describe
+from schemactl.schema.arrow_hint import NESTED_TYPE, describe
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, ColumnRetyped, NullabilityChanged
 from schemactl.schema.full_types import full_type
 from schemactl.schema.personal import is_protective

@@ -1,20 +1,16 @@
-"""Types of nested data as Arrow's, both ways, and dlt's ``x-nested-type``, which holds one (docs/dlt.md §1.3).
+"""Converts types of columns and of nested data to Arrow types and back.
 
-pyarrow is imported where a type is converted, so that schemas without Arrow's types do not wait for it.
+pyarrow is imported only to convert a type, so that schemas without Arrow types do not wait for it.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
-import zlib
-from functools import cache, lru_cache
-from importlib.util import find_spec
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError
-from schemactl.installation import install_command
 from schemactl.schema import nested_types
+from schemactl.schema.arrow_hint import NESTED_TYPE, NESTED_TYPE_HINT, decode, encode
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.nested_types import SPARK_TYPE, STRING, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.types import Column, DataType, Properties
@@ -22,100 +18,9 @@ from schemactl.schema.types import Column, DataType, Properties
 if TYPE_CHECKING:
     import pyarrow
 
-NESTED_TYPE: Final = "x-nested-type"
-"""The property of a ``json`` column by which dlt states the Arrow type that the last load kept it in."""
-
-NESTED_TYPE_HINT: Final = "leave it out: dlt states it again with the next load of Arrow data"
-
-_PREFIX: Final = "arrow-ipc:"
-_GZIP: Final = 16 + zlib.MAX_WBITS
-_MOST_BYTES: Final = 1 << 20
-"""Of an unpacked text: a schema file may come from anywhere."""
-
 _UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 WEI: Final = (76, 0)
 """The most digits that Arrow has."""
-
-
-def arrow() -> Any:
-    """Return pyarrow.
-
-    Raises:
-        InputError: it is not installed.
-    """
-    try:
-        import pyarrow
-    except ImportError as error:
-        message = "the package `pyarrow` is not installed"
-        raise InputError(message, hint=install_command("parquet")) from error
-    return pyarrow
-
-
-@lru_cache(maxsize=4096)
-def decode(text: str) -> pyarrow.DataType:
-    """Return the Arrow type that a value of ``x-nested-type`` holds.
-
-    The texts of one type differ, by the Python that wrote them and by what Arrow keeps beside it: compare types.
-
-    Raises:
-        ValueError: it holds none.
-        InputError: pyarrow is not installed.
-    """
-    message, pa = _message(text), arrow()
-    try:
-        schema = pa.ipc.read_schema(pa.BufferReader(message))
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"it holds no schema of Arrow: {error}") from error
-    if not len(schema):
-        raise ValueError("it holds a schema of Arrow without a field")
-    of = schema.field(0).type
-    from_arrow(of)  # names that are no UTF-8 fail here, not where somebody reads them
-    return of
-
-
-def check_text(text: str) -> None:
-    """Find out whether a value of ``x-nested-type`` holds a type; without pyarrow no further than to Arrow's bytes.
-
-    Raises:
-        ValueError: it holds none.
-    """
-    if find_spec("pyarrow") is None:
-        _message(text)
-    else:
-        decode(text)
-
-
-def _message(text: str) -> bytes:
-    if not text.startswith(_PREFIX):
-        raise ValueError(f"it does not begin with `{_PREFIX}`")
-    unpacked = zlib.decompressobj(wbits=_GZIP)
-    try:
-        message = unpacked.decompress(base64.b64decode(text.removeprefix(_PREFIX), validate=True), _MOST_BYTES)
-    except (ValueError, zlib.error) as error:
-        raise ValueError(f"no gzip in Base64 follows `{_PREFIX}`: {error}") from error
-    if not unpacked.eof:
-        raise ValueError(f"the gzip after `{_PREFIX}` is cut off, or larger than any type")
-    return message
-
-
-def encode(of: pyarrow.DataType) -> str:
-    """Return the value of ``x-nested-type`` that dlt 1.31 writes for an Arrow type."""
-    pa = arrow()
-    message = pa.schema([pa.field("c", of)]).serialize().to_pybytes()
-    return _PREFIX + base64.b64encode(gzip.compress(message, mtime=0)).decode("ascii")
-
-
-def describe(text: str) -> str:
-    """Return the type in a value of ``x-nested-type`` for people, as Arrow writes it; what holds none as it is."""
-    try:
-        return str(decode(text))
-    except (ValueError, InputError):
-        return text
-
-
-def are_same(before: Any, after: Any) -> bool:
-    """Return whether two values of ``x-nested-type`` hold one type."""
-    return isinstance(before, str) and isinstance(after, str) and describe(before) == describe(after)
 
 
 def nested_type_of(column: Column) -> NestedType | None:

@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import TypedDict
 
 from schemactl.errors import InputError
-from schemactl.schema.models import as_model, contract_of, fields_of, variants_of
+from schemactl.type_systems.pydantic_models import as_model, contract_of, fields_of, variants_of
 
 
 class Color(Enum):

@@ -11,20 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
-from schemactl.schema.arrow_types import (
-    NESTED_TYPE,
-    are_same,
-    arrow_type_of,
-    check_text,
-    decode,
-    describe,
-    encode,
-    from_arrow,
-    from_exact_arrow,
-    nested_type_of,
-    restate,
-    to_arrow,
-)
+from schemactl.schema.arrow_hint import NESTED_TYPE, are_same, check_text, decode, describe, encode
 from schemactl.schema.nested_types import (
     Json,
     Leaf,
@@ -40,6 +27,14 @@ from schemactl.schema.nested_types import (
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column
 from schemactl.schema.validation import check
+from schemactl.type_systems.arrow_types import (
+    arrow_type_of,
+    from_arrow,
+    from_exact_arrow,
+    nested_type_of,
+    restate,
+    to_arrow,
+)
 
 STATED = (
     "arrow-ipc:H4sIAAAAAAACA/v///9/DUYGBgEGEOBi4GFgY2Bl4ACygICRBchnAPI4gCQLlAQKQ2kPoF4gj1cGyFaAijED8QYgzmCAmAlSmwzEDkC1"

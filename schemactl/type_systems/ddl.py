@@ -1,7 +1,7 @@
 """SQL that defines tables and columns, in any dialect of sqlglot: for exports, loads, migrations, and their scripts.
 
 What dialects do differently is data here: sqlglot prints DDL without knowing what an engine takes. Types stand in
-``schema.sql_types`` and in the modules of destinations; what an engine can do is said by its abilities.
+``type_systems.sql_types`` and in the modules of destinations; what an engine can do is said by its abilities.
 """
 
 from __future__ import annotations

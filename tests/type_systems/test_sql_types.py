@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.schema.sql_types import defined_type
 from schemactl.schema.types import Column
+from schemactl.type_systems.sql_types import defined_type
 
 ODD = Column("total", {"data_type": "decimal", "precision": 2, "scale": 10})
 

@@ -6,7 +6,7 @@ import pytest
 from sqlglot.dialects.dialect import Dialect
 
 from schemactl.errors import InputError
-from schemactl.schema.dialects import ALIASES, resolve_dialect
+from schemactl.type_systems.dialect_names import ALIASES, resolve_dialect
 
 
 @pytest.mark.parametrize(
