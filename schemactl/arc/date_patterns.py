@@ -1,4 +1,4 @@
-"""Java's patterns of dates and times (``DateTimeFormatter.ofPattern``), read into what ``date_texts`` parses by.
+"""Java's patterns of dates and times (``DateTimeFormatter.ofPattern``) -> elements, by which ``date_texts`` parses.
 
 Messages of faults are Java's, so that people find them in Java's documentation.
 """
@@ -6,14 +6,14 @@ Messages of faults are Java's, so that people find them in Java's documentation.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 EPOCHS: Final = {"s" * 10: 1, "s" * 13: 1000}
-"""Patterns of Arc's own: epochs, with how many of their units are a second."""
+"""Arc's patterns of epochs, with the number of their units in a second."""
 
 
 class Sign(StrEnum):
@@ -30,9 +30,9 @@ class Number:
 
     Attributes:
         field: the pattern letter.
-        subsequent: how many digits the numbers that follow at once take; -1 where this one's own width is fixed.
-        is_reduced: whether two digits stand for a year from 2000 on.
-        is_fraction: whether they are the digits of a second after the point.
+        subsequent: how many digits the adjacent numbers after it take; -1 if its width is fixed.
+        is_reduced: whether two digits mean a year from 2000 on.
+        is_fraction: whether the digits are a fraction of a second.
     """
 
     field: str
@@ -58,7 +58,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """An offset as ``+HHMM``: ``form`` is one of Java's; ``zero`` is what stands for none."""
+    """An offset as ``+HHMM``: ``form`` is one of Java's, ``zero`` the text of no offset."""
 
     form: str
     zero: str
@@ -73,7 +73,7 @@ class LocalizedOffset:
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A zone: by its id, or with ``style`` by a name as well."""
+    """A zone by its id, with ``style`` also by a name."""
 
     style: str | None = None
 
@@ -85,18 +85,18 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Padded:
-    """A part that blanks before it bring to a width."""
+    """An element with blanks before it up to a width."""
 
     width: int
-    part: Part
+    element: Element
 
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    parts: tuple[Part, ...]
+    elements: tuple[Element, ...]
 
 
-Part: TypeAlias = "Number | Text | Offset | LocalizedOffset | Zone | Literal | Padded | Optional"
+Element: TypeAlias = "Number | Text | Offset | LocalizedOffset | Zone | Literal | Padded | Optional"
 
 
 class PatternError(ValueError):
@@ -109,109 +109,109 @@ _QUOTED: Final = re.compile("'((?:[^']|'')*)'(?!')")
 _STYLES: Final = {3: "short", 4: "full", 5: "narrow"}
 
 
-def parse_pattern(pattern: str) -> tuple[Part, ...]:
-    """Return the parts of a pattern.
+def parse_pattern(pattern: str) -> tuple[Element, ...]:
+    """Return the elements of a pattern.
 
     Raises:
-        PatternError: Java refuses it, or it has the letter ``F``, which means other things in other versions of Java.
+        PatternError: Java refuses it, or it has the letter ``F``, whose meaning depends on the version of Java.
     """
     return _Builder(pattern).build()
 
 
-def has_zone(parts: Sequence[Part]) -> bool:
-    """Return whether a zone or an offset stands in the pattern, optional ones included."""
-    return any(
-        isinstance(part, Offset | LocalizedOffset | Zone)
-        or (isinstance(part, Optional) and has_zone(part.parts))
-        or (isinstance(part, Padded) and has_zone((part.part,)))
-        for part in parts
-    )
+def has_zone(elements: Sequence[Element]) -> bool:
+    """Return whether a pattern has a zone or an offset, optional ones included."""
+    return any(isinstance(element, Offset | LocalizedOffset | Zone) for element in _flat(elements))
 
 
 def is_strict(formatters: Sequence[str]) -> bool:
-    """Return whether impossible dates are refused by the patterns of a column.
+    """Return whether the patterns of a column refuse impossible dates.
 
-    They are not where a pattern has a year of the era of two letters or more and no era (``yyyy``): then each pattern
-    takes the last day of the month for one past it.
+    They do not if a pattern has a year of the era of two letters or more and no era (``yyyy``): then all patterns read
+    a day past the end of a month as its last day.
     """
     for pattern in formatters:
         with suppress(PatternError):
-            parts = _flat(parse_pattern(pattern))
-            has_year = any(isinstance(part, Number) and part.field == "y" and part.least >= 2 for part in parts)
-            if has_year and not any(isinstance(part, Text) and part.field == "G" for part in parts):
+            elements = list(_flat(parse_pattern(pattern)))
+            has_era = any(isinstance(element, Text) and element.field == "G" for element in elements)
+            if not has_era and max(_widths_of_years(elements), default=0) >= 2:
                 return False
     return True
 
 
 def has_lone_year(formatters: Sequence[str]) -> bool:
     """Return whether a pattern has a single ``y``, which without an era never makes a date."""
-    parsed = (parse_pattern(pattern) for pattern in formatters if pattern not in EPOCHS)
-    return any(
-        isinstance(part, Number) and part.field == "y" and part.least == 1 for parts in parsed for part in _flat(parts)
-    )
+    return any(1 in _widths_of_years(_flat(parse_pattern(pattern))) for pattern in formatters if pattern not in EPOCHS)
 
 
-def _flat(parts: Sequence[Part]) -> list[Part]:
-    found: list[Part] = []
-    for part in parts:
-        found += _flat(part.parts) if isinstance(part, Optional) else [part.part if isinstance(part, Padded) else part]
-    return found
+def _widths_of_years(elements: Iterable[Element]) -> list[int]:
+    """Return the least digits of each year of the era."""
+    return [element.least for element in elements if isinstance(element, Number) and element.field == "y"]
+
+
+def _flat(elements: Sequence[Element]) -> Iterator[Element]:
+    """Yield all elements, and those inside of optional and padded ones in place of these."""
+    for element in elements:
+        match element:
+            case Optional(inner):
+                yield from _flat(inner)
+            case Padded(element=inner_element):
+                yield from _flat((inner_element,))
+            case _:
+                yield element
 
 
 class _Builder:
-    """Reads a pattern from left to right; numbers that follow each other at once share their digits."""
+    """Reads a pattern from left to right; adjacent numbers share their digits."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
-        self._stack: list[list[Part]] = [[]]
+        self._stack: list[list[Element]] = [[]]
         self._open_number: list[int] = [-1]
         self._pad = 0
 
-    def build(self) -> tuple[Part, ...]:
-        at = 0
-        while at < len(self._pattern):
-            letter = self._pattern[at]
+    def build(self) -> tuple[Element, ...]:
+        start = 0
+        while start < len(self._pattern):
+            letter = self._pattern[start]
             if letter.isascii() and letter.isalpha():
-                at = self._letters(at)
+                start = self._letters(start)
             elif letter == "'":
-                at = self._quoted(at)
+                start = self._quoted(start)
             else:
                 self._character(letter)
-                at += 1
+                start += 1
         while len(self._stack) > 1:
             self._close()
         return tuple(self._stack[0])
 
-    def _run(self, at: int) -> int:
-        rest = self._pattern[at:]
-        return len(self._pattern) - len(rest.lstrip(rest[:1]))
+    def _run_end(self, start: int) -> int:
+        following = self._pattern[start:]
+        return len(self._pattern) - len(following.lstrip(following[:1]))
 
-    def _letters(self, at: int) -> int:
-        end = self._run(at)
-        letter, count = self._pattern[at], end - at
-        if letter == "p":
+    def _letters(self, start: int) -> int:
+        end = self._run_end(start)
+        if self._pattern[start] == "p":
             following = self._pattern[end : end + 1]
             if not (following.isascii() and following.isalpha()):
                 raise PatternError(f"Pad letter 'p' must be followed by valid pad pattern: {self._pattern}")
-            self._pad = count
-            at, end = end, self._run(end)
-            letter, count = following, end - at
-        self._append(_part(letter, count))
+            self._pad = end - start
+            start, end = end, self._run_end(end)
+        self._append(_element(self._pattern[start], end - start))
         return end
 
-    def _quoted(self, at: int) -> int:
-        found = _QUOTED.match(self._pattern, at)
-        if found is None:
+    def _quoted(self, start: int) -> int:
+        literal = _QUOTED.match(self._pattern, start)
+        if literal is None:
             raise PatternError(f"Pattern ends with an incomplete string literal: {self._pattern}")
-        self._append(Literal(found[1].replace("''", "'") or "'"))
-        return found.end()
+        self._append(Literal(literal[1].replace("''", "'") or "'"))
+        return literal.end()
 
     def _character(self, letter: str) -> None:
         match letter:
             case "[":
                 self._stack.append([])
+                self._open_number[-1] = -1
                 self._open_number.append(-1)
-                self._open_number[-2] = -1
             case "]":
                 if len(self._stack) == 1:
                     raise PatternError("Pattern invalid as it contains ] without previous [")
@@ -222,34 +222,33 @@ class _Builder:
                 self._append(Literal(letter))
 
     def _close(self) -> None:
-        parts = tuple(self._stack.pop())
+        elements = tuple(self._stack.pop())
         self._open_number.pop()
-        if parts:
-            self._append(Optional(parts))
+        if elements:
+            self._append(Optional(elements))
 
-    def _append(self, part: Part) -> None:
-        parts, is_number = self._stack[-1], isinstance(part, Number)
-        opened = self._open_number[-1]
+    def _append(self, element: Element) -> None:
+        elements, opened = self._stack[-1], self._open_number[-1]
         if self._pad:
-            part, self._pad = Padded(self._pad, part), 0
-            parts.append(part)
+            elements.append(Padded(self._pad, element))
+            self._pad = 0
             self._open_number[-1] = -1
-        elif isinstance(part, Number) and opened >= 0:
-            base = parts[opened]
-            assert isinstance(base, Number)
-            if part.is_fixed:
-                parts[opened] = replace(base, subsequent=base.subsequent + part.most)
-                parts.append(replace(part, subsequent=-1))
+        elif isinstance(element, Number) and opened >= 0:
+            first = elements[opened]
+            assert isinstance(first, Number)
+            if element.is_fixed:
+                elements[opened] = replace(first, subsequent=first.subsequent + element.most)
+                elements.append(replace(element, subsequent=-1))
             else:
-                parts[opened] = replace(base, subsequent=-1)
-                parts.append(part)
-                self._open_number[-1] = len(parts) - 1
+                elements[opened] = replace(first, subsequent=-1)
+                elements.append(element)
+                self._open_number[-1] = len(elements) - 1
         else:
-            parts.append(part)
-            self._open_number[-1] = len(parts) - 1 if is_number else -1
+            elements.append(element)
+            self._open_number[-1] = len(elements) - 1 if isinstance(element, Number) else -1
 
 
-def _part(letter: str, count: int) -> Part:  # noqa: C901, PLR0911, PLR0912 - a case for each letter
+def _element(letter: str, count: int) -> Element:  # noqa: C901, PLR0911, PLR0912 - a case for each letter
     if letter in _FIELDS:
         return _field(letter, count)
     match letter:
@@ -296,7 +295,7 @@ def _year(letter: str, count: int) -> Number:
     return Number(letter, count, 19, Sign.NORMAL if count < 4 else Sign.EXCEEDS_PAD)
 
 
-def _field(letter: str, count: int) -> Part:  # noqa: C901, PLR0911, PLR0912 - a case for each letter
+def _field(letter: str, count: int) -> Element:  # noqa: C901, PLR0911, PLR0912 - a case for each letter
     field = {"L": "M", "q": "Q", "e": "c"}.get(letter, letter)
     match letter:
         case "u" | "y":

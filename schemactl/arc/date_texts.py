@@ -15,13 +15,13 @@ from functools import lru_cache
 from typing import Final
 
 from schemactl.arc.date_patterns import (
+    Element,
     Literal,
     LocalizedOffset,
     Number,
     Offset,
     Optional,
     Padded,
-    Part,
     Sign,
     Text,
     Zone,
@@ -117,8 +117,8 @@ class DatePattern:
     """
 
     def __init__(self, pattern: str, *, is_case_sensitive: bool, is_strict: bool) -> None:
-        self.parts = parse_pattern(pattern)
-        self.has_zone = has_zone(self.parts)
+        self.elements = parse_pattern(pattern)
+        self.has_zone = has_zone(self.elements)
         self.is_case_sensitive = is_case_sensitive
         self.is_strict = is_strict
 
@@ -126,19 +126,19 @@ class DatePattern:
         """Return the date and time of a text, None if it does not fit."""
         parsed = _Parsed()
         try:
-            end = self._sequence(self.parts, text, 0, parsed)
+            end = self._sequence(self.elements, text, 0, parsed)
             return _Resolver(parsed, self.is_strict).resolve() if end == len(text) else None
         except _Failed:
             return None
 
     # --- parsing: each function returns where its part of the text ends ---
 
-    def _sequence(self, elements: Sequence[Part], text: str, start: int, parsed: _Parsed) -> int:
+    def _sequence(self, elements: Sequence[Element], text: str, start: int, parsed: _Parsed) -> int:
         for element in elements:
             start = self._element(element, text, start, parsed)
         return start
 
-    def _element(self, element: Part, text: str, start: int, parsed: _Parsed) -> int:  # noqa: C901 - a case for each kind
+    def _element(self, element: Element, text: str, start: int, parsed: _Parsed) -> int:  # noqa: C901 - a case for each kind
         match element:
             case Number():
                 return _number(element, text, start, parsed)
@@ -163,7 +163,7 @@ class DatePattern:
             case Zone(style):
                 return self._zone(style, text, start, parsed)
 
-    def _optional(self, elements: Sequence[Part], text: str, start: int, parsed: _Parsed) -> int:
+    def _optional(self, elements: Sequence[Element], text: str, start: int, parsed: _Parsed) -> int:
         attempt = _Parsed(dict(parsed.fields), parsed.zone)
         try:
             end = self._sequence(elements, text, start, attempt)

@@ -82,6 +82,10 @@ class TimeOfDay:
     second: int
     nano: int
 
+    @property
+    def nano_of_day(self) -> int:
+        return ((self.hour * 60 + self.minute) * 60 + self.second) * 10**9 + self.nano
+
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
