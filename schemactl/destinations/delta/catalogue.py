@@ -60,10 +60,10 @@ def catalogue_of(dataset: Path) -> Catalogue:
         refuse_links(dataset, folder / LOG)
     tables = {name: open_table(folder) for name, folder in folders.items()}
     columns = (
-        (name, column_of(each, kind, is_nullable, description=texts.get(each)))
+        (name, column_of(column, kind, is_nullable, description=texts.get(column)))
         for name, table in tables.items()
         for texts in ({field.name: field.metadata.get(COMMENT) for field in table.schema().fields},)
-        for each, kind, is_nullable in columns_of(table)
+        for column, kind, is_nullable in columns_of(table)
     )
     texts = {name: table.metadata().description for name, table in tables.items()}
     versions = version_hashes(list_files(dataset))
@@ -131,8 +131,8 @@ def dataset_to_read(address: FolderAddress) -> Path:
         raise InputError(f"there is no folder `{folder}`")
     if address.dataset is None and tables_in(folder):
         return folder
-    found = {each.name: each for each in folders_in(folder) if tables_in(each)}
-    dataset = found[choose_dataset(found, address.dataset, f"delta:{folder}")]
+    datasets = {subfolder.name: subfolder for subfolder in folders_in(folder) if tables_in(subfolder)}
+    dataset = datasets[choose_dataset(datasets, address.dataset, f"delta:{folder}")]
     refuse_links(folder, dataset)
     return dataset
 
@@ -161,16 +161,20 @@ def _find_dataset(address: FolderAddress, schema_name: str, *, is_migrated: bool
         return folder / (address.dataset or schema_name)
     if tables_in(folder):
         return folder
-    inside = {each.name: each for each in folders_in(folder)}
-    loaded = [each for each in inside.values() if is_migrated or (each / LOADS_TABLE).is_dir()]
-    schemas = {each.name: {held.name for held in stored_versions(list_files(each))} for each in loaded}
+    datasets = {subfolder.name: subfolder for subfolder in folders_in(folder)}
+    loaded = [subfolder for subfolder in datasets.values() if is_migrated or (subfolder / LOADS_TABLE).is_dir()]
+    schemas = {
+        subfolder.name: {version.name for version in stored_versions(list_files(subfolder))} for subfolder in loaded
+    }
     ours = [name for name, names in schemas.items() if schema_name in names]
     others = [name for name, names in schemas.items() if names]
     unclaimed = [name for name, names in schemas.items() if not names]
-    unclaimed = [name for name in unclaimed if tables_in(inside[name]) or has_runs(inside[name])] if is_migrated else []
+    unclaimed = (
+        [name for name in unclaimed if tables_in(datasets[name]) or has_runs(datasets[name])] if is_migrated else []
+    )
     return folder / choose_migrated(ours, unclaimed, others, schema_name, f"delta:{folder}")
 
 
 def tables_in(dataset: Path) -> dict[str, Path]:
     """Return the folders of the Delta tables in a dataset, by name."""
-    return {each.name: each for each in folders_in(dataset) if (each / LOG).is_dir()}
+    return {subfolder.name: subfolder for subfolder in folders_in(dataset) if (subfolder / LOG).is_dir()}

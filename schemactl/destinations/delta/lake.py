@@ -68,8 +68,8 @@ class DeltaLakeTable(LakeTable):
     def fields(self) -> pyarrow.Schema:
         import pyarrow
 
-        held = pyarrow.schema(self.table.schema().to_arrow())
-        return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
+        arrow_schema = pyarrow.schema(self.table.schema().to_arrow())
+        return pyarrow.schema([field.with_type(plain_type(field.type)) for field in arrow_schema])
 
     @property
     def kinds(self) -> Mapping[str, Properties]:
@@ -105,8 +105,8 @@ class DeltaLakeTable(LakeTable):
     def files(self) -> Sequence[DataFile]:
         import pyarrow
 
-        held = pyarrow.table(self.table.get_add_actions())
-        held = held.select([name for name in ("path", "size_bytes", "partition") if name in held.column_names])
+        actions = pyarrow.table(self.table.get_add_actions())
+        actions = actions.select([name for name in ("path", "size_bytes", "partition") if name in actions.column_names])
         # Some features mean that the rows of a table are not those of its files (deletion vectors, for one).
         features = set(self.table.protocol().reader_features or ()) - _READER_FEATURES
         if features:
@@ -116,7 +116,8 @@ class DeltaLakeTable(LakeTable):
             raise DestinationError(message)
         # The log escapes what an address cannot hold.
         files = [
-            DataFile(unquote(each["path"]), each) for each in sorted(held.to_pylist(), key=lambda each: each["path"])
+            DataFile(unquote(action["path"]), action)
+            for action in sorted(actions.to_pylist(), key=lambda action: action["path"])
         ]
         for file in files:
             if Path(file.path).anchor or ".." in Path(file.path).parts:
@@ -134,9 +135,9 @@ class DeltaLakeTable(LakeTable):
             yield opened
 
     def names_in(
-        self, file: DataFile, held: pyarrow.Schema, columns: Sequence[str]
+        self, file: DataFile, file_schema: pyarrow.Schema, columns: Sequence[str]
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
-        names, _ = LakeTable.names_in(self, file, held, columns)
+        names, _ = LakeTable.names_in(self, file, file_schema, columns)
         return names, file.handle.get("partition") or {}  # which stand in the log alone
 
     def row_count(self) -> int:
@@ -152,7 +153,9 @@ class DeltaLakeTable(LakeTable):
 
         with wrap_errors(f"add columns to `{self.folder}`"):
             allow_local_timestamps(self.table, fields, _mark(load_id))
-            self.table.alter.add_columns([Field.from_arrow(each) for each in fields], commit_properties=_mark(load_id))
+            self.table.alter.add_columns(
+                [Field.from_arrow(field) for field in fields], commit_properties=_mark(load_id)
+            )
         return DeltaLakeTable(self.folder, open_table(self.folder))
 
     def commit(self, added: Sequence[str], removed: Sequence[DataFile], load_id: str) -> None:
@@ -161,14 +164,14 @@ class DeltaLakeTable(LakeTable):
         now = int(time.time() * 1000)
         adds = []
         for path in map(Path, added):
-            size, at = path.stat().st_size, int(path.stat().st_mtime * 1000)
+            size, modified_at = path.stat().st_size, int(path.stat().st_mtime * 1000)
             partition = _partition_of(path, self.partitions, self.name)
-            adds.append(AddAction(path.name, size, partition, at, True, _statistics(path)))
+            adds.append(AddAction(path.name, size, partition, modified_at, True, _statistics(path)))
         removes = [
             RemoveAction(
-                each.path, True, now, each.handle["size_bytes"], _partition_texts(each.handle.get("partition"))
+                file.path, True, now, file.handle["size_bytes"], _partition_texts(file.handle.get("partition"))
             )
-            for each in removed
+            for file in removed
         ]
         with wrap_errors(f"commit to `{self.folder}`"):
             self.table.create_write_transaction(
@@ -177,7 +180,7 @@ class DeltaLakeTable(LakeTable):
 
     def is_touched_by_others(self, since: int | None, load_id: str) -> bool:
         count = self.version - (-1 if since is None else since)
-        return any(each.get(LOAD_ID) != load_id for each in self.table.history(count))
+        return any(commit.get(LOAD_ID) != load_id for commit in self.table.history(count))
 
     def restore(self, version: int, load_id: str) -> None:
         with wrap_errors(f"restore `{self.folder}` to version {version}"):
@@ -213,7 +216,7 @@ class DeltaLake(Lake):
     def open(self, name: str) -> DeltaLakeTable | None:
         folder = self.place(name)
         if not (folder / LOG).is_dir():
-            if folder.is_dir() and any(each.suffix == ".parquet" for each in folder.iterdir()):
+            if folder.is_dir() and any(file.suffix == ".parquet" for file in folder.iterdir()):
                 hint = "load into another dataset: `?dataset=NAME`"
                 raise DestinationError(f"`{folder}` holds Parquet files and is not a Delta table", hint=hint)
             return None
@@ -299,7 +302,7 @@ def allow_local_timestamps(table: DeltaTable, fields: Sequence[pyarrow.Field], m
     """Give a table the feature that timestamps without zone need, if they are among its new fields."""
     from deltalake import TableFeatures
 
-    is_needed = any(_has_local_timestamps(each.type) for each in fields)
+    is_needed = any(_has_local_timestamps(field.type) for field in fields)
     if is_needed and "timestampNtz" not in (table.protocol().reader_features or ()):
         feature = TableFeatures.TimestampWithoutTimezone
         table.alter.add_feature(feature, allow_protocol_versions_increase=True, commit_properties=mark)
@@ -325,13 +328,17 @@ def _statistics(path: Path) -> str:
 
     footer = pyarrow.parquet.read_metadata(path)
     nulls: dict[str, Any] = {}
-    plain = {each.name for each in footer.schema.to_arrow_schema() if not is_nested(each.type)}
+    unnested = {
+        group_statistics.name
+        for group_statistics in footer.schema.to_arrow_schema()
+        if not is_nested(group_statistics.type)
+    }
     for number in range(footer.num_columns):
-        if footer.schema.column(number).path not in plain:
+        if footer.schema.column(number).path not in unnested:
             continue
-        each = [footer.row_group(group).column(number).statistics for group in range(footer.num_row_groups)]
-        if all(found is not None and found.has_null_count for found in each):
-            nulls[footer.schema.column(number).path] = sum(found.null_count for found in each)
+        group_statistics = [footer.row_group(group).column(number).statistics for group in range(footer.num_row_groups)]
+        if all(statistics is not None and statistics.has_null_count for statistics in group_statistics):
+            nulls[footer.schema.column(number).path] = sum(statistics.null_count for statistics in group_statistics)
     return json.dumps({"numRecords": footer.num_rows, "nullCount": nulls}, ensure_ascii=False)
 
 
@@ -367,7 +374,7 @@ def _partition_text(value: Any) -> str:
 
 
 def make_table(
-    place: Path,
+    folder: Path,
     fields: Sequence[pyarrow.Field],
     partitions: Sequence[str],
     mark: CommitProperties,
@@ -382,26 +389,26 @@ def make_table(
     import pyarrow
     from deltalake import DeltaTable, Schema
 
-    made = place.parent / WORKSHOP / place.name
-    clear(place.parent)
+    staged = folder.parent / WORKSHOP / folder.name
+    clear(folder.parent)
     DeltaTable.create(
-        str(made),
+        str(staged),
         Schema.from_arrow(pyarrow.schema(fields)),
         partition_by=list(partitions),
         description=description,
         commit_properties=mark,
     )
-    os.replace(made, place)  # noqa: PTH105 - in one step, as files are replaced
-    clear(place.parent)
+    os.replace(staged, folder)  # noqa: PTH105 - in one step, as files are replaced
+    clear(folder.parent)
 
 
-def remove_table(place: Path) -> None:
+def remove_table(folder: Path) -> None:
     """Remove a table with its files, at once for readers; raises ``OSError`` where that fails."""
-    going = place.parent / WORKSHOP / place.name
-    clear(place.parent)
-    going.parent.mkdir()
-    os.replace(place, going)  # noqa: PTH105 - in one step, as files are replaced
-    clear(place.parent)
+    removed = folder.parent / WORKSHOP / folder.name
+    clear(folder.parent)
+    removed.parent.mkdir()
+    os.replace(folder, removed)  # noqa: PTH105 - in one step, as files are replaced
+    clear(folder.parent)
 
 
 def clear(dataset: Path) -> None:

@@ -128,21 +128,21 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
         if DATABASE_TYPE in column.properties:
             kind = column.properties[DATABASE_TYPE]
             raise DestinationError(f"no column of type `{kind}` can be made, as dlt has no such type: `{column.name}`")
-        made = pyarrow.field(column.name, arrow_type(new_kind(column)), nullable=column.nullable)
+        field = pyarrow.field(column.name, arrow_type(new_kind(column)), nullable=column.nullable)
         # What else stands beside the former column may be about its type.
         comment = None if before is None else (before.metadata or {}).get(COMMENT.encode())
-        return made if comment is None else made.with_metadata({COMMENT: comment})
+        return field if comment is None else field.with_metadata({COMMENT: comment})
 
     def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
         table = table_of(step)
-        opened, place = self.table(table), f"`{table}` in `{self.folder}`"
+        opened, location = self.table(table), f"`{table}` in `{self.folder}`"
         if opened.unsupported_feature is not None:
-            return Blocker(f"{place} {opened.unsupported_feature}")
+            return Blocker(f"{location} {opened.unsupported_feature}")
         if way is not Way.REWRITE:
             return None
         if opened.table.metadata().configuration.get("delta.appendOnly") == "true":
             hint = "set its property `delta.appendOnly` to false, then migrate again"
-            return Blocker(f"{place} only takes new rows, and this step rewrites it", hint)
+            return Blocker(f"{location} only takes new rows, and this step rewrites it", hint)
         match step:
             case DropColumn():
                 changed = step.column.name
@@ -156,7 +156,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
                 return None
         if changed not in opened.partitions:
             return None
-        message = f"{place} is partitioned by `{changed}`, which must keep its name and type"
+        message = f"{location} is partitioned by `{changed}`, which must keep its name and type"
         return Blocker(message, "make a new table with other partitions, and load it anew")
 
     def create(self, table: Table) -> None:
@@ -222,20 +222,20 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
             )
 
     def table(self, name: str) -> DeltaLakeTable:
-        found = self.lake.open(name)
-        if found is None:
+        table = self.lake.open(name)
+        if table is None:
             raise DestinationError(f"there is no Delta table `{name}` in `{self.folder}`")
-        return found
+        return table
 
 
-def _mark(what: str) -> CommitProperties:
+def _mark(mark: str) -> CommitProperties:
     """Return what a commit says of itself; it is not tried again where another program was faster.
 
     A second try would keep rows of the other program that are in no order with ours: under the old names and types.
     """
     from deltalake import CommitProperties
 
-    return CommitProperties(custom_metadata={MARK: what}, max_commit_retries=0)
+    return CommitProperties(custom_metadata={MARK: mark}, max_commit_retries=0)
 
 
 AGAIN: Final = "migrate again"
@@ -248,12 +248,12 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
     from deltalake import Schema as DeltaSchema
 
     with wrap_errors("make such columns in Delta", AGAIN):
-        wanted = pyarrow.schema(list(fields))
-        made = pyarrow.schema(DeltaSchema.from_arrow(wanted).to_arrow())
-    for each, there in zip(wanted, made, strict=True):
-        if (each.type, each.nullable) != (plain_type(there.type), there.nullable):
-            raise DestinationError(f"Delta would make `{there.type}` of `{each.name}`, not `{each.type}`")
-    return wanted
+        schema = pyarrow.schema(list(fields))
+        delta_schema = pyarrow.schema(DeltaSchema.from_arrow(schema).to_arrow())
+    for field, delta_field in zip(schema, delta_schema, strict=True):
+        if (field.type, field.nullable) != (plain_type(delta_field.type), delta_field.nullable):
+            raise DestinationError(f"Delta would make `{delta_field.type}` of `{field.name}`, not `{field.type}`")
+    return schema
 
 
 @contextmanager
@@ -291,10 +291,10 @@ def connect(
         raise InputError(f"there is no folder `{address.folder}`")
     require_driver()
     folder = dataset_to_write(address, schema_name, is_migrated=True)
-    with ExitStack() as held:
+    with ExitStack() as resources:
         if not is_read_only:
             check_writable(folder)
             lake = DeltaLake(folder)
-            held.enter_context(lake.locked(patience.seconds))
+            resources.enter_context(lake.locked(patience.seconds))
             recover(lake)
         yield DeltaMigration(folder, is_read_only)

@@ -51,21 +51,21 @@ def read_address(url: str) -> Address:
         InputError: it names nothing, or an object store without a catalog, or a link leads it out of its repository.
         DestinationError: the package `pyiceberg` is missing.
     """
-    kind, _, rest = url.partition(":")
-    stated, _, query = rest.partition("?")
-    stated = stated if _SCHEME.fullmatch(stated) else stated.removeprefix("//")
-    if not stated:
+    kind, _, remainder = url.partition(":")
+    location, _, query = remainder.partition("?")
+    location = location if _SCHEME.fullmatch(location) else location.removeprefix("//")
+    if not location:
         raise InputError(f"`{url}` does not name a folder", hint=f"{kind}:FOLDER?dataset=NAME")
     dataset = dataset_of(query, kind)
-    if _configured(stated) is not None:
-        return Address(stated, None, dataset)
-    if _SCHEME.fullmatch(stated):
+    if _configured(location) is not None:
+        return Address(location, None, dataset)
+    if _SCHEME.fullmatch(location):
         hint = "name its catalog in `.pyiceberg.yaml`, then iceberg:CATALOG?dataset=NAME"
-        raise InputError(f"`{stated}` is not a folder on this machine", hint=hint)
+        raise InputError(f"`{location}` is not a folder on this machine", hint=hint)
     if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
-        raise InputError(f"`{dataset}` cannot name a dataset in `{stated}`")
-    check_link(Path(stated, dataset or ""))
-    return Address(stated, Path(stated), dataset)
+        raise InputError(f"`{dataset}` cannot name a dataset in `{location}`")
+    check_link(Path(location, dataset or ""))
+    return Address(location, Path(location), dataset)
 
 
 def _configured(name: str) -> Mapping[str, Any] | None:
@@ -83,10 +83,10 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
     if address.folder is None:
         from pyiceberg.catalog import load_catalog
 
-        stated = _configured(address.stated) or {}
+        properties = _configured(address.stated) or {}
         try:
             with wrap_errors(f"open the catalog `{address.stated}`"):
-                return load_catalog(address.stated, **{key: str(value) for key, value in stated.items()})
+                return load_catalog(address.stated, **{key: str(value) for key, value in properties.items()})
         except ValueError as error:
             raise InputError(f"the configuration of the catalog `{address.stated}` is wrong: {error}") from error
     with driver("sqlalchemy", "iceberg"):
@@ -113,9 +113,11 @@ def lock_folder(address: Address) -> Path:
     """
     if address.folder is not None:
         return address.folder
-    stated = _configured(address.stated) or {}
+    properties = _configured(address.stated) or {}
     # Two configurations may call one catalog differently.
-    return machine_folder("iceberg", str(stated.get("uri") or address.stated), str(stated.get("warehouse") or ""))
+    return machine_folder(
+        "iceberg", str(properties.get("uri") or address.stated), str(properties.get("warehouse") or "")
+    )
 
 
 def _name_in(database: Path) -> str:
@@ -124,12 +126,12 @@ def _name_in(database: Path) -> str:
         return _USUAL_NAME
     try:
         with closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as connection:
-            found = connection.execute("select distinct catalog_name from iceberg_tables").fetchall()
+            rows = connection.execute("select distinct catalog_name from iceberg_tables").fetchall()
     except sqlite3.Error as error:
         if is_busy(error):
             raise DestinationError(f"cannot read the catalog `{database}`: {error}", hint=_END_FIRST) from error
         raise DestinationError(f"`{database}` is not an Iceberg catalog: {error}") from error
-    return str(found[0][0]) if len(found) == 1 else _USUAL_NAME
+    return str(rows[0][0]) if len(rows) == 1 else _USUAL_NAME
 
 
 @contextmanager

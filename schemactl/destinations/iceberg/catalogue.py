@@ -45,8 +45,8 @@ def read_catalogue(url: str) -> Catalogue:
         return _read_folder(address, address.folder or Path())
     catalog = open_catalog(address, is_written=False)
     with wrap_errors(f"read `{address}`"):
-        held = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
-        dataset = choose_dataset(held, address.dataset, str(address))
+        datasets = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
+        dataset = choose_dataset(datasets, address.dataset, str(address))
         return read_dataset(catalog, dataset, f"{address}?dataset={dataset}")
 
 
@@ -55,15 +55,15 @@ def read_dataset(catalog: Catalog, dataset: str, origin: str) -> Catalogue:
     namespace = tuple(dataset.split("."))
     names = tables_in(catalog, dataset) if catalog.namespace_exists(namespace) else []
     tables = {name: catalog.load_table((*namespace, name)) for name in names}
-    stated = versions_in(tables[VERSION_TABLE]) if VERSION_TABLE in tables else []
-    return _catalogue(tables, stated, dataset, origin)
+    versions = versions_in(tables[VERSION_TABLE]) if VERSION_TABLE in tables else []
+    return _catalogue(tables, versions, dataset, origin)
 
 
 def _read_folder(address: Address, folder: Path) -> Catalogue:
     """Return what dlt's filesystem has made: tables without a catalog, each with its own metadata."""
-    found = {each.name: each for each in folders_in(folder) if _tables_of_folder(each)}
+    datasets = {subfolder.name: subfolder for subfolder in folders_in(folder) if _tables_of_folder(subfolder)}
     dataset = folder if address.dataset is None and _tables_of_folder(folder) else None
-    dataset = dataset or found[choose_dataset(found, address.dataset, str(address))]
+    dataset = dataset or datasets[choose_dataset(datasets, address.dataset, str(address))]
     refuse_links(folder, dataset)
     from pyiceberg.catalog.noop import NoopCatalog
     from pyiceberg.io import WAREHOUSE
@@ -85,8 +85,11 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
 
 def _tables_of_folder(folder: Path) -> dict[str, Path]:
     """Return the newest metadata of each table in a folder; their names start with the version."""
-    found = ((each.name, max((each / _METADATA).glob(f"*{_ENDING}"), default=None)) for each in folders_in(folder))
-    return {name: file for name, file in found if file}
+    newest_files = (
+        (table_folder.name, max((table_folder / _METADATA).glob(f"*{_ENDING}"), default=None))
+        for table_folder in folders_in(folder)
+    )
+    return {name: file for name, file in newest_files if file}
 
 
 def check_place(address: Address, schema_name: str, done: str, hint: str) -> None:
@@ -99,18 +102,18 @@ def check_place(address: Address, schema_name: str, done: str, hint: str) -> Non
     """
     if address.folder is None or address.database is None or address.database.is_file():
         return
-    known = (address.folder, address.folder / (address.dataset or schema_name))
-    if any(each.is_dir() and _tables_of_folder(each) for each in known):
+    candidates = (address.folder, address.folder / (address.dataset or schema_name))
+    if any(candidate.is_dir() and _tables_of_folder(candidate) for candidate in candidates):
         message = f"the tables in `{address.folder}` were made by dlt, without a catalog, and are not {done} so"
         raise DestinationError(message, hint=hint)
 
 
 def _catalogue(tables: Mapping[str, Table], versions: list[tuple[str, str]], dataset: str, origin: str) -> Catalogue:
     columns = (
-        (name, column_of(each, kind, is_nullable, description=docs.get(each)))
+        (name, column_of(column, kind, is_nullable, description=docs.get(column)))
         for name, table in tables.items()
         for docs in ({field.name: field.doc for field in table.schema().fields},)
-        for each, kind, is_nullable in columns_of(table)
+        for column, kind, is_nullable in columns_of(table)
     )
     texts = {name: table.properties.get(COMMENT) for name, table in tables.items()}
     return make_catalogue(dataset, origin, columns, texts, versions)
@@ -118,18 +121,18 @@ def _catalogue(tables: Mapping[str, Table], versions: list[tuple[str, str]], dat
 
 def datasets_in(catalog: Catalog) -> list[str]:
     """Return the names of a catalog's datasets."""
-    return sorted(".".join(each) for each in catalog.list_namespaces())
+    return sorted(".".join(namespace) for namespace in catalog.list_namespaces())
 
 
 def tables_in(catalog: Catalog, dataset: str) -> list[str]:
     """Return the names of a dataset's tables."""
-    return sorted(each[-1] for each in catalog.list_tables(tuple(dataset.split("."))))
+    return sorted(identifier[-1] for identifier in catalog.list_tables(tuple(dataset.split("."))))
 
 
 def versions_in(table: Table) -> list[tuple[str, str]]:
     """Return names and hashes of the schemas that a dataset keeps, the last one first."""
     fields = ("inserted_at", "schema_name", "version_hash")
-    if not set(fields) <= {each.name for each in table.schema().fields}:
+    if not set(fields) <= {field.name for field in table.schema().fields}:
         return []
     rows: list[dict[str, Any]] = table.scan(selected_fields=fields).to_arrow().to_pylist()
     newest_first = sorted(rows, key=lambda row: row["inserted_at"], reverse=True)

@@ -88,7 +88,7 @@ class IcebergLake(Lake):
         name: str,
         fields: Sequence[pyarrow.Field],
         load_id: str,
-        stated: Mapping[str, str] | None = None,
+        table_properties: Mapping[str, str] | None = None,
         *,
         partitions: Sequence[str] = (),
         description: str | None = None,
@@ -96,37 +96,43 @@ class IcebergLake(Lake):
         """Make a table; ``stated`` are Iceberg's own properties of it."""
         import pyarrow
 
-        properties = {LOAD_ID: load_id, **({COMMENT: description} if description else {}), **(stated or {})}
+        properties = {LOAD_ID: load_id, **({COMMENT: description} if description else {}), **(table_properties or {})}
         identifier = (*self.namespace, name)
         with wrap_errors(f"make the table `{name}` in `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
             schema, location = pyarrow.schema(fields), None  # which the catalog chooses
             if self.address.folder is not None:
                 # Names may hold what paths and addresses give a meaning to.
-                place = self.address.folder.absolute() / self.dataset / quote(name, safe="")
+                folder = self.address.folder.absolute() / self.dataset / quote(name, safe="")
                 # A table that was renamed stays where it is: under its former name.
-                location = f"{place}-{uuid.uuid4().hex[:8]}" if place.exists() else str(place)
+                location = f"{folder}-{uuid.uuid4().hex[:8]}" if folder.exists() else str(folder)
             if not partitions:
                 return IcebergLakeTable(self.catalog.create_table(identifier, schema, location, properties=properties))
             # The numbers of the columns, which a spec of partitions names, come about as the table is made.
-            made = self.catalog.create_table_transaction(identifier, schema, location, properties=properties)
-            with made.update_spec() as spec:
+            transaction = self.catalog.create_table_transaction(identifier, schema, location, properties=properties)
+            with transaction.update_spec() as spec:
                 for column in partitions:
                     spec.add_identity(column)
-            made.commit_transaction()
+            transaction.commit_transaction()
             return IcebergLakeTable(self.catalog.load_table(identifier))
 
     def drop(self, name: str) -> None:
         with wrap_errors(f"remove `{name}` from `{self.origin}`"):
             folder = self._local_place(name)
-            others = [each for each in tables_in(self.catalog, self.dataset) if each != name]
-            other_folders = [other for each in others if (other := self._local_place(each)) is not None]
+            others = [other_name for other_name in tables_in(self.catalog, self.dataset) if other_name != name]
+            other_folders = [
+                other_folder for other_name in others if (other_folder := self._local_place(other_name)) is not None
+            ]
             if self.address.folder is not None:
                 self.catalog.drop_table((*self.namespace, name))
             else:
                 self.catalog.purge_table((*self.namespace, name))
             # Files that no commit speaks of as well.
-            if folder and folder.is_dir() and not any(other.is_relative_to(folder) for other in other_folders):
+            if (
+                folder
+                and folder.is_dir()
+                and not any(other_folder.is_relative_to(folder) for other_folder in other_folders)
+            ):
                 shutil.rmtree(folder)
 
     def _local_place(self, name: str) -> Path | None:
@@ -144,8 +150,8 @@ class IcebergLake(Lake):
         with wrap_errors(f"read `{self.origin}`"):
             if not self.catalog.namespace_exists(self.namespace):
                 return None
-            held = self._pieces()
-        text = "".join(held[key] for key in sorted(held))
+            pieces = self._pieces()
+        text = "".join(pieces[key] for key in sorted(pieces))
         if not text:
             return None
         journal = read_journal(Versions, text, f"of `{self.origin}`")
@@ -164,8 +170,8 @@ class IcebergLake(Lake):
                 self.catalog.update_namespace_properties(self.namespace, removals, updates)
 
     def _pieces(self) -> dict[str, str]:
-        held = self.catalog.load_namespace_properties(self.namespace)
-        return {key: value for key, value in held.items() if key.startswith(_JOURNAL)}
+        properties = self.catalog.load_namespace_properties(self.namespace)
+        return {key: value for key, value in properties.items() if key.startswith(_JOURNAL)}
 
     def own_tables(self, package: LoadPackage) -> Sequence[str]:
         return [table.name for table in bookkeeping_of(package.schema)]
@@ -175,36 +181,37 @@ class IcebergLake(Lake):
 
     def finish(self, package: LoadPackage) -> None:
         with wrap_errors(f"complete the load in `{self.origin}`"):
-            for kept, held in rows_of_load(package, self.read_rows):
-                rows = arrow_rows(kept, held)
-                table = self.open(kept.name) or self.create(kept.name, list(rows.schema), package.load_id)
-                table.table.append(rows, {LOAD_ID: package.load_id})
+            for table, rows in rows_of_load(package, self.read_rows):
+                arrow_table = arrow_rows(table, rows)
+                lake_table = self.open(table.name) or self.create(table.name, list(arrow_table.schema), package.load_id)
+                lake_table.table.append(arrow_table, {LOAD_ID: package.load_id})
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         """Return rows of a table; see ``ReadRows``."""
         rows: list[dict[str, Any]] = []
         with wrap_errors(f"read `{table.name}` of `{self.origin}`"):
-            for held, columns in self._held(table):
-                chosen = {columns[column]: value for column, value in equal.items()}
-                found = held.scan(row_filter=equals(chosen), selected_fields=tuple(columns.values())).to_arrow()
-                rows += rows_of(table, zip(*(found[each].to_pylist() for each in columns.values()), strict=True))
+            for iceberg_table, columns in self._stored_tables(table):
+                chosen = equals({columns[column]: value for column, value in equal.items()})
+                scanned = iceberg_table.scan(row_filter=chosen, selected_fields=tuple(columns.values())).to_arrow()
+                values = (scanned[name].to_pylist() for name in columns.values())
+                rows += rows_of(table, zip(*values, strict=True))
         return rows
 
     def remove_rows(self, table: Table, /, **equal: str) -> None:
         """Remove the rows of a table that ``read_rows`` returns."""
-        for held, columns in self._held(table):
+        for iceberg_table, columns in self._stored_tables(table):
             chosen = equals({columns[column]: value for column, value in equal.items()})
-            if held.scan(row_filter=chosen).count():
-                held.delete(chosen)
+            if iceberg_table.scan(row_filter=chosen).count():
+                iceberg_table.delete(chosen)
 
-    def _held(self, table: Table) -> Iterator[tuple[IcebergTable, Mapping[str, str]]]:
-        """Yield the tables that a table is in the dataset, with the names of its columns there."""
-        is_there = self.catalog.namespace_exists(self.namespace)
-        for name in find_names(tables_in(self.catalog, self.dataset) if is_there else [], table.name):
-            held = self.catalog.load_table((*self.namespace, name))
-            columns = find_columns(table, [each.name for each in held.schema().fields], self.origin)
+    def _stored_tables(self, table: Table) -> Iterator[tuple[IcebergTable, Mapping[str, str]]]:
+        """Yield the tables of the dataset that store a table, with the names of its columns there."""
+        exists = self.catalog.namespace_exists(self.namespace)
+        for name in find_names(tables_in(self.catalog, self.dataset) if exists else [], table.name):
+            iceberg_table = self.catalog.load_table((*self.namespace, name))
+            columns = find_columns(table, [field.name for field in iceberg_table.schema().fields], self.origin)
             if columns is not None:
-                yield held, columns
+                yield iceberg_table, columns
 
 
 def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_migrated: bool = False) -> IcebergLake:
@@ -219,9 +226,9 @@ def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_mi
     if address.dataset is not None:
         return IcebergLake(address, catalog, address.dataset)
     tables = {name: tables_in(catalog, name) for name in datasets_in(catalog)}
-    lakes = [IcebergLake(address, catalog, name) for name, held in tables.items() if held]
+    lakes = [IcebergLake(address, catalog, name) for name, names in tables.items() if names]
     ours = [lake.dataset for lake in lakes if knows_schema(lake.read_rows, schema_name)]
-    loaded = [name for name, held in tables.items() if find_names(held, VERSION_TABLE)]
+    loaded = [name for name, names in tables.items() if find_names(names, VERSION_TABLE)]
     unclaimed = [lake.dataset for lake in lakes if lake.dataset not in loaded] if is_migrated else []
     return IcebergLake(address, catalog, choose_migrated(ours, unclaimed, loaded, schema_name, str(address)))
 
@@ -231,11 +238,11 @@ def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:
     import pyarrow
 
     fields = [
-        pyarrow.field(each.name, arrow_type(kind_of(each, has_time=True, sizes=(32,))), each.nullable)
-        for each in table.columns.values()
+        pyarrow.field(column.name, arrow_type(kind_of(column, has_time=True, sizes=(32,))), column.nullable)
+        for column in table.columns.values()
     ]
-    held = pyarrow.schema(fields)
-    return pyarrow.Table.from_pylist([dict(zip(held.names, row, strict=True)) for row in rows], schema=held)
+    schema = pyarrow.schema(fields)
+    return pyarrow.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema=schema)
 
 
 def equals(values: Mapping[str, Any]) -> BooleanExpression:

@@ -77,15 +77,15 @@ def _retype(before: Column, after: Column) -> Way:
         return Way.NONE  # structs, lists and maps are those of columns that are there; none is made
     if DATABASE_TYPE in before.properties:
         return Way.REWRITE
-    there, wanted = new_kind(before), new_kind(after)
-    match there.get("data_type"), wanted.get("data_type"):  # structs and lists have none
+    old, new = new_kind(before), new_kind(after)
+    match old.get("data_type"), new.get("data_type"):  # structs and lists have none
         case "bigint", "bigint":
-            is_wider = there.get("precision") == 32
+            is_wider = old.get("precision") == 32
         case "decimal", "decimal":
-            is_wider = there.get("scale") == wanted.get("scale") and there["precision"] < wanted["precision"]
+            is_wider = old.get("scale") == new.get("scale") and old["precision"] < new["precision"]
         case _:
             is_wider = False
-    return Way.IN_PLACE if there == wanted or is_wider else Way.REWRITE
+    return Way.IN_PLACE if old == new or is_wider else Way.REWRITE
 
 
 ABILITIES: Final[Abilities] = replace(
@@ -226,10 +226,10 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         rewrite_table(self.lake, table, fields, map(alter, table.batches(table.fields.names)))
 
     def table(self, name: str) -> IcebergLakeTable:
-        found = self.lake.open(name)
-        if found is None:
+        table = self.lake.open(name)
+        if table is None:
             raise DestinationError(f"there is no table `{name}` in `{self.lake.origin}`")
-        return found
+        return table
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         return self.lake.read_rows(table, **equal)
@@ -238,12 +238,12 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         if not table.name.startswith(OURS):
             self._replace_versions(table, rows)
             return
-        held = {tuple(row[key] for key in keys_of(table)): row for row in [*self.read_rows(table), *rows]}
-        made = arrow_rows(table, [[row[name] for name in table.columns] for row in held.values()])
-        opened = self.lake.open(table.name) or self.lake.create(table.name, list(made.schema), "", _SMALL)
+        rows_by_key = {tuple(row[key] for key in keys_of(table)): row for row in [*self.read_rows(table), *rows]}
+        arrow_table = arrow_rows(table, [[row[name] for name in table.columns] for row in rows_by_key.values()])
+        opened = self.lake.open(table.name) or self.lake.create(table.name, list(arrow_table.schema), "", _SMALL)
         path = opened.new_file(f"{uuid.uuid4().hex}-00000.parquet")
         with wrap_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
-            added = write_rows(opened, path, made.to_batches())
+            added = write_rows(opened, path, arrow_table.to_batches())
             opened.commit(added, opened.files(), "")
 
     def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -264,16 +264,20 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
 
 def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:
     """Return what keeps a column where it is: partitions, the order of rows or the key of the table."""
-    held = table.table
-    field = next((each for each in held.schema().fields if each.name == name), None)
+    iceberg_table = table.table
+    field = next((field for field in iceberg_table.schema().fields if field.name == name), None)
     if field is None:
         return None
-    parts = {each.source_id for spec in held.specs().values() for each in spec.fields}
-    order = {each.source_id for each in held.sort_order().fields}
-    used = {"partitions": parts, "order of rows": order, "identifier fields": set(held.schema().identifier_field_ids)}
-    what = next((each for each, ids in used.items() if field.field_id in ids), None)
-    message = f"column `{name}` of `{table.name}` stays as it is: the table's {what} need it"
-    return None if what is None else Blocker(message)
+    partition_ids = {field_or_use.source_id for spec in iceberg_table.specs().values() for field_or_use in spec.fields}
+    sort_ids = {field_or_use.source_id for field_or_use in iceberg_table.sort_order().fields}
+    used = {
+        "partitions": partition_ids,
+        "order of rows": sort_ids,
+        "identifier fields": set(iceberg_table.schema().identifier_field_ids),
+    }
+    use = next((use for use, ids in used.items() if field.field_id in ids), None)
+    message = f"column `{name}` of `{table.name}` stays as it is: the table's {use} need it"
+    return None if use is None else Blocker(message)
 
 
 @contextmanager
@@ -292,13 +296,13 @@ def connect(
     """
     address = read_address(url)
     check_place(address, schema_name, "migrated", "register them in a catalog: iceberg:CATALOG?dataset=NAME")
-    with ExitStack() as held:
+    with ExitStack() as resources:
         if not is_read_only:
             if address.folder is not None:
                 check_writable(address.folder)
-            held.enter_context(holding(lock_folder(address), patience.seconds))
+            resources.enter_context(holding(lock_folder(address), patience.seconds))
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
-        held.enter_context(closing(catalog))
+        resources.enter_context(closing(catalog))
         with wrap_errors(f"read `{address}`"):
             lake = lake_to_write(address, schema_name, catalog, is_migrated=True)
         if not is_read_only:
@@ -334,15 +338,15 @@ def rewrite_table(
     """
     attempt = uuid.uuid4().hex
     _mark(lake, {_MARK: f"{attempt} {table.name}"})
-    held = table.table
+    iceberg_table = table.table
     # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
-    held.metadata.properties[_RETRIES] = "0"
+    iceberg_table.metadata.properties[_RETRIES] = "0"
     try:
         removed = table.files()
-        with wrap_errors(f"rewrite `{table.name}`", AGAIN), held.transaction() as transaction:
+        with wrap_errors(f"rewrite `{table.name}`", AGAIN), iceberg_table.transaction() as transaction:
             _restructure(transaction, table, fields)
             metadata = transaction.table_metadata
-            new = [described(held.io, metadata, path) for path in _write(table, metadata, batches, attempt)]
+            new = [described(iceberg_table.io, metadata, path) for path in _write(table, metadata, batches, attempt)]
             if new or removed:
                 exchange_files(transaction.update_snapshot(), removed, new)
     except BaseException:
@@ -361,10 +365,10 @@ def end_rewriting(lake: IcebergLake) -> str | None:
     with wrap_errors(f"read `{lake.origin}`"):
         if not lake.catalog.namespace_exists(lake.namespace):
             return None
-        stated: str | None = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
-    if stated is None:
+        mark: str | None = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
+    if mark is None:
         return None
-    attempt, _, name = stated.partition(" ")
+    attempt, _, name = mark.partition(" ")
     if not is_attempt(attempt):
         raise journal_error(f"`{_MARK}` of `{lake.origin}`", f"`{attempt}` is not how names of new files begin")
     table = lake.open(name)
@@ -374,37 +378,40 @@ def end_rewriting(lake: IcebergLake) -> str | None:
     return name
 
 
-def _mark(lake: IcebergLake, stated: Mapping[str, str]) -> None:
+def _mark(lake: IcebergLake, properties: Mapping[str, str]) -> None:
     with wrap_errors(f"write to `{lake.origin}`", AGAIN):
-        removed = {_MARK} - set(stated)
-        lake.catalog.update_namespace_properties(lake.namespace, removed, dict(stated))
+        removed = {_MARK} - set(properties)
+        lake.catalog.update_namespace_properties(lake.namespace, removed, dict(properties))
 
 
 def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyarrow.Schema) -> None:
     """Bring the columns of a table to ``fields``; each keeps its place."""
-    there = {each.name: each for each in table.fields}
-    changed = [each for each in fields if each.name in there and each.type != there[each.name].type]
-    gone = [name for name in there if name not in fields.names]
-    docs = {each.name: each.doc for each in table.table.schema().fields}
-    taken = {*there, *fields.names}
+    existing_fields = {field.name: field for field in table.fields}
+    changed = [
+        field for field in fields if field.name in existing_fields and field.type != existing_fields[field.name].type
+    ]
+    dropped = [name for name in existing_fields if name not in fields.names]
+    docs = {field.name: field.doc for field in table.table.schema().fields}
+    used_names = {*existing_fields, *fields.names}
     former = {
-        each.name: next(name for at in count() if (name := f"{each.name}__gone_{at}") not in taken) for each in changed
+        field.name: next(name for number in count() if (name := f"{field.name}__gone_{number}") not in used_names)
+        for field in changed
     }
     with transaction.update_schema(allow_incompatible_changes=True) as update:
         for before, after in former.items():
             update.rename_column((before,), after)
     with transaction.update_schema(allow_incompatible_changes=True) as update:
-        for each in fields:
-            if each.name not in there or each.name in former:
+        for field in fields:
+            if field.name not in existing_fields or field.name in former:
                 update.add_column(
-                    (each.name,), iceberg_type(each.type), docs.get(each.name), required=not each.nullable
+                    (field.name,), iceberg_type(field.type), docs.get(field.name), required=not field.nullable
                 )
-            elif each.nullable != there[each.name].nullable:
-                update.update_column((each.name,), required=not each.nullable)
-            if each.name in former:
-                update.move_after((each.name,), (former[each.name],))
+            elif field.nullable != existing_fields[field.name].nullable:
+                update.update_column((field.name,), required=not field.nullable)
+            if field.name in former:
+                update.move_after((field.name,), (former[field.name],))
     with transaction.update_schema(allow_incompatible_changes=True) as update:
-        for name in (*gone, *former.values()):
+        for name in (*dropped, *former.values()):
             update.delete_column((name,))
 
 
@@ -415,8 +422,8 @@ def _write(
     import pyarrow.parquet
 
     fields, partitions = fields_of(metadata), partitions_of_spec(metadata)
-    wanted = (in_fields(batch, fields) for batch in batches if batch.num_rows)
-    groups = split_by_partition(wanted, partitions) if partitions else grouped(wanted, GROUP_ROWS)
+    table_batches = (in_fields(batch, fields) for batch in batches if batch.num_rows)
+    groups = split_by_partition(table_batches, partitions) if partitions else grouped(table_batches, GROUP_ROWS)
     for number, first in enumerate(groups):
         path = table.new_file(f"{attempt}-{number:05}.parquet")
         with table.write(path) as out, pyarrow.parquet.ParquetWriter(out, fields, compression="zstd") as writer:

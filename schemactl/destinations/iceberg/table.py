@@ -72,8 +72,8 @@ class IcebergLakeTable(LakeTable):
 
     def files(self) -> Sequence[DataFile]:
         with wrap_errors(f"read the files of `{self.name}`"):
-            found = {task.file.file_path: task for task in self.table.scan().plan_files()}
-        return [DataFile(path, found[path]) for path in sorted(found)]
+            tasks = {task.file.file_path: task for task in self.table.scan().plan_files()}
+        return [DataFile(path, tasks[path]) for path in sorted(tasks)]
 
     @contextmanager
     def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
@@ -87,10 +87,12 @@ class IcebergLakeTable(LakeTable):
             yield opened
 
     def names_in(
-        self, file: DataFile, held: pyarrow.Schema, columns: Sequence[str]
+        self, file: DataFile, file_schema: pyarrow.Schema, columns: Sequence[str]
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
-        names = names_in(held, self.table, columns, file.path)
-        return names, {name: _stated(self.table, file.handle, name) for name, there in names.items() if there is None}
+        names = names_in(file_schema, self.table, columns, file.path)
+        return names, {
+            name: _stated(self.table, file.handle, name) for name, file_name in names.items() if file_name is None
+        }
 
     def read(
         self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
@@ -106,14 +108,14 @@ class IcebergLakeTable(LakeTable):
         from pyiceberg.expressions import AlwaysTrue
         from pyiceberg.io.pyarrow import ArrowScan
 
-        wanted = self.chosen(columns)
-        if any(is_nested(each.type) for each in wanted):
+        fields = self.chosen(columns)
+        if any(is_nested(field.type) for field in fields):
             message = f"`{self.name}` has structs or lists, and files of deleted rows beside its data"
             raise DestinationError(message, hint=COMPACT)
-        projected = self.table.schema().select(*wanted.names)
+        projected = self.table.schema().select(*fields.names)
         scan = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue())
         with wrap_errors(f"read `{file.path}`"):
-            yield from (in_fields(batch, wanted) for batch in scan.to_record_batches([file.handle]))
+            yield from (in_fields(batch, fields) for batch in scan.to_record_batches([file.handle]))
 
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
         return LakeTable.group_sizes(self, file) if _is_plain(file.handle) else (file.handle.file.record_count,)
@@ -121,7 +123,7 @@ class IcebergLakeTable(LakeTable):
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> IcebergLakeTable:
         import pyarrow
 
-        self.claim_names([each.name for each in fields], load_id)
+        self.claim_names([field.name for field in fields], load_id)
         with wrap_errors(f"add columns to `{self.name}`"), self.table.update_schema() as update:
             update.union_by_name(pyarrow.schema(fields))
         return IcebergLakeTable(self.table)
@@ -154,7 +156,11 @@ class IcebergLakeTable(LakeTable):
             shutil.copyfileobj(read, written)
 
     def commit(
-        self, added: Sequence[str], removed: Sequence[DataFile], load_id: str, stated: Mapping[str, str] | None = None
+        self,
+        added: Sequence[str],
+        removed: Sequence[DataFile],
+        load_id: str,
+        snapshot_properties: Mapping[str, str] | None = None,
     ) -> None:
         """Add and remove files in one step, marked with the load; ``stated`` is written into the snapshot, too."""
         from pyiceberg.table import TableProperties
@@ -164,18 +170,18 @@ class IcebergLakeTable(LakeTable):
             if self.table.name_mapping() is None:  # by which files without ids of columns are read
                 mapping = self.table.schema().name_mapping.model_dump_json()
                 transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
-            exchange_files(transaction.update_snapshot({LOAD_ID: load_id, **(stated or {})}), removed, new)
+            exchange_files(transaction.update_snapshot({LOAD_ID: load_id, **(snapshot_properties or {})}), removed, new)
 
     def is_touched_by_others(self, since: int | None, load_id: str) -> bool:
         if since is None and self.table.properties.get(LOAD_ID) != load_id:
             return True
         snapshot = self.table.current_snapshot()
         while snapshot is not None and snapshot.snapshot_id != since:
-            said = snapshot.summary.additional_properties if snapshot.summary else {}
-            if said.get(LOAD_ID) != load_id:
+            summary = snapshot.summary.additional_properties if snapshot.summary else {}
+            if summary.get(LOAD_ID) != load_id:
                 return True
-            above = snapshot.parent_snapshot_id
-            snapshot = self.table.snapshot_by_id(above) if above is not None else None
+            parent_id = snapshot.parent_snapshot_id
+            snapshot = self.table.snapshot_by_id(parent_id) if parent_id is not None else None
         return bool(since) and snapshot is None
 
     def restore(self, version: int, load_id: str) -> None:
@@ -183,10 +189,10 @@ class IcebergLakeTable(LakeTable):
             self.commit((), self.files(), load_id)
             return
         target = version
-        for each in self.table.snapshots():
-            stated = each.summary.additional_properties if each.summary else {}
-            if each.parent_snapshot_id == version and _SAME_ROWS in stated:
-                target = each.snapshot_id
+        for snapshot in self.table.snapshots():
+            summary = snapshot.summary.additional_properties if snapshot.summary else {}
+            if snapshot.parent_snapshot_id == version and _SAME_ROWS in summary:
+                target = snapshot.snapshot_id
                 break
         with wrap_errors(f"restore `{self.name}` to snapshot {version}"):
             self.table.manage_snapshots().rollback_to_snapshot(target).commit()
@@ -198,12 +204,20 @@ class IcebergLakeTable(LakeTable):
         or renamed, its values would turn up in a new one: such files are written anew first, in a commit of its own.
         Former names of ``column``, which is to be called so, are its values'; a new one has none.
         """
-        now = {each.field_id: each.name for each in self.table.schema().fields}
-        held = [(name, now.get(each.field_id or 0)) for each in self.table.name_mapping() or () for name in each.names]
+        current_names = {mapped_field.field_id: mapped_field.name for mapped_field in self.table.schema().fields}
+        name_uses = [
+            (name, current_names.get(mapped_field.field_id or 0))
+            for mapped_field in self.table.name_mapping() or ()
+            for name in mapped_field.names
+        ]
         # Under which files may hold columns that now have other names, or are gone.
-        former = {name for name, its in held if its != name and (its is None or its != column)}
-        taken = former & set(names)
-        stale = [file for file in self.files() if taken & _names_without_ids(self.table, file.path)] if taken else []
+        former = {
+            name
+            for name, current_name in name_uses
+            if current_name != name and (current_name is None or current_name != column)
+        }
+        reused = former & set(names)
+        stale = [file for file in self.files() if reused & _names_without_ids(self.table, file.path)] if reused else []
         if not stale:
             return
         added: list[str] = []
@@ -216,10 +230,10 @@ class IcebergLakeTable(LakeTable):
 def exchange_files(update: UpdateSnapshot, removed: Sequence[DataFile], added: Sequence[IcebergFile]) -> None:
     """Write a snapshot in which files have come and gone."""
     with update.overwrite() if removed else update.fast_append() as snapshot:
-        for file in removed:
-            snapshot.delete_data_file(file.handle.file)
-        for each in added:
-            snapshot.append_data_file(each)
+        for removed_file in removed:
+            snapshot.delete_data_file(removed_file.handle.file)
+        for file in added:
+            snapshot.append_data_file(file)
 
 
 def _is_plain(task: FileScanTask) -> bool:
@@ -234,16 +248,16 @@ def _stated(table: Table, task: FileScanTask, column: str) -> Any:
     from pyiceberg.transforms import IdentityTransform
 
     field = table.schema().find_field(column)
-    for at, part in enumerate(table.specs()[task.file.spec_id].fields):
-        if part.source_id == field.field_id and isinstance(part.transform, IdentityTransform):
-            return task.file.partition[at]
+    for index, partition_field in enumerate(table.specs()[task.file.spec_id].fields):
+        if partition_field.source_id == field.field_id and isinstance(partition_field.transform, IdentityTransform):
+            return task.file.partition[index]
     return field.initial_default
 
 
 def partitions_of_spec(metadata: TableMetadata) -> tuple[str, ...]:
     """Return the columns by whose values a table is partitioned."""
     fields = metadata.schema()
-    return tuple(fields.find_field(each.source_id).name for each in metadata.spec().fields)
+    return tuple(fields.find_field(partition_field.source_id).name for partition_field in metadata.spec().fields)
 
 
 def partition_blocker(table: Table) -> str | None:
@@ -265,8 +279,8 @@ def fields_of(metadata: TableMetadata) -> pyarrow.Schema:
     import pyarrow
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-    held = schema_to_pyarrow(metadata.schema(), include_field_ids=True)
-    return pyarrow.schema([each.with_type(plain_type(each.type)) for each in held])
+    arrow_schema = schema_to_pyarrow(metadata.schema(), include_field_ids=True)
+    return pyarrow.schema([field.with_type(plain_type(field.type)) for field in arrow_schema])
 
 
 def _names_without_ids(table: Table, path: str) -> set[str]:
@@ -274,14 +288,16 @@ def _names_without_ids(table: Table, path: str) -> set[str]:
     import pyarrow.parquet
 
     with table.io.new_input(path).open() as stream:
-        held = pyarrow.parquet.read_schema(stream)
-    return set() if any(b"PARQUET:field_id" in (each.metadata or {}) for each in held) else set(held.names)
+        file_schema = pyarrow.parquet.read_schema(stream)
+    return (
+        set() if any(b"PARQUET:field_id" in (field.metadata or {}) for field in file_schema) else set(file_schema.names)
+    )
 
 
 def local_path(path: str) -> Path | None:
     """Return the place of a file or folder of this machine; None for others."""
-    found = urlparse(path)
-    return Path(path if not found.scheme else found.path) if found.scheme in ("", "file") else None
+    url = urlparse(path)
+    return Path(path if not url.scheme else url.path) if url.scheme in ("", "file") else None
 
 
 def described(io: FileIO, metadata: TableMetadata, path: str) -> IcebergFile:
@@ -303,7 +319,7 @@ def described(io: FileIO, metadata: TableMetadata, path: str) -> IcebergFile:
         stats_columns=compute_statistics_plan(metadata.schema(), metadata.properties),
         parquet_column_mapping=parquet_path_to_id_mapping(metadata.schema()),
     )
-    stated: dict[str, Any] = statistics.to_serialized_dict()
+    serialized: dict[str, Any] = statistics.to_serialized_dict()
     return IcebergFile.from_args(
         content=DataFileContent.DATA,
         file_path=path,
@@ -314,7 +330,7 @@ def described(io: FileIO, metadata: TableMetadata, path: str) -> IcebergFile:
         spec_id=metadata.spec().spec_id,
         equality_ids=None,
         key_metadata=None,
-        **stated,
+        **serialized,
     )
 
 
@@ -322,26 +338,28 @@ _FIELD_ID: Final = b"PARQUET:field_id"
 COMPACT: Final = "compact the table first: Spark's procedure `rewrite_data_files`"
 
 
-def iceberg_type(of: pyarrow.DataType) -> IcebergType:
+def iceberg_type(arrow_type: pyarrow.DataType) -> IcebergType:
     """Return Iceberg's type of what ``arrow_type`` gives; Iceberg gives fields inside other ids as it takes them."""
     import pyarrow.types as is_a
     from pyiceberg import types
 
-    if is_a.is_struct(of):
+    if is_a.is_struct(arrow_type):
         return types.StructType(
             *(
-                types.NestedField(at, each.name, iceberg_type(each.type), required=False)
-                for at, each in enumerate(of, 1)
+                types.NestedField(number, field.name, iceberg_type(field.type), required=False)
+                for number, field in enumerate(arrow_type, 1)
             )
         )
-    if is_a.is_map(of):
-        return types.MapType(1, iceberg_type(of.key_type), 2, iceberg_type(of.item_type), value_required=False)
-    if is_nested(of):
-        return types.ListType(1, iceberg_type(of.value_type), element_required=False)
-    if is_a.is_decimal(of):
-        return types.DecimalType(of.precision, of.scale)
-    if is_a.is_timestamp(of):
-        return types.TimestamptzType() if of.tz else types.TimestampType()
+    if is_a.is_map(arrow_type):
+        return types.MapType(
+            1, iceberg_type(arrow_type.key_type), 2, iceberg_type(arrow_type.item_type), value_required=False
+        )
+    if is_nested(arrow_type):
+        return types.ListType(1, iceberg_type(arrow_type.value_type), element_required=False)
+    if is_a.is_decimal(arrow_type):
+        return types.DecimalType(arrow_type.precision, arrow_type.scale)
+    if is_a.is_timestamp(arrow_type):
+        return types.TimestamptzType() if arrow_type.tz else types.TimestampType()
     plain: dict[str, IcebergType] = {
         "string": types.StringType(),
         "double": types.DoubleType(),
@@ -352,7 +370,7 @@ def iceberg_type(of: pyarrow.DataType) -> IcebergType:
         "date32[day]": types.DateType(),
         "time64[us]": types.TimeType(),
     }
-    return plain[str(of)]
+    return plain[str(arrow_type)]
 
 
 def check_new_names(table: Table, fields: Sequence[pyarrow.Field]) -> None:
@@ -361,31 +379,33 @@ def check_new_names(table: Table, fields: Sequence[pyarrow.Field]) -> None:
     Raises:
         DestinationError: values of a former field would turn up in a new one.
     """
-    mapping = {each.field_id: each for each in table.name_mapping() or ()}
+    mapping = {mapped_field.field_id: mapped_field for mapped_field in table.name_mapping() or ()}
     for field in fields:
-        held = _found(table.schema(), field.name)
-        known = mapping.get(held)
-        if known is not None:
-            _check_new(table, field, field.name, known.fields)
+        field_id = _found(table.schema(), field.name)
+        known_field = mapping.get(field_id)
+        if known_field is not None:
+            _check_new(table, field, field.name, known_field.fields)
 
 
-def _check_new(table: Table, field: pyarrow.Field, place: str, known: Sequence[MappedField]) -> None:
-    for own, inner in _inner_fields(field):
-        name = own or inner.name
-        at = f"{place}.{name}"
-        held = _found(table.schema(), at)
-        if held is None and any(name in each.names for each in known):
+def _check_new(table: Table, field: pyarrow.Field, parent_path: str, mapped_fields: Sequence[MappedField]) -> None:
+    for part_name, inner in _inner_fields(field):
+        name = part_name or inner.name
+        field_path = f"{parent_path}.{name}"
+        field_id = _found(table.schema(), field_path)
+        if field_id is None and any(name in mapped_field.names for mapped_field in mapped_fields):
             raise DestinationError(
-                f"`{table.name()[-1]}.{at}` is new, and files have values of a former field under its name",
+                f"`{table.name()[-1]}.{field_path}` is new, and files have values of a former field under its name",
                 hint=COMPACT,
             )
-        below = next((each.fields for each in known if each.field_id == held), ())
-        if held is not None:
-            _check_new(table, inner, at, below)
+        inner_fields = next(
+            (mapped_field.fields for mapped_field in mapped_fields if mapped_field.field_id == field_id), ()
+        )
+        if field_id is not None:
+            _check_new(table, inner, field_path, inner_fields)
 
 
-def names_in(held: pyarrow.Schema, table: Table, columns: Sequence[str], path: str) -> dict[str, str | None]:
-    """Return what the file at ``path``, with the columns ``held``, calls columns of a table; None where it lacks one.
+def names_in(file_schema: pyarrow.Schema, table: Table, columns: Sequence[str], path: str) -> dict[str, str | None]:
+    """Return the names of columns in the file at ``path``; None for those that it lacks.
 
     It goes by Iceberg's ids, or by the names that columns have had.
 
@@ -393,48 +413,49 @@ def names_in(held: pyarrow.Schema, table: Table, columns: Sequence[str], path: s
         DestinationError: fields were renamed or dropped inside a column: their values would be lost.
     """
     schema = table.schema()
-    has_ids = any(_FIELD_ID in (each.metadata or {}) for each in held)
-    mapping = {each.field_id: each.names for each in table.name_mapping() or schema.name_mapping}
-    found: dict[str, str | None] = {}
+    has_ids = any(_FIELD_ID in (field.metadata or {}) for field in file_schema)
+    mapping = {field.field_id: field.names for field in table.name_mapping() or schema.name_mapping}
+    file_names: dict[str, str | None] = {}
     for column in columns:
-        wanted = schema.find_field(column).field_id
+        field_id = schema.find_field(column).field_id
         if has_ids:
-            found[column] = next((each.name for each in held if _id_of(each) == wanted), None)
+            name = next((field.name for field in file_schema if _id_of(field) == field_id), None)
         else:
-            found[column] = next((name for name in mapping.get(wanted, ()) if name in held.names), None)
-        if (name := found[column]) is not None:
-            _check_names(schema, held.field(name), column, path)
-    return found
+            name = next((name for name in mapping.get(field_id, ()) if name in file_schema.names), None)
+        if name is not None:
+            _check_names(schema, file_schema.field(name), column, path)
+        file_names[column] = name
+    return file_names
 
 
 def _id_of(field: pyarrow.Field) -> int | None:
-    found = (field.metadata or {}).get(_FIELD_ID)
-    return None if found is None else int(found)
+    field_id = (field.metadata or {}).get(_FIELD_ID)
+    return None if field_id is None else int(field_id)
 
 
-def _check_names(schema: Schema, field: pyarrow.Field, place: str, path: str) -> None:
+def _check_names(schema: Schema, field: pyarrow.Field, parent_path: str, path: str) -> None:
     """Refuse a file whose fields have other names by now: their values would be lost."""
-    for number, inner in _inner_fields(field):
-        at = f"{place}.{number or inner.name}"
-        by_id, by_name = _id_of(inner), _found(schema, at)
+    for part_name, inner in _inner_fields(field):
+        field_path = f"{parent_path}.{part_name or inner.name}"
+        by_id, by_name = _id_of(inner), _found(schema, field_path)
         if by_name is None or (by_id is not None and by_id != by_name):
             raise DestinationError(
-                f"`{place}` has a field that was renamed or dropped after `{path}` was written",
+                f"`{parent_path}` has a field that was renamed or dropped after `{path}` was written",
                 hint=COMPACT,
             )
-        _check_names(schema, inner, at, path)
+        _check_names(schema, inner, field_path, path)
 
 
 def _inner_fields(field: pyarrow.Field) -> list[tuple[str, pyarrow.Field]]:
     """Return the fields inside a type, with the names that Iceberg has for those without own ones."""
     import pyarrow.types as is_a
 
-    of = field.type
-    if is_a.is_struct(of):
-        return [("", each) for each in of]
-    if is_a.is_map(of):
-        return [("key", of.key_field), ("value", of.item_field)]
-    return [("element", of.value_field)] if is_nested(of) else []
+    data_type = field.type
+    if is_a.is_struct(data_type):
+        return [("", inner) for inner in data_type]
+    if is_a.is_map(data_type):
+        return [("key", data_type.key_field), ("value", data_type.item_field)]
+    return [("element", data_type.value_field)] if is_nested(data_type) else []
 
 
 def _found(schema: Schema, name: str) -> int | None:
