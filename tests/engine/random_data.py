@@ -30,6 +30,10 @@ NUMBERS = [
     0, 1, -1, 7, 255, 2**31 - 1, 2**31, -(2**31) - 1, 2**53, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), 2**64, 2**70,
     10**38,    0.0, -0.0, 1.5, 0.1, -2.25, 1e15, 1e16, 1e22, 1e300, 5e-324, 123456789.123456789,
 ]  # fmt: skip
+XML_TEXTS = [
+    "", "", "\n  ", " ann ", "12", "1.50", "2024-01-31", "true", "N/A", "&amp;&#233;", "<![CDATA[<z> ]]>", "🦊",
+    "\u00a0", "a<!-- c -->b", "a<?p i?>b", 'say "hi"\\', "two\r\nlines",
+]  # fmt: skip
 CODECS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
@@ -159,6 +163,34 @@ class RandomData:
             cells = ["".join(self.random.choices(alphabet, k=self.random.randrange(7))) for _ in range(3)]
             rows.append(",".join(cells))
         return "".join(row + self.random.choice(["\n", "\n", "\r\n"]) for row in rows).encode()
+
+    def xml(self, count: int) -> bytes:
+        """Records with attributes, repeated and nested elements, and mixed texts."""
+        records = "\n".join(self._xml_object("record", 3) for _ in range(count))
+        return f'<?xml version="1.0"?>\n<!-- all -->\n<data xmlns:n="urn:n" q="1">{records}</data>'.encode()
+
+    def _xml_object(self, name: str, depth: int) -> str:
+        """An element that has elements, at times attributes and texts."""
+        parts = [self._xml_element(depth - 1) for _ in range(self.random.randrange(1, 5))]
+        texts = [self.random.choice(XML_TEXTS) for _ in parts]
+        return f"<{name}{self._xml_attributes()}>{''.join(map(''.join, zip(parts, texts, strict=True)))}</{name}>"
+
+    def _xml_element(self, depth: int) -> str:
+        text = self.random.choice(XML_TEXTS)
+        match self.random.randrange(5 if depth else 4):
+            case 0:
+                return f"<empty{self._xml_attributes()}/>"
+            case 1:
+                return f"<v{self._xml_attributes()}>x{text}</v>"
+            case 2 | 3:
+                name = self.random.choice(["id", "ID", "größe", "n:name", "a.b"])
+                return f"<{name}>{text}</{name}>"
+            case _:
+                return self._xml_object(self.random.choice(["s", "s-2"]), depth)
+
+    def _xml_attributes(self) -> str:
+        names = self.random.sample(["at", "n:k"], self.random.randrange(3))
+        return "".join(f' {name}="{self.random.choice(["1", " x ", "", "&lt;a b&gt;"])}"' for name in names)
 
     def table(self, names: list[str], count: int, null_share: float = 0.3) -> pa.Table:
         columns = {"id": pa.array(range(count), pa.int64())}

@@ -17,7 +17,8 @@ def task_size(engine: Engine, size: int) -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("schemactl.engine.parts._LEAST_OF_TASK", 1)
             patch.setattr("schemactl.engine.local.row_files._BYTES_OF_TASK", size)
-            patch.setattr("schemactl.engine.local.tasks._PACKED_TASK_BYTES", size)
+            patch.setattr("schemactl.engine.local.tasks._BATCH_TASK_BYTES", size)
+            patch.setattr("schemactl.engine.local.xml_batches._MOST_OF_TASK", size)
             for name in ("_files", "csv"):
                 patch.setattr(f"schemactl.engine.local.input_formats.{name}.MOST_OF_TASK", size)
             yield

@@ -69,6 +69,24 @@ def test_random_documents(contract: Contract, seed: int) -> None:
     assert first.error is None, first.error
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_random_xml(contract: Contract, seed: int) -> None:
+    data = RandomData(seed)
+    contents = {"a.xml": data.xml(30), "b.xml": data.xml(10), "c.xml": data.xml(5).decode().encode("utf-16")}
+    names = [data.write_bytes(contract.data / name, content) for name, content in contents.items()]
+    sources = [f"../data/{name}" for name in names]
+    for source in sources:
+        assert contract.check(scan_outcome, (source,)).error is None
+    contract.check(scan_outcome, (sources[0],), "20")
+    options = {"null_values": ["N/A", "12"], "resolve_collisions": True}
+    contract.check(infer_outcome, request(*sources, **options, evidence_file=Path("seen.evidence.json")))
+    first = contract.check(normalize_outcome, request(sources[0], **options))
+    contract.check(normalize_outcome, request(*sources, **options, contract="columns=discard_value"), load_id="2")
+    assert first.error is None, first.error
+    (contract.data / "broken.xml").write_text("<a><b><c></b></a>")
+    assert contract.check(scan_outcome, ("../data/broken.xml",)).error is not None
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_random_rows_of_all_types(contract: Contract, seed: int) -> None:
     data = RandomData(seed)

@@ -319,8 +319,6 @@ def test_text_is_a_row_for_each_line(read) -> None:
     assert read("b.txt", "é\n".encode("utf-16")) == [{"value": "é"}]
 
 
-BY_SPARK = pytest.mark.parametrize("engine", [pytest.param("spark", marks=pytest.mark.spark)], indirect=True)
-
 XML = """<?xml version="1.0"?>
 <!-- a comment -->
 <shop>
@@ -330,7 +328,6 @@ XML = """<?xml version="1.0"?>
 """
 
 
-@BY_SPARK
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_the_elements_below_the_root_of_xml_are_records(read, encoding: str) -> None:
     assert read("a.xml", XML.encode(encoding)) == [
@@ -339,26 +336,22 @@ def test_the_elements_below_the_root_of_xml_are_records(read, encoding: str) -> 
     ]
 
 
-@BY_SPARK
 def test_xml_with_namespaces(read) -> None:
     text = '<s:shop xmlns:s="http://s"><s:item><s:price>1</s:price></s:item></s:shop>'
     assert read("a.xml", text) == [{"s:price": "1"}]
 
 
-@BY_SPARK
 def test_the_named_elements_of_xml_are_records(read) -> None:
     text = "<export><book><t>a</t></book><cd><t>b</t></cd><cd><t>c</t></cd></export>"
     assert read("a.xml", text, "xml:cd") == [{"t": "b"}, {"t": "c"}]
     assert read("a.xml", text, "xml:export") == [{"book": {"t": "a"}, "cd": [{"t": "b"}, {"t": "c"}]}]
 
 
-@BY_SPARK
 def test_xml_in_another_encoding(read) -> None:
     text = XML.replace('version="1.0"', 'version="1.0" encoding="UTF-16"').replace("1.50", "é")
     assert read("a.xml", text.encode("utf-16"))[0]["price"] == "é"
 
 
-@BY_SPARK
 @pytest.mark.parametrize(
     ("text", "message", "place"),
     [

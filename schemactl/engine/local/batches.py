@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -35,8 +36,18 @@ LocalRecords: TypeAlias = tuple[TaskSource, ...]
 """Records of the local engine."""
 
 
+class TextDocuments(DocumentBatch):
+    """Documents whose values are all texts, or may be."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def with_null_values(self, null_values: Sequence[str]) -> TextDocuments:
+        """Return the same records, some texts read as nulls."""
+
+
 @dataclass(frozen=True, slots=True)
-class LocalDocuments(DocumentBatch):
+class LocalDocuments(TextDocuments):
     """JSON documents, or the rows of files of CSV.
 
     Attributes:

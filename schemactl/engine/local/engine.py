@@ -13,7 +13,7 @@ from typing import Any, Final
 from schemactl.engine.input import COMPRESSIONS, Input, compression_of, shown_path
 from schemactl.engine.input_formats import LOCAL_FORMATS
 from schemactl.engine.inputs import by_format
-from schemactl.engine.local.batches import LocalDocuments, LocalRecords
+from schemactl.engine.local.batches import LocalRecords, TextDocuments
 from schemactl.engine.local.tasks import text_task
 from schemactl.engine.local.workers import Workers, core_count
 from schemactl.engine.parts import uncompressed_size
@@ -66,9 +66,7 @@ class LocalEngine:
         ]
         if not null_values:
             return batches
-        return [
-            batch.with_null_values(null_values) if isinstance(batch, LocalDocuments) else batch for batch in batches
-        ]
+        return [batch.with_null_values(null_values) if isinstance(batch, TextDocuments) else batch for batch in batches]
 
     def run(self, records: LocalRecords, module: str, function: str, /, **arguments: Any) -> list[Any]:
         """Return what ``module.function(batches, **arguments)`` returns for each task."""

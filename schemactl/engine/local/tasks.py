@@ -6,7 +6,7 @@ They are pickled and sent to worker processes; files are opened there.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from schemactl.kernel.arrays import binary_array, string_array
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.files import read_pieces
 
-_PACKED_TASK_BYTES = 1 << 24
+_BATCH_TASK_BYTES = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,7 @@ class PackedFile(_OpenedParts):
 
     def tasks(self) -> Iterator[Task]:
         """Yield the records of the file, some megabytes in each task."""
-        batches: list[pa.RecordBatch] = []
-        for batch in read_pieces([self._share()]):
-            batches.append(batch)
-            if sum(packed.nbytes for packed in batches) >= _PACKED_TASK_BYTES:
-                yield BatchTask(tuple(batches), self.path)
-                batches = []
-        if batches:
-            yield BatchTask(tuple(batches), self.path)
+        yield from batch_tasks(read_pieces([self._share()]), self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +87,20 @@ class BatchTask:
     def tasks(self) -> Iterator[Task]:
         """Yield this task."""
         yield self
+
+
+def batch_tasks(record_batches: Iterable[pa.RecordBatch], path: str) -> Iterator[BatchTask]:
+    """Yield record batches of a file as tasks, some megabytes in each."""
+    group: list[pa.RecordBatch] = []
+    size = 0
+    for batch in record_batches:
+        group.append(batch)
+        size += batch.nbytes
+        if size >= _BATCH_TASK_BYTES:
+            yield BatchTask(tuple(group), path)
+            group, size = [], 0
+    if group:
+        yield BatchTask(tuple(group), path)
 
 
 def text_task(texts: Sequence[str], column: str) -> BatchTask:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from schemactl.engine.inputs import find_inputs
-from schemactl.engine.spark.input_formats.xml import _record_tag
+from schemactl.engine.xml_elements import XmlElements
 from schemactl.errors import InputError
 from schemactl.flows.evolution import holds_texts
 
@@ -23,7 +23,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def record_tag(text: str | bytes, input_format: str | None = None, name: str = "a.xml") -> str:
     Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
     (found,) = find_inputs([name], input_format)
-    return _record_tag(found)
+    return XmlElements(found).record_tag()
 
 
 def refused(text: str | bytes, input_format: str | None = None, name: str = "a.xml") -> InputError:

@@ -1,0 +1,28 @@
+"""XML: the elements below the root are records; values are texts, and the detectors say what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from schemactl.engine.input import Input
+from schemactl.engine.local.xml_batches import LocalXml, XmlTask
+from schemactl.engine.local.xml_records import Shape, ShapeParser
+from schemactl.engine.parts import uncompressed_size, whole_file
+from schemactl.kernel.files import FilePart, Form
+
+
+def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalXml]:
+    """Yield the records of the files, those of one element name together.
+
+    Raises:
+        InputError: a file is not XML, has entities of its own, or does not say which of its elements are records; or
+            Spark reads it otherwise than this machine would.
+    """
+    shapes: dict[tuple[str, str], Shape] = {}
+    groups: dict[tuple[str, str], list[FilePart]] = {}
+    for file in inputs:
+        tag = ShapeParser(file, shapes).record_tag()
+        groups.setdefault((file.encoding, tag), []).append(whole_file(file, Form.ELEMENTS))
+    for (encoding, tag), parts in groups.items():
+        columns = shapes[encoding, tag].columns()
+        yield LocalXml(tuple(XmlTask(part, columns, tag, uncompressed_size(part.path, part.suffix)) for part in parts))
