@@ -9,18 +9,18 @@ from typing import Any, Final
 import orjson
 import pyarrow as pa
 
+from schemactl.arc.fields import TypingTask
+from schemactl.arc.source_columns import check_column_type, match_columns
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRecords, LocalTexts, TextDocuments
 from schemactl.engine.local.columns import spark_name
 from schemactl.engine.local.tasks import batch_tasks
 from schemactl.engine.local.workers import Task
 from schemactl.engine.local.xml_records import XmlColumn, read_documents
-from schemactl.engine.typing import check_column_type, match_columns
 from schemactl.errors import InputError
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.files import FilePart, UnreadableFileError, wrapped_errors
 from schemactl.kernel.partitions import Gaps
-from schemactl.schema.typing.model import TypingTask
 
 _MOST_OF_TASK: Final = 1 << 24
 
