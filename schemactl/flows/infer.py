@@ -15,7 +15,6 @@ from schemactl.flows.evolution import Evolution, schema_before
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.request import InferRequest
-from schemactl.flows.resolution import root_table
 from schemactl.flows.scanned import ScanReader
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.flows.tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike, with_empty
@@ -26,6 +25,7 @@ from schemactl.inference.masking import hide_values
 from schemactl.inference.report import DataReading, InferenceReport, SourceWarning, merge_reports
 from schemactl.inference.sample import Sample, parse_sample
 from schemactl.inference.saved_evidence import ENDING, is_evidence_file, write_evidence
+from schemactl.inference.source_names import root_table
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Contract
 from schemactl.schema.naming import naming_of

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.flows.evidence import table_of
-from schemactl.flows.resolution import root_table
 from schemactl.flows.tables import Part
 from schemactl.inference.evidence import Evidence
+from schemactl.inference.source_names import root_table
 from schemactl.normalization.package import LoadedInput, PastLoads
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.dispositions import keeps_repeated_rows

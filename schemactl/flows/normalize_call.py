@@ -22,12 +22,12 @@ from schemactl.flows.loaded_files import find_new, remember
 from schemactl.flows.migrate.ledger import with_lost
 from schemactl.flows.packing import check_rejects_folder
 from schemactl.flows.request import InferRequest
-from schemactl.flows.resolution import OTHER_TABLE, root_table
 from schemactl.flows.tables import Part, part_by_table, warn_of_unlike
 from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.fitting import without_long_names
 from schemactl.inference.lineage import ENDING as LINEAGE_ENDING
+from schemactl.inference.source_names import OTHER_TABLE, root_table
 from schemactl.normalization.package import INPUTS_TABLE, LoadedInput
 from schemactl.normalization.report import NormalizeReport, Outcome
 from schemactl.normalization.tally import REJECTS_TABLE, LoadTime

@@ -17,13 +17,13 @@ from schemactl.flows.evidence import (
     read_saved,
     table_of,
 )
-from schemactl.flows.resolution import resolve_data, root_table
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.resolve import Resolution, Taken
 from schemactl.inference.sample import parse_sample
+from schemactl.inference.source_names import resolve_data, root_table
 from schemactl.inference.survival import (
     Judged,
     Tally,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_documents, find_sources
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled, may_be_unfilled
-from schemactl.flows.resolution import root_table
 from schemactl.flows.typing import with_typing
 from schemactl.inference.evidence import Evidence, FileEvidence, merge
+from schemactl.inference.source_names import root_table
 from schemactl.kernel.dispatch import ONE_TABLE, Tables
 from schemactl.schema.hints import Hints, only_root
 from schemactl.schema.types import Schema

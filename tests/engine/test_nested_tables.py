@@ -16,8 +16,8 @@ import pytest
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.package import write_rows
 from schemactl.engine.scan import scan_inputs
-from schemactl.flows.resolution import resolve_data
 from schemactl.inference.sample import Sample
+from schemactl.inference.source_names import resolve_data
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import LoadTime

@@ -14,13 +14,13 @@ from schemactl.errors import InputError
 from schemactl.flows import infer as flow
 from schemactl.flows.infer import InferRequest, check_request, evolve_all, infer
 from schemactl.flows.lineage import lineage_in
-from schemactl.flows.resolution import SOURCE_NAMES
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.tables import TableData
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Evidence, Position, merge, observe
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved_evidence import write_evidence
+from schemactl.inference.source_names import SOURCE_NAMES
 from schemactl.render.console import Look
 from schemactl.render.infer import print_inference
 from schemactl.schema.hints import Hints, parse_column

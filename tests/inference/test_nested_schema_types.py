@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemactl.flows.resolution import resolve_data
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge, observe
 from schemactl.inference.nested_schema import merge_structures, stated_map
+from schemactl.inference.source_names import resolve_data
 from schemactl.inference.widening import MAPS, widen
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, read_type, write_type
 from schemactl.schema.templates import new_schema

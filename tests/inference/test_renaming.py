@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.flows.resolution import resolve_data
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.lineage import Lineage, lineage_of
 from schemactl.inference.renaming import find_names
 from schemactl.inference.resolve import resolve
+from schemactl.inference.source_names import resolve_data
 from schemactl.schema.naming import CONVENTIONS
 from schemactl.schema.templates import new_schema
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError
-from schemactl.flows.resolution import resolve_data
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge, observe
 from schemactl.inference.nested_schema import structures_in
+from schemactl.inference.source_names import resolve_data
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.schema.contract import Entity, Mode

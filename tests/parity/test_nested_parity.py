@@ -8,9 +8,9 @@ import dlt
 import yaml
 from dlt.common.schema import Schema as DltSchema
 
-from schemactl.flows.resolution import resolve_data
 from schemactl.formats.dlt import read, write
 from schemactl.inference.evidence import Position, observe
+from schemactl.inference.source_names import resolve_data
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema
 

@@ -1,0 +1,102 @@
+"""Hints for the user of an inference: shortened names, detectors, numbers in texts, contracts, misspelled columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from schemactl.inference.evidence import Evidence
+from schemactl.inference.findings import find_numbers_in_texts
+from schemactl.inference.fitting import Fitted
+from schemactl.inference.resolve import DETECTIONS, Resolution
+from schemactl.schema.contract import Entity, stated_contract, system_prefix
+from schemactl.schema.likeness import misspelled_name
+from schemactl.schema.naming import naming_of
+from schemactl.schema.types import Schema, Table
+
+_MOST_NAMES: Final = 3
+"""Columns that a hint names."""
+
+
+def describe_shortened(fitted: Fitted, limit: int | None) -> Iterator[str]:
+    """Report names that were too long for the destination."""
+    names = [
+        f"`{table}` is now `{new}`" if column is None else f"`{table}.{column}` is now `{new}`"
+        for (table, column), new in fitted.renamed.items()
+    ]
+    if names:
+        more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        yield f"the destination keeps {limit} characters of a name: {', '.join(names[:_MOST_NAMES])}{more}"
+
+
+def describe_detection(before: Schema, after: Schema, root: str) -> Iterator[str]:
+    """Report changed detectors of an existing table."""
+    if after == before:
+        return
+    table_detections = after.tables[root].properties.get(DETECTIONS) or ()
+    names = dict.fromkeys((*table_detections, *(after.settings.get("detections") or ())))  # in the order they run
+    listed = ", ".join(f"`{name}`" for name in names) or "none"
+    yield f"detectors of table `{root}` are now {listed}; columns that are there keep their types"
+
+
+def suggest_detection(start: Schema, resolution: Resolution, evidence: Evidence) -> Iterator[str]:
+    """Suggest ``--detect`` if new columns have texts that are numbers and the table has no detectors of its own."""
+    if resolution.schema.tables[resolution.root].properties.get(DETECTIONS):
+        return
+    numbers = [f"`{table}.{column}`" for table, column in find_numbers_in_texts(start, resolution, evidence)]
+    if numbers:
+        names = _first_names(numbers)
+        yield f"texts of {names} look like numbers; `--detect=+digits,+number` makes numbers of such new columns"
+
+
+def suggest_spelling(stored: Schema, before: Schema, resolution: Resolution) -> Iterator[str]:
+    """Report columns that the call declares, no data fills, and whose names are similar to another of their table."""
+    for name, table in before.tables.items():
+        resolved = resolution.schema.tables.get(name)
+        for column in table.columns:
+            if stored.column(name, column) or (name, column) in resolution.taken or resolved is None:
+                continue
+            near = misspelled_name(column, resolved.columns)
+            if near is not None:
+                yield f"no data fills the new column `{name}.{column}`; did you mean `{near}`?"
+
+
+def describe_contracts(before: Schema, after: Schema, override: str | None) -> Iterator[str]:
+    """Report contracts that override that of the call, and changes of entities that the contract leaves out."""
+    contracts = replace(before, tables={**after.tables, **before.tables})
+    names_by_gap: dict[str, list[str]] = {}
+    prefix = system_prefix(naming_of(before))
+    is_first = all(name.startswith(prefix) for name in before.tables)
+    for name, table in after.tables.items():
+        stored_table, contract = before.tables.get(name), stated_contract(contracts, name, override)
+        if table == stored_table or not contract.entities:
+            continue
+        level = _level_in_words(contract.level)
+        if override and contract.level != "call":
+            yield f"the contract of {level} goes before `--contract` for table `{name}`"
+        for entity, new_name in _new_names(stored_table, table, prefix):
+            if entity not in contract.entities and not (is_first and entity == Entity.TABLES):
+                names_by_gap.setdefault(f"the contract of {level} leaves out `{entity}`", []).append(new_name)
+    for gap, names in names_by_gap.items():
+        yield f"{gap}, which evolves: {_first_names(names)}"
+
+
+def _first_names(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(names[:_MOST_NAMES])}{more}"
+
+
+def _level_in_words(level: str) -> str:
+    kind, _, name = level.partition(" ")
+    return f"table `{name}`" if name else f"the {kind}"
+
+
+def _new_names(stored_table: Table | None, table: Table, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield the new table, or its new columns, each with the contract entity that decides on it."""
+    if stored_table is None or stored_table.is_new:
+        yield Entity.TABLES, f"`{table.name}`"
+        return
+    for column in table.columns.values():
+        if column.name not in stored_table.columns and not column.name.startswith(prefix):
+            yield Entity.DATA_TYPE if column.is_variant else Entity.COLUMNS, f"`{table.name}.{column.name}`"
