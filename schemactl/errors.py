@@ -50,8 +50,8 @@ class Location:
 
     def __str__(self) -> str:
         path = f"./{self.path}" if self.path.lstrip().startswith(LOG_COMMANDS) else self.path
-        place = ":".join(str(part) for part in (path, self.line, self.column) if part is not None)
-        return place if self.row is None else f"{place}, row {self.row}"
+        prefix = ":".join(str(number) for number in (path, self.line, self.column) if number is not None)
+        return prefix if self.row is None else f"{prefix}, row {self.row}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Problem:
     hint: str | None = None
 
     def __str__(self) -> str:
-        place = f"{self.at}: " if self.at else ""
-        return f"{place}{self.message}"
+        prefix = f"{self.at}: " if self.at else ""
+        return f"{prefix}{self.message}"
 
 
 class SchemactlError(Exception):
@@ -95,16 +95,16 @@ class SchemactlError(Exception):
         self.problems = tuple(map(_without_secrets, problems))
 
     def __str__(self) -> str:
-        place = f"{self.at}: " if self.at else ""
-        lines = [f"{place}{self.message}", *(f"  {problem}" for problem in self.problems)]
+        prefix = f"{self.at}: " if self.at else ""
+        lines = [f"{prefix}{self.message}", *(f"  {problem}" for problem in self.problems)]
         return "\n".join(lines)
 
 
 def _without_secrets(problem: Problem) -> Problem:
-    at, hint = problem.at, problem.hint
+    location, hint = problem.at, problem.hint
     return Problem(
         redact_text(problem.message),
-        replace(at, path=redact_text(at.path)) if at else None,
+        replace(location, path=redact_text(location.path)) if location else None,
         redact_text(hint) if hint else hint,
     )
 
@@ -177,15 +177,16 @@ _LONGEST_SLIP = 128
 """Letters of a name that may be a slip of the pen; the time that it takes to find out grows with their square."""
 
 
-def did_you_mean(name: str, known: Iterable[str], show: Callable[[str], str] = str) -> str | None:
+def did_you_mean(name: str, names: Iterable[str], show: Callable[[str], str] = str) -> str | None:
     """Return a hint such as ``did you mean `text`?``, or None when nothing known is near; ``show`` spells it out."""
     if len(name) > _LONGEST_SLIP:
         return None
-    near = difflib.get_close_matches(name, [each for each in known if len(each) <= _LONGEST_SLIP], n=1, cutoff=0.6)
-    return f"did you mean `{show(near[0])}`?" if near else None
+    short_names = [candidate for candidate in names if len(candidate) <= _LONGEST_SLIP]
+    matches = difflib.get_close_matches(name, short_names, n=1, cutoff=0.6)
+    return f"did you mean `{show(matches[0])}`?" if matches else None
 
 
-def nearest_or_all(name: str, known: Iterable[str]) -> str | None:
+def nearest_or_all(name: str, candidates: Iterable[str]) -> str | None:
     """Return a hint for a name that is none of those known: the nearest, else all of them; None where there are none.
 
     >>> nearest_or_all("frezze", ("evolve", "freeze"))
@@ -193,5 +194,5 @@ def nearest_or_all(name: str, known: Iterable[str]) -> str | None:
     >>> nearest_or_all("7", ("evolve", "freeze"))
     'known: evolve, freeze'
     """
-    names = tuple(known)
+    names = tuple(candidates)
     return did_you_mean(name, names) or (f"known: {', '.join(names)}" if names else None)

@@ -39,10 +39,10 @@ _stated: Examples | None = None
 
 
 @contextmanager
-def show_examples(stated: Examples | None) -> Iterator[None]:
+def show_examples(examples: Examples | None) -> Iterator[None]:
     """Show all examples so while the context is open; None for those of personal columns masked, the others plain."""
     global _stated
-    before, _stated = _stated, stated
+    before, _stated = _stated, examples
     try:
         yield
     finally:
@@ -85,11 +85,11 @@ def shown_error(message: str) -> str:
 
 
 def _replaced(hide: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
-    def replace(found: re.Match[str]) -> str:
-        group = found.lastgroup or ""
-        start, end = found.span(group)
-        text = found[0]
-        return text[: start - found.start()] + hide(found[group]) + text[end - found.start() :]
+    def replace(match: re.Match[str]) -> str:
+        group = match.lastgroup or ""
+        start, end = match.span(group)
+        text = match[0]
+        return text[: start - match.start()] + hide(match[group]) + text[end - match.start() :]
 
     return replace
 

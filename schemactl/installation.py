@@ -31,14 +31,14 @@ def install_command(extra: str) -> str:
         extra = "spark-own-java"
     installer, url = "pip", None
     try:
-        found = distribution(DISTRIBUTION)
+        installed = distribution(DISTRIBUTION)
     except PackageNotFoundError:  # imported right from a clone
         clone = Path(__file__).parents[1]
         if (clone / "pyproject.toml").is_file():
             url = {"url": clone.as_uri(), "dir_info": {"editable": True}}
     else:
-        installer = (found.read_text("INSTALLER") or installer).strip()
-        url = _direct_url(found)
+        installer = (installed.read_text("INSTALLER") or installer).strip()
+        url = _direct_url(installed)
     program = _program(installer, Path(sys.prefix))
     command = f"{program} {requirement(extra, url)}"
     return f"{command} schemactl" if program == _UVX else command
@@ -60,10 +60,10 @@ def describe_installation() -> dict[str, str]:
     return {"distribution": f"{DISTRIBUTION}, {origin}", "Python": platform.python_version(), "Spark": spark}
 
 
-def _direct_url(found: Distribution) -> dict[str, Any] | None:
+def _direct_url(installed: Distribution) -> dict[str, Any] | None:
     """Return where a copy came from (PEP 610); None for a package index."""
-    stated: dict[str, Any] | None = json.loads(found.read_text("direct_url.json") or "null")
-    return stated
+    origin: dict[str, Any] | None = json.loads(installed.read_text("direct_url.json") or "null")
+    return origin
 
 
 def requirement(extra: str, direct_url: Mapping[str, Any] | None) -> str:
@@ -99,7 +99,7 @@ _UVX: Final = "uvx --from"
 def _program(installer: str, environment: Path) -> str:
     """Return the command that changes an environment: pipx and ``uv tool`` own theirs, and ``uvx`` makes another."""
     # Folders of uv's cache, in which the environments of `uvx` lie.
-    if installer == "uv" and any(re.fullmatch(r"(archive|environments)-v\d+", part) for part in environment.parts):
+    if installer == "uv" and any(re.fullmatch(r"(archive|environments)-v\d+", name) for name in environment.parts):
         return _UVX
     if (environment / "pipx_metadata.json").exists():
         return "pipx install --force"

@@ -57,14 +57,14 @@ def memory_limit(size: int, error: Callable[[], Exception]) -> Iterator[None]:
         size: in bytes, beyond what the process has taken already; 0 for no limit.
         error: makes it.
     """
-    taken = re.search(r"^VmData:\s+(\d+) kB$", _read(Path("/proc/self/status")), re.MULTILINE)
-    if not size or sys.platform != "linux" or taken is None:
+    size_match = re.search(r"^VmData:\s+(\d+) kB$", _read(Path("/proc/self/status")), re.MULTILINE)
+    if not size or sys.platform != "linux" or size_match is None:
         yield
         return
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limits = [(int(taken[1]) << 10) + size, *(limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY)]
+    limits = [(int(size_match[1]) << 10) + size, *(limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY)]
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
     is_exceeded = False
     try:

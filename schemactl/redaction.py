@@ -50,10 +50,10 @@ def redact(address: str) -> str:
     >>> redact("sc://spark:15002/;token=abc;user_id=ann")
     'sc://spark:15002/;token=***;user_id=ann'
     """
-    found = _IN_ADDRESS.sub(_without_password, address)
-    if found == address and "://" not in address and (match := _user_without_slashes(address)):
-        found = address[: match.start("secret") - 1] + address[match.end("secret") :]
-    return _hide_parameters(found)
+    redacted = _IN_ADDRESS.sub(_without_password, address)
+    if redacted == address and "://" not in address and (match := _user_without_slashes(address)):
+        redacted = address[: match.start("secret") - 1] + address[match.end("secret") :]
+    return _hide_parameters(redacted)
 
 
 def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
@@ -78,13 +78,13 @@ def secrets_of(address: str) -> frozenset[str]:
     >>> sorted(secrets_of("postgresql://ann:p%40ss@db/shop"))
     ['p%40ss', 'p@ss']
     """
-    found = {match["secret"] for match in _IN_ADDRESS.finditer(address) if _without_password(match) != match[0]}
-    if not found and "://" not in address and (match := _user_without_slashes(address)):
-        found.add(match["secret"])
-    found |= {match["secret"].strip("'\"") for pattern in _PARAMETERS for match in pattern.finditer(address)}
-    shown = redact(address)
-    both = found | {unquote(secret) for secret in found}
-    return frozenset(secret for secret in both if len(secret) >= _SHORTEST and secret not in shown)
+    secrets = {match["secret"] for match in _IN_ADDRESS.finditer(address) if _without_password(match) != match[0]}
+    if not secrets and "://" not in address and (match := _user_without_slashes(address)):
+        secrets.add(match["secret"])
+    secrets |= {match["secret"].strip("'\"") for pattern in _PARAMETERS for match in pattern.finditer(address)}
+    redacted = redact(address)
+    spellings = secrets | {unquote(secret) for secret in secrets}
+    return frozenset(secret for secret in spellings if len(secret) >= _SHORTEST and secret not in redacted)
 
 
 def _without_password(match: re.Match[str]) -> str:

@@ -50,7 +50,7 @@ def import_if_there(reference: str, kind: str) -> ModuleType | None:
         reference: the path, as a user or another package states it.
         kind: what the module should be, for messages: ``detector``.
     """
-    if not all(part.isidentifier() for part in reference.split(".")):
+    if not all(name.isidentifier() for name in reference.split(".")):
         return None
     try:
         return import_module(reference)
@@ -73,9 +73,9 @@ def stated(plugin: object, name: str, default: Any = None) -> Any:
 
 
 @cache
-def _may_add(place: str) -> bool:
+def _may_add(entry: str) -> bool:
     """Return whether an entry of ``sys.path`` may hold plug-ins: asking importlib.metadata takes many times as long."""
-    path = Path(place)
+    path = Path(entry)
     if path.is_file():  # an archive
         return True
     return any(b"[schemactl." in file.read_bytes() for file in path.glob("*-info/entry_points.txt"))
@@ -105,17 +105,17 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
         # The group's name must be one that packaging tools take, which no blank is in.
         group = f"schemactl.{self.kind.replace(' ', '_')}"
         # What lies in the working folder itself is a file of whoever wrote it, and not installed.
-        places = [place for place in sys.path if Path(place).resolve() != Path.cwd() and _may_add(place)]
-        if not places:
+        plugin_paths = [entry for entry in sys.path if Path(entry).resolve() != Path.cwd() and _may_add(entry)]
+        if not plugin_paths:
             return {}
         from importlib.metadata import distributions
 
-        found: dict[str, str] = {}
-        for distribution in distributions(path=places):
+        values_by_name: dict[str, str] = {}
+        for distribution in distributions(path=plugin_paths):
             for entry in distribution.entry_points:
                 if entry.group == group:
-                    found.setdefault(entry.name, entry.value)
-        return dict(sorted(found.items()))
+                    values_by_name.setdefault(entry.name, entry.value)
+        return dict(sorted(values_by_name.items()))
 
     @property
     def installed(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
 
     def refused(self, reference: str) -> InputError:
         """Return the error for what a schema names that is no plug-in, and no module that the user has admitted."""
-        is_path = all(part.isidentifier() for part in reference.split("."))
+        is_path = all(name.isidentifier() for name in reference.split("."))
         if is_admitted(reference) or not is_path or did_you_mean(reference.rpartition(".")[2], self):
             return self.unknown(reference)
         hint = f"a module of your own: `--naming-module {reference}`, or SCHEMACTL_NAMING_MODULE; no file can admit it"

@@ -49,17 +49,23 @@ class SchemaBuilder:
             hints: as a schema file states them; ``x_owner`` stands for ``x-owner``.
         """
         naming = naming_of(self._schema)
-        own = naming.normalize_tables_path(name)
-        known = self._schema.tables.get(own) or Table(own)
-        start = {"write_disposition": "append", "resource": own} if parent is None and not known.properties else {}
-        stated = {
+        table_name = naming.normalize_tables_path(name)
+        existing_table = self._schema.tables.get(table_name) or Table(table_name)
+        new_properties = (
+            {"write_disposition": "append", "resource": table_name}
+            if parent is None and not existing_table.properties
+            else {}
+        )
+        given_properties = {
             "parent": None if parent is None else naming.normalize_tables_path(parent),
             "write_disposition": write_disposition,
             "description": description,
             **hints,
         }
-        table = replace(known, properties={**start, **known.properties, **_stated(stated)})
-        return SchemaBuilder(self._schema.with_table(table), own)
+        table = replace(
+            existing_table, properties={**new_properties, **existing_table.properties, **_stated(given_properties)}
+        )
+        return SchemaBuilder(self._schema.with_table(table), table_name)
 
     def column(
         self,
@@ -91,10 +97,10 @@ class SchemaBuilder:
         if self._table is None:
             raise InputError(f"the column `{name}` has no table", hint="`.table(NAME)` comes before `.column(...)`")
         table = self._schema.tables[self._table]
-        own = naming_of(self._schema).normalize_path(name)
-        known = table.columns.get(own) or Column(own)
-        is_new_key = primary_key and "nullable" not in known.properties
-        stated = {
+        column_name = naming_of(self._schema).normalize_path(name)
+        existing_column = table.columns.get(column_name) or Column(column_name)
+        is_new_key = primary_key and "nullable" not in existing_column.properties
+        given_properties = {
             "data_type": data_type,
             "precision": precision,
             "scale": scale,
@@ -103,8 +109,8 @@ class SchemaBuilder:
             "description": description,
             **hints,
         }
-        column = known.with_stated(_stated(stated))
-        return self._with(replace(table, columns={**table.columns, own: column}))
+        column = existing_column.with_stated(_stated(given_properties))
+        return self._with(replace(table, columns={**table.columns, column_name: column}))
 
     def reference(self, columns: Sequence[str] | str, table: str, referenced: Sequence[str] | str) -> SchemaBuilder:
         """State that columns of the table name rows of another one.
@@ -115,14 +121,18 @@ class SchemaBuilder:
         if self._table is None:
             raise InputError(f"the reference to `{table}` has no table", hint="`.table(NAME)` comes before it")
         naming = naming_of(self._schema)
-        ours, theirs = (
-            [naming.normalize_path(each) for each in ([names] if isinstance(names, str) else names)]
+        column_names, referenced_names = (
+            [naming.normalize_path(name) for name in ([names] if isinstance(names, str) else names)]
             for names in (columns, referenced)
         )
-        own = self._schema.tables[self._table]
-        new = {"columns": ours, "referenced_table": naming.normalize_tables_path(table), "referenced_columns": theirs}
-        references = [*(own.properties.get("references") or ()), new]
-        return self._with(replace(own, properties={**own.properties, "references": references}))
+        own_table = self._schema.tables[self._table]
+        reference = {
+            "columns": column_names,
+            "referenced_table": naming.normalize_tables_path(table),
+            "referenced_columns": referenced_names,
+        }
+        references = [*(own_table.properties.get("references") or ()), reference]
+        return self._with(replace(own_table, properties={**own_table.properties, "references": references}))
 
     def settings(self, **settings: Any) -> SchemaBuilder:
         """State settings of the schema: ``schema_contract="freeze"``, ``preferred_types={...}``."""
@@ -136,7 +146,7 @@ class SchemaBuilder:
             InputError: it states what no schema can; with all problems.
         """
         if findings := check(self._schema.to_dict()):
-            problems = tuple(Problem(each.message, hint=each.hint) for each in findings)
+            problems = tuple(Problem(finding.message, hint=finding.hint) for finding in findings)
             raise InputError(f"`{self._schema.name}` states what no schema can", problems=problems)
         return bump(self._schema)
 
@@ -146,8 +156,11 @@ class SchemaBuilder:
 
 def _stated(properties: dict[str, Any]) -> dict[str, Any]:
     """Return properties that are stated, with hyphens where Python takes none."""
-    found = {key: value for key, value in properties.items() if value is not None}
-    return {f"x-{key[2:].replace('_', '-')}" if key.startswith("x_") else key: value for key, value in found.items()}
+    set_properties = {key: value for key, value in properties.items() if value is not None}
+    return {
+        f"x-{key[2:].replace('_', '-')}" if key.startswith("x_") else key: value
+        for key, value in set_properties.items()
+    }
 
 
 def build(name: str, *, naming: str = DEFAULT_NAMING, description: str | None = None) -> SchemaBuilder:

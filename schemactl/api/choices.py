@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from schemactl.errors import InputError, nearest_or_all
 
 
-def check_choice(argument: str, value: str, known: Iterable[str]) -> None:
+def check_choice(argument: str, value: str, choices: Iterable[str]) -> None:
     """Refuse a value that an argument does not take.
 
     Raises:
         InputError: it is none of those known.
     """
-    known = tuple(known)
-    if value not in known:
-        raise InputError(f"`{value}` is none of the choices of `{argument}`", hint=nearest_or_all(str(value), known))
+    choices = tuple(choices)
+    if value not in choices:
+        raise InputError(f"`{value}` is none of the choices of `{argument}`", hint=nearest_or_all(str(value), choices))

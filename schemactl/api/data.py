@@ -238,12 +238,12 @@ def _with_row_options(
         check_choice("typing_errors", typing_errors, get_args(TypingErrors))
     if isinstance(model, type):
         model = f"{model.__module__}:{model.__qualname__}"
-    found = find_model(model, request.contract) if model else None
+    data_model = find_model(model, request.contract) if model else None
     folder = SchemasFolder.at(request.schemas)
     return replace(
         request,
-        dispatch=dispatch_by(table_by, dispatch or {}, request.table, found.key if found else None),
-        model=found,
+        dispatch=dispatch_by(table_by, dispatch or {}, request.table, data_model.key if data_model else None),
+        model=data_model,
         typing=find_typing(str(typing), typing_errors, folder) if typing else None,
     )
 
@@ -265,9 +265,9 @@ class _Documents:
         Raises:
             InputError: one holds what JSON cannot, or nests too deep for Python, which is too deep for schemas.
         """
-        for number, each in enumerate(self.stated, 1):
+        for number, document in enumerate(self.stated, 1):
             try:
-                yield number, json.dumps(each, allow_nan=False, default=_as_dict)
+                yield number, json.dumps(document, allow_nan=False, default=_as_dict)
             except RecursionError as error:
                 raise too_deep(Position(_MEMORY, number)) from error
             except (TypeError, ValueError) as error:
@@ -304,10 +304,10 @@ def _kind_of(data: Data) -> _Kind:
         case Mapping():
             return _Documents((data,))
     items = iter(data)
-    first = next(items, None)
-    if isinstance(first, (str, Path)):
-        return (str(first), *(str(each) for each in items))
-    return _Documents(chain(() if first is None else (first,), items))
+    first_item = next(items, None)
+    if isinstance(first_item, (str, Path)):
+        return (str(first_item), *(str(source) for source in items))
+    return _Documents(chain(() if first_item is None else (first_item,), items))
 
 
 @contextmanager
@@ -383,8 +383,8 @@ def _renaming_in_errors(file: Path, name: str) -> Iterator[None]:
     path = re.compile(rf"`?[^\s`'\"(]*{re.escape(f'{file.parent.name}/{file.name}')}`?")
 
     def renamed(problem: Problem) -> Problem:
-        at = problem.at and replace(problem.at, path=path.sub(name, problem.at.path))
-        return Problem(path.sub(name, problem.message), at, problem.hint and path.sub(name, problem.hint))
+        location = problem.at and replace(problem.at, path=path.sub(name, problem.at.path))
+        return Problem(path.sub(name, problem.message), location, problem.hint and path.sub(name, problem.hint))
 
     try:
         yield
@@ -422,7 +422,7 @@ def _write_frame(frame: ArrowStream, file: Path) -> None:
         raise
     except Exception as error:  # pandas, Polars, DuckDB and pyarrow have errors of their own, which share no class
         # pyarrow says of which column it speaks in an argument of its own.
-        reason = "; ".join(str(each).partition("\n")[0] for each in error.args)
+        reason = "; ".join(str(argument).partition("\n")[0] for argument in error.args)
         message = f"{_FRAME} cannot be read: {reason or type(error).__name__}"
         is_of_types = isinstance(error, (ValueError, TypeError, pa.ArrowException))
         hint = "a column has a name of its own and values of one type: `frame.astype({COLUMN: str})`"
@@ -434,17 +434,17 @@ def _write_batches(batches: pa.RecordBatchReader, file: Path) -> None:
     import pyarrow.parquet as pq
 
     # pandas writes an index without a name as a column, which no one has asked for.
-    kept = [field for field in batches.schema if not re.fullmatch(r"__index_level_\d+__", field.name)]
-    names = [field.name for field in kept]
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(f"{_FRAME} has several columns `{twice[0]}`", hint="give each a name of its own")
-    for field in kept:
+    fields = [field for field in batches.schema if not re.fullmatch(r"__index_level_\d+__", field.name)]
+    names = [field.name for field in fields]
+    if duplicates := [name for name, count in Counter(names).items() if count > 1]:
+        raise InputError(f"{_FRAME} has several columns `{duplicates[0]}`", hint="give each a name of its own")
+    for field in fields:
         try:
             pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
         except pa.ArrowNotImplementedError as error:
             message = f"the column `{field.name}` of {_FRAME} has a type that Parquet lacks: `{field.type}`"
             raise InputError(message, hint="convert it, to text for example") from error
-    schema = pa.schema(kept)
+    schema = pa.schema(fields)
     with pq.ParquetWriter(file, schema) as writer:
         for batch in batches:
             writer.write_batch(batch.select(names).cast(schema))

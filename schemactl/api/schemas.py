@@ -138,10 +138,10 @@ def _chosen(argument: str, of: type[_Choice], value: str) -> _Choice:
     return of(value)
 
 
-def _referred(stated: Schema | str | Path, side: str, folder: SchemasFolder) -> Referred:
-    if isinstance(stated, Schema):
-        return Referred(stated, f"{side} `{stated.name}`")
-    return find_schema(str(stated), folder)
+def _referred(schema: Schema | str | Path, side: str, folder: SchemasFolder) -> Referred:
+    if isinstance(schema, Schema):
+        return Referred(schema, f"{side} `{schema.name}`")
+    return find_schema(str(schema), folder)
 
 
 @hinting_at_extras()
@@ -179,8 +179,8 @@ def plan(
     if dialect is None:
         if start is not None:
             raise InputError("`start` says what an engine has that is not connected", hint="name it: `dialect=`")
-        kept = None if out is None else Path(out)
-        return PlanReport.of(plan_migration(PlanRequest(reference, to, schemas, options, allow_destructive, kept)))
+        plan_file = None if out is None else Path(out)
+        return PlanReport.of(plan_migration(PlanRequest(reference, to, schemas, options, allow_destructive, plan_file)))
     if to is not None or out is not None:
         raise InputError("`dialect` is for engines that are not connected", hint="leave `to` and `out` out")
     return ScriptReport.of(write_script(reference, start, dialect, schemas, options))

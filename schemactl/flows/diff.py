@@ -90,17 +90,17 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
 def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress | None = None) -> Report:
     """Review schemas that were found already; the references of the request are left alone."""
     pairs = tuple(pairs)
-    found = [_review_pair(pair, request, progress or no_progress) for pair in pairs]
+    pair_reviews = [_review_pair(pair, request, progress or no_progress) for pair in pairs]
     changed = {
         table
-        for pair, review in zip(pairs, found, strict=True)
+        for pair, review in zip(pairs, pair_reviews, strict=True)
         if review.changes
         for side in (pair.base, pair.head)
         if side is not None
         for table in side.schema.tables
     }
-    reviews = (*_review_settings(request), *found)
-    findings = [finding for each in reviews for finding in each.findings]
+    reviews = (*_review_settings(request), *pair_reviews)
+    findings = [finding for reviewed in reviews for finding in reviewed.findings]
     is_counted = any(finding.counted is not None for finding in findings)
     return Report(
         compatibility=request.compatibility,
@@ -122,8 +122,8 @@ def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair
     if base.destination is not None:
         raise InputError("a destination's catalog cannot be compared with a model", hint="name a schema")
     table = request.table or only_root(base.schema)
-    stated = find_model(model, None), base.schema, table
-    return Pair(base, Referred(schema_of(*stated), model, unfilled=unfilled_columns(*stated)))
+    model_and_table = find_model(model, None), base.schema, table
+    return Pair(base, Referred(schema_of(*model_and_table), model, unfilled=unfilled_columns(*model_and_table)))
 
 
 def diff_files(paths: tuple[str, str], base: Path | None, head: Path | None, request: DiffRequest) -> Report:
@@ -173,28 +173,28 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
 
 def _sources(pair: Pair, comparison: Comparison) -> Sources:
     """Return the source paths of both sides' tables and columns, by their names in the head."""
-    found: dict[tuple[str, str | None], tuple[str, ...]] = {}
+    sources: dict[tuple[str, str | None], tuple[str, ...]] = {}
     for side in (pair.base, pair.head):
-        found |= sources_beside(side.history, side.schema.name) if side is not None else {}
+        sources |= sources_beside(side.history, side.schema.name) if side is not None else {}
     for new, old in comparison.base_tables.items():
-        renamed = {(new, column): paths for (table, column), paths in found.items() if table == old}
-        found = {**renamed, **found}
+        renamed = {(new, column): paths for (table, column), paths in sources.items() if table == old}
+        sources = {**renamed, **sources}
     for (table, new), old in comparison.base_columns.items():
-        found.setdefault((table, new), found.get((table, old), ()))
-    return found
+        sources.setdefault((table, new), sources.get((table, old), ()))
+    return sources
 
 
 def _review_settings(request: DiffRequest) -> tuple[Review, ...]:
     if not request.settings:
         return ()
     nothing = Side(new_schema("settings"))
-    places = {each.key: each for each in request.settings}
+    settings_by_key = {setting.key: setting for setting in request.settings}
     settings = ReviewSettings(
         compatibility=request.compatibility,
         severities=request.severities,
         silences=request.silences,
-        locate_head=lambda keys: places[str(keys[-1])].at,
-        locate_base=lambda keys: places[str(keys[-1])].base_at,
+        locate_head=lambda keys: settings_by_key[str(keys[-1])].at,
+        locate_base=lambda keys: settings_by_key[str(keys[-1])].base_at,
     )
     comparison = replace(compare(nothing, nothing, request.today), settings=request.settings)
     return (Review(name="settings", base=None, head=None, findings=review(comparison, settings)),)
@@ -204,19 +204,19 @@ def _compare(pair: Pair, today: date) -> Comparison:
     if pair.base is None or pair.head is None or not pair.has_catalogue:
         # A missing side is the other one without its tables, so that each table is new or gone.
         empty = Side(replace(pair.any_side.schema, tables={}))
-        base, head = (_side(each) if each else empty for each in (pair.base, pair.head))
+        base, head = (_side(side) if side else empty for side in (pair.base, pair.head))
         return replace(compare(base, head, today), is_descendant=lambda: _is_descendant(pair))
     from schemactl.flows.migrate.ledger import warn_of_lost
     from schemactl.flows.target import find_destination
 
-    for catalogue, other in ((pair.base, pair.head), (pair.head, pair.base)):
-        if catalogue.address is not None and other.document is not None:
-            warn_of_lost(other.document.schema, find_destination(catalogue.address))
+    for catalogue, file_side in ((pair.base, pair.head), (pair.head, pair.base)):
+        if catalogue.address is not None and file_side.document is not None:
+            warn_of_lost(file_side.document.schema, find_destination(catalogue.address))
     schemas = comparable(pair.base, pair.head)
     comparison = compare(_structure(pair.base, schemas[0]), _structure(pair.head, schemas[1]), today)
-    kinds = (side.destination for side in (pair.base, pair.head) if side.destination is not None)
+    destinations = (side.destination for side in (pair.base, pair.head) if side.destination is not None)
     # What reads the types of nested columns in a catalog; where it cannot be migrated, Spark's DDL.
-    readers = [kind.ABILITIES.structure_in for kind in kinds if is_migrator(kind)]
+    readers = [destination.ABILITIES.structure_in for destination in destinations if is_migrator(destination)]
     reader = readers[0] if readers else structure_in
     return replace(comparison, changes=reported(comparison.changes), structure_in=reader)
 
@@ -240,8 +240,8 @@ def _structure(referred: Referred, schema: Schema) -> Side:
     """Return the side of a comparison with a catalog: its structure, and what else the two can be held against."""
     if referred.destination is not None:
         return Side(schema, destination=referred.destination.NAMES, hashes=referred.hashes)
-    stated = (bump(referred.schema).version_hash, *bump(referred.schema).previous_hashes)
-    return Side(schema, hashes=stated)
+    hashes = (bump(referred.schema).version_hash, *bump(referred.schema).previous_hashes)
+    return Side(schema, hashes=hashes)
 
 
 def _side(referred: Referred) -> Side:
@@ -298,33 +298,36 @@ def _count(comparison: Comparison, request: DiffRequest, progress: Progress) -> 
             if match.table and match.column and match.question
         )
     )
-    found = count_survivors(comparison.base.schema, comparison.head.schema, questions, request.data, progress)
-    return {(each.table, each.column, each.kind, each.field): counted for each, counted in found.items()}
+    counts = count_survivors(comparison.base.schema, comparison.head.schema, questions, request.data, progress)
+    return {
+        (question.table, question.column, question.kind, question.field): counted
+        for question, counted in counts.items()
+    }
 
 
 def _with_older(
     findings: tuple[Finding, ...], pair: Pair, comparison: Comparison, settings: ReviewSettings
 ) -> tuple[Finding, ...]:
     """Add what breaks older versions of the base, each finding with the newest version that it breaks."""
-    known = {finding.fingerprint for finding in findings}
+    known_fingerprints = {finding.fingerprint for finding in findings}
     about_file = {rule.id for rule in all_rules() if rule.is_about_file}
-    further = []
-    older = replace(settings, locate_base=lambda _: None, counted={})
+    older_findings = []
+    older_settings = replace(settings, locate_base=lambda _: None, counted={})
     for name, document in _older_versions(pair):
         version = Pair(Referred.of(document, name), pair.head)
-        for finding in review(_compare(version, comparison.today), older):
-            is_new = finding.fingerprint not in known and finding.rule not in about_file
+        for finding in review(_compare(version, comparison.today), older_settings):
+            is_new = finding.fingerprint not in known_fingerprints and finding.rule not in about_file
             if is_new and finding.severity is not Severity.INFO:
-                known.add(finding.fingerprint)
-                further.append(replace(finding, against=name))
-    return tuple(sorted((*findings, *further), key=lambda finding: -finding.severity.rank))
+                known_fingerprints.add(finding.fingerprint)
+                older_findings.append(replace(finding, against=name))
+    return tuple(sorted((*findings, *older_findings), key=lambda finding: -finding.severity.rank))
 
 
 def _older_versions(pair: Pair) -> Iterator[tuple[str, Document]]:
     """Yield versions of the base's file in git, newest first, but for the one that is compared already."""
     assert pair.base is not None
     # By its content: a file written by hand states no hash, an edited one states an old one.
-    seen = {version_hash(pair.base.schema)}
+    compared_hashes = {version_hash(pair.base.schema)}
     if pair.base.history is None:
         hint = "name a file of a repository, or `git:REV`"
         raise InputError(f"`{pair.base.origin}` has no older versions (`--transitive`)", hint=hint)
@@ -335,6 +338,6 @@ def _older_versions(pair: Pair) -> Iterator[tuple[str, Document]]:
         except InputError:
             # A commit of the past may hold anything; what never was a schema had no readers.
             continue
-        if content not in seen:
-            seen.add(content)
+        if content not in compared_hashes:
+            compared_hashes.add(content)
             yield version.name, document

@@ -68,17 +68,17 @@ def edit_import(
     document = opened.import_document
     stored = without_processing_hints(opened.stored) if opened.stored else None
     before = document.schema if document else stored or new_schema(name)
-    meant = Meaning(opened, folder).taken_over.schema if opened.schema else None
-    if meant is None and table is None and any(hint.table is None for hint in hints.columns):
+    effective = Meaning(opened, folder).taken_over.schema if opened.schema else None
+    if effective is None and table is None and any(hint.table is None for hint in hints.columns):
         hint = did_you_mean(name, folder.names) or "`--table TABLE` says what the columns of a new one are of"
         raise InputError(f"there is no schema `{name}` in {folder.shown}", hint=hint)
-    known = without_processing_hints(meant or before)
-    root = naming_of(before).normalize_tables_path(table) if table else only_root(known)
-    after = with_hints(before, hints, root, known)
+    known_schema = without_processing_hints(effective or before)
+    root = naming_of(before).normalize_tables_path(table) if table else only_root(known_schema)
+    after = with_hints(before, hints, root, known_schema)
     if contract is not None:
         Contract.of(contract)
-        parts = dict(part.split("=", 1) for part in contract.split(",")) if "=" in contract else contract
-        after = replace(after, settings={**after.settings, "schema_contract": parts})
+        contract_modes = dict(pair.split("=", 1) for pair in contract.split(",")) if "=" in contract else contract
+        after = replace(after, settings={**after.settings, "schema_contract": contract_modes})
     file = opened.import_file
     path = file.path if file else new_file(folder.imports, name)
     changes = diff(before, after, guess_renames=False)
@@ -87,10 +87,12 @@ def edit_import(
         with locked_schemas(folder.root):
             check_unchanged(folder, opened)
             replace_file(path, write(content, str(path), document.layout if document else None))
-        if meant is not None:
+        if effective is not None:
             # The file may state what the schema has from data already.
-            changes = diff(meant, with_lineage(meaning_of(folder, name).taken_over.schema, meant), guess_renames=False)
-            _warn_of_slips(changes, meant)
+            changes = diff(
+                effective, with_lineage(meaning_of(folder, name).taken_over.schema, effective), guess_renames=False
+            )
+            _warn_of_slips(changes, effective)
         return Edited(name, str(path), changes, (str(path),))
     return Edited(name, str(path), changes)
 

@@ -86,29 +86,28 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
             f"`{request.reference}` names {len(schemas)} schemas: {names}",
             hint="name one of them, or a folder with `--output DIR`",
         )
-    is_said = (request.output or "").endswith(("/", os.sep))
-    is_folder = path is not None and (len(schemas) > 1 or path.is_dir() or is_said)
-    named = [(schema.name, schema) for schema in schemas]
-    texts = _by_table(schemas, is_folder or request.table is not None) if holds_one_table(target) else named
-    left_out: list[Loss] = []
-    if len(texts) > 1 and not is_folder:
-        left_out = [Loss(name, "table") for name, _ in texts if name != request.table]
-        texts = [(name, schema) for name, schema in texts if name == request.table]
+    names_folder = (request.output or "").endswith(("/", os.sep))
+    is_folder = path is not None and (len(schemas) > 1 or path.is_dir() or names_folder)
+    named_schemas = [(schema.name, schema) for schema in schemas]
+    exports = _by_table(schemas, is_folder or request.table is not None) if holds_one_table(target) else named_schemas
+    omitted: list[Loss] = []
+    if len(exports) > 1 and not is_folder:
+        omitted = [Loss(name, "table") for name, _ in exports if name != request.table]
+        exports = [(name, schema) for name, schema in exports if name == request.table]
     exported = []
-    for name, schema in texts:
+    for name, schema in exports:
         hashed = bump(schema)
         file = path / f"{name}{target.ENDINGS[0]}" if path is not None and is_folder else path
         text = target.write(hashed, path=None if file is None else str(file))
         # Formats without names of tables take them from the file's.
         losses = find_losses(target, hashed, text, f"{only_root(schema) or name}{target.ENDINGS[0]}")
-        exported.append(Exported(name, text, file, (*left_out, *losses)))
-    lost = [loss for each in exported for loss in each.losses]
-    if request.is_strict and lost:
-        problems = tuple(Problem(describe_loss(loss)) for loss in lost)
+        exported.append(Exported(name, text, file, (*omitted, *losses)))
+    problems = tuple(Problem(describe_loss(loss)) for schema_export in exported for loss in schema_export.losses)
+    if request.is_strict and problems:
         raise InputError(f"`{request.to}` cannot hold all of the schema (--strict)", problems=problems)
-    for each in exported:
-        if each.path is not None:
-            replace_file(each.path, each.text)
+    for schema_export in exported:
+        if schema_export.path is not None:
+            replace_file(schema_export.path, schema_export.text)
     return tuple(exported)
 
 
@@ -137,40 +136,42 @@ def _selected(schema: Schema, request: ExportRequest) -> Schema:
 
 def _by_table(schemas: list[Schema], may_be_several: bool) -> list[tuple[str, Schema]]:
     """Return a schema for each table, by the table's name."""
-    found: dict[str, Schema] = {}
+    schemas_by_table: dict[str, Schema] = {}
     for schema in schemas:
-        own = {table.name for table in data_tables(schema)}
-        for name in own:
-            if name in found:
+        data_names = {table.name for table in data_tables(schema)}
+        for name in data_names:
+            if name in schemas_by_table:
                 raise InputError(
                     f"two schemas have a table `{name}`, and it is a file a table", hint="export one schema"
                 )
-        rest = {name: table for name, table in schema.tables.items() if name not in own}
-        found |= {
-            name: replace(schema, tables={**rest, name: schema.tables[name]}) for name in schema.tables if name in own
+        other_tables = {name: table for name, table in schema.tables.items() if name not in data_names}
+        schemas_by_table |= {
+            name: replace(schema, tables={**other_tables, name: schema.tables[name]})
+            for name in schema.tables
+            if name in data_names
         }
-    if not found or (len(found) > 1 and not may_be_several):
-        names = backquoted(found) or "none"
+    if not schemas_by_table or (len(schemas_by_table) > 1 and not may_be_several):
+        names = backquoted(schemas_by_table) or "none"
         hint = (
             "name one with `--table`, or a folder with `--output DIR/`; `--nested` folds nested tables into their root"
         )
         raise InputError(f"a file of this format holds one table, and there are several: {names}", hint=hint)
-    return list(found.items())
+    return list(schemas_by_table.items())
 
 
 def _find(request: ExportRequest) -> Iterator[Schema]:
-    for found in find_schemas(request.reference, SchemasFolder.at(request.schemas)):
-        if found.destination is None and request.version_hash is not None:
+    for referred in find_schemas(request.reference, SchemasFolder.at(request.schemas)):
+        if referred.destination is None and request.version_hash is not None:
             raise InputError(f"`{request.reference}` keeps no past schemas", hint="`--hash` asks a destination")
         stored: tuple[Schema, ...] = ()
-        if found.destination is not None and not request.takes_tables:
+        if referred.destination is not None and not request.takes_tables:
             # Files should not wait for what only destinations need.
             from schemactl.flows.migrate.ledger import stored_schemas
 
-            stored = stored_schemas(request.reference, found, request.version_hash)
-        if stored or found.destination is None:
-            yield from stored or (found.schema,)
+            stored = stored_schemas(request.reference, referred, request.version_hash)
+        if stored or referred.destination is None:
+            yield from stored or (referred.schema,)
         else:
             # Without dlt's own tables and defaults, which a catalog lacks, a file is no schema.
-            start = new_schema(found.schema.name)
-            yield replace(start, tables={**start.tables, **found.schema.tables})
+            start = new_schema(referred.schema.name)
+            yield replace(start, tables={**start.tables, **referred.schema.tables})

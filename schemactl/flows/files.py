@@ -33,10 +33,10 @@ from schemactl.store.text import read_text, replace_file
 def list_schemas(schemas: SchemasPlace) -> tuple[Meaning, ...]:
     """Return the schemas of a folder, by name."""
     folder = SchemasFolder.at(schemas)
-    found = meanings(folder)
-    if not found:
+    schema_meanings = meanings(folder)
+    if not schema_meanings:
         raise no_schema(folder.shown)
-    return found
+    return schema_meanings
 
 
 def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[Path, tuple[Problem, ...]], ...]:
@@ -53,24 +53,28 @@ def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[P
 def format_files(files: tuple[Path, ...], schemas: SchemasPlace, *, is_check: bool) -> tuple[tuple[Path, bool], ...]:
     """Write schema files in the form that dlt takes, comments kept; nothing where it is a check."""
     folder = SchemasFolder.at(schemas)
-    found = (TextFile(path, read_text(path)) for path in _find(files, folder))
-    documents = [(file, _parse(file, folder)) for file in found]
-    written = [(file, write(bump(found.schema), str(file.path), found.layout)) for file, found in documents]
-    for file, text in written:
+    schema_files = (TextFile(path, read_text(path)) for path in _find(files, folder))
+    documents = [(file, _parse(file, folder)) for file in schema_files]
+    rewritten_files = [
+        (file, write(bump(document.schema), str(file.path), document.layout)) for file, document in documents
+    ]
+    for file, text in rewritten_files:
         if text != file.text and not is_check:
             replace_file(file.path, text)
-    return tuple((file.path, text != file.text) for file, text in written)
+    return tuple((file.path, text != file.text) for file, text in rewritten_files)
 
 
 def _find(files: tuple[Path, ...], folder: SchemasFolder) -> tuple[Path, ...]:
     """Return files, by default all of the schemas folder."""
     if files:
         return files
-    places = dict.fromkeys((folder.imports, folder.exports))
-    found = tuple(path for place in places for name in list_names(place) if (path := find_file(place, name)))
-    if not found:
+    directories = dict.fromkeys((folder.imports, folder.exports))
+    existing_files = tuple(
+        path for directory in directories for name in list_names(directory) if (path := find_file(directory, name))
+    )
+    if not existing_files:
         raise no_schema(folder.shown)
-    return found
+    return existing_files
 
 
 def _problems(path: Path, folder: SchemasFolder) -> Iterator[Problem]:
@@ -83,9 +87,9 @@ def _problems(path: Path, folder: SchemasFolder) -> Iterator[Problem]:
             raise  # named by mistake
         yield from error.problems or (Problem(error.message, error.at, error.hint),)
         return
-    others = cache(partial(_all_tables, folder))  # read where a reference asks for them
-    for each in find_faults(document.schema, lambda table: table in others()):
-        yield Problem(each.message, document.locate(*each.keys), each.hint)
+    other_tables = cache(partial(_all_tables, folder))  # read where a reference asks for them
+    for fault in find_faults(document.schema, lambda table: table in other_tables()):
+        yield Problem(fault.message, document.locate(*fault.keys), fault.hint)
     is_exported = not folder.is_shared and real_path(file.path).parent == real_path(folder.exports)
     if is_exported and document.is_edited:
         hint = "the next run undoes it: edit the import file, or `schemactl fmt` gives it a new version and hash"
@@ -94,13 +98,13 @@ def _problems(path: Path, folder: SchemasFolder) -> Iterator[Problem]:
 
 def _all_tables(folder: SchemasFolder) -> frozenset[str]:
     """Return the names of the tables of all schemas of a folder that can be read."""
-    found: set[str] = set()
-    for place in dict.fromkeys((folder.imports, folder.exports)):
-        for name in list_names(place):
+    table_names: set[str] = set()
+    for directory in dict.fromkeys((folder.imports, folder.exports)):
+        for name in list_names(directory):
             with suppress(InputError):
-                if file := read_schema(place, name):
-                    found |= read(file.text, str(file.path)).schema.tables.keys()
-    return frozenset(found)
+                if file := read_schema(directory, name):
+                    table_names |= read(file.text, str(file.path)).schema.tables.keys()
+    return frozenset(table_names)
 
 
 def _parse(file: TextFile, folder: SchemasFolder) -> Document:

@@ -55,21 +55,21 @@ def infer(
             raise InputError(f"the name of saved evidence ends in `{ENDING}`, not like `{file.name}`", hint=hint)
         if file.is_dir():
             raise InputError(f"`{file}` is a folder, not a file")
-    with noted_warnings() as noted:
-        before = check_request(request, folder)
+    with noted_warnings() as warnings_by_text:
+        stored_schema = check_request(request, folder)
         if request.to is not None:
             from schemactl.flows.migrate.ledger import with_lost
 
             target = find_destination(request.to)
-            held = with_lost(before, target)
-            request = replace(request, max_identifier_length=target.max_identifier_length, held=held)
-        parts = part_by_table(request, before)
+            held_tables = with_lost(stored_schema, target)
+            request = replace(request, max_identifier_length=target.max_identifier_length, held=held_tables)
+        parts = part_by_table(request, stored_schema)
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:
             raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
-        with collected(parts, before, sample, progress or no_progress, open_engine) as data:
+        with collected(parts, stored_schema, sample, progress or no_progress, open_engine) as data:
             report = data.complete(evolve_all(data.tables, folder))
-    return replace(report, warnings=tuple(noted.values()))
+    return replace(report, warnings=tuple(warnings_by_text.values()))
 
 
 def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, Any]]) -> InferenceReport:
@@ -106,9 +106,11 @@ def _warn_of_own_columns(opened: Opened) -> None:
     if opened.schema is None:
         return
     settings = Settings.of(opened.schema.settings)
-    own = sorted(name for name in SystemNames(naming_of(opened.schema)).all() if settings.preferred_type(name))
-    if own:
-        names = backquoted(own)
+    typed_columns = sorted(
+        name for name in SystemNames(naming_of(opened.schema)).all() if settings.preferred_type(name)
+    )
+    if typed_columns:
+        names = backquoted(typed_columns)
         message = f"`preferred_types` of schema `{opened.name}` match dlt's own columns {names}, which keep their types"
         warnings.warn(LeftOutWarning(message), stacklevel=2)
 
@@ -119,26 +121,27 @@ def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceRe
     for _ in range(MOST_ATTEMPTS):
         opened = open_schemas(folder, request.name)
         evolutions: list[Evolution] = []
-        for each in parts:
-            evolutions.append(each.evolve_by_accepted(opened, evolutions[-1] if evolutions else None))
+        for table_data in parts:
+            evolutions.append(table_data.evolve_by_accepted(opened, evolutions[-1] if evolutions else None))
         report = merge_reports(
             [
-                with_records(evolution.report, part.reader, evolution.resolution.schema)
-                for part, evolution in zip(parts, evolutions, strict=True)
+                with_records(evolution.report, table_data.reader, evolution.resolution.schema)
+                for table_data, evolution in zip(parts, evolutions, strict=True)
             ]
         )
         if request.is_check or report.is_refused:
             return report
-        last = evolutions[-1]
+        last_evolution = evolutions[-1]
         # Where another command was quicker: build on what it has saved rather than read the data again.
-        if (written := try_save(folder, opened, last.schema, last.hints)) is not None:
-            seen = zip(parts, evolutions, strict=True)
-            hidden = merge(*(hide_values(part.evidence, evolution.resolution) for part, evolution in seen))
-            _, lineage = save_lineage(folder, request.name, [each.lineage for each in evolutions])
-            kept = () if request.evidence_file is None else (str(request.evidence_file),)
+        if (written := try_save(folder, opened, last_evolution.schema, last_evolution.hints)) is not None:
+            part_evolutions = zip(parts, evolutions, strict=True)
+            evidence = (hide_values(data.evidence, evolution.resolution) for data, evolution in part_evolutions)
+            merged_evidence = merge(*evidence)
+            _, lineage = save_lineage(folder, request.name, [evolution.lineage for evolution in evolutions])
+            evidence_files = () if request.evidence_file is None else (str(request.evidence_file),)
             if request.evidence_file is not None:
-                replace_file(request.evidence_file, write_evidence(hidden), PRIVATE_MODE)
-            return replace(report, saved=bool(written), written=(*written, *lineage, *kept))
+                replace_file(request.evidence_file, write_evidence(merged_evidence), PRIVATE_MODE)
+            return replace(report, saved=bool(written), written=(*written, *lineage, *evidence_files))
     raise unsteady(request.name)
 
 
@@ -191,17 +194,18 @@ def collected(
 
     A load looks at what stands in typed columns only where the schema is known, and warns of nanoseconds later.
     """
-    saved = [read_saved(each.saved, {at.path for at in each.inputs}) for each in parts]
-    if not any(part.inputs for part in parts):
-        for part, known in zip(parts, saved, strict=True):
-            check_documents(part.request.sources, known.files)
-        yield CollectedData([TableData(part.request, known) for part, known in zip(parts, saved, strict=True)])
+    saved_evidences = [read_saved(table_part.saved, {file.path for file in table_part.inputs}) for table_part in parts]
+    if not any(table_part.inputs for table_part in parts):
+        for table_part, saved_evidence in zip(parts, saved_evidences, strict=True):
+            check_documents(table_part.request.sources, saved_evidence.files)
+        requests = (table_part.request for table_part in parts)
+        yield CollectedData(list(map(TableData, requests, saved_evidences)))
         return
     from schemactl.engine.choice import EngineOptions, describe_reading, hint_at_engine
     from schemactl.engine.choice import open_engine as open_chosen_engine
 
     request = parts[0].request
-    inputs = [file for part in parts for file in part.inputs]
+    inputs = [file for table_part in parts for file in table_part.inputs]
     engine_options = request.engine or EngineOptions()
     begin = time.monotonic()
     with (open_engine or open_chosen_engine)(engine_options, inputs, progress) as engine:
@@ -210,24 +214,25 @@ def collected(
         from schemactl.engine.scan import scan_inputs
 
         is_known = open_schemas(SchemasFolder.at(request.schemas), request.name).schema is not None if is_load else True
-        found: list[TableData] = []
-        empty: dict[str, FileEvidence] = {}
-        for part, known in zip(parts, saved, strict=True):
-            with engine.explaining(part.inputs):
-                options = part.request.reading
-                scan = scan_inputs(engine, part.inputs, sample, progress, counts_typed=is_known, options=options)
+        table_data: list[TableData] = []
+        empty_files: dict[str, FileEvidence] = {}
+        for table_part, saved_evidence in zip(parts, saved_evidences, strict=True):
+            with engine.explaining(table_part.inputs):
+                options = table_part.request.reading
+                scan = scan_inputs(engine, table_part.inputs, sample, progress, counts_typed=is_known, options=options)
             if not is_load:
                 scan.warn_of_nanoseconds()
-            check_bad_records(scan, part.request.on_bad_record)
-            if part.is_passed_over(scan):
-                empty.update(scan.files)
+            check_bad_records(scan, table_part.request.on_bad_record)
+            if table_part.is_passed_over(scan):
+                empty_files.update(scan.files)
                 continue
-            check_documents(part.request.sources, {**known.files, **scan.files})
-            reader = ScanReader(engine, scan, progress) if sample.is_full and not part.saved else None
-            for each in split_by_table(part.request, scan, before, reader):
-                found.append(replace(each, evidence=merge(known, each.evidence)))
+            check_documents(table_part.request.sources, {**saved_evidence.files, **scan.files})
+            reader = ScanReader(engine, scan, progress) if sample.is_full and not table_part.saved else None
+            for split_data in split_by_table(table_part.request, scan, before, reader):
+                table_data.append(replace(split_data, evidence=merge(saved_evidence, split_data.evidence)))
         reading = describe_reading(engine.name, engine_options, inputs, start_seconds, time.monotonic() - begin)
-        yield CollectedData(with_empty(found, empty), reading, hint_at_engine(reading, engine_options, inputs))
+        hint = hint_at_engine(reading, engine_options, inputs)
+        yield CollectedData(with_empty(table_data, empty_files), reading, hint)
 
 
 @contextmanager
@@ -236,10 +241,10 @@ def noted_warnings() -> Iterator[dict[str, SourceWarning]]:
     noted: dict[str, SourceWarning] = {}
     show = warnings.showwarning
 
-    def note(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    def note(message: Warning | str, category: type[Warning], *position: Any, **more: Any) -> None:
         if isinstance(message, LeftOutWarning):
             noted.setdefault(str(message), SourceWarning(str(message), message.files))
-        show(message, category, *place, **more)
+        show(message, category, *position, **more)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", LeftOutWarning)

@@ -23,13 +23,13 @@ def sources_beside(file: Path | None, name: str) -> Sources:
     return lineage_in(file.parent, name).sources if file else {}
 
 
-def save_lineage(folder: SchemasFolder, name: str, found: Iterable[Lineage]) -> tuple[Lineage, tuple[str, ...]]:
+def save_lineage(folder: SchemasFolder, name: str, lineages: Iterable[Lineage]) -> tuple[Lineage, tuple[str, ...]]:
     """Add what was found of each root table's data to the lineage of schema ``name``.
 
     Returns:
         All lineage so far, and the file where that is new.
     """
-    path, added = folder.exports / f"{name}{ENDING}", reduce(merge, found, Lineage())
+    path, added = folder.exports / f"{name}{ENDING}", reduce(merge, lineages, Lineage())
     earlier = lineage_in(folder.exports, name)
     if path.exists() and merge(earlier, added) == earlier:
         return earlier, ()

@@ -96,19 +96,21 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     folder comes before a file of the same name; ``./NAME`` names the file. The path of ``git:REV:PATH``
     starts at the top of the repository, as git has it; with ``./`` or ``../``, at the working folder.
     """
-    kind, _, rest = reference.partition(":")
+    kind, _, remainder = reference.partition(":")
     if reference == STDIN:
         return (Referred.of(_read(read_stdin(), STDIN_PATH), STDIN_PATH),)
-    if kind == "git" and rest:
-        return _from_git(rest, folder)
+    if kind == "git" and remainder:
+        return _from_git(remainder, folder)
     if kind in ("import", "export"):
-        return _from_imports(folder, rest) if kind == "import" else _from_folder(folder.exports, rest)
+        return _from_imports(folder, remainder) if kind == "import" else _from_folder(folder.exports, remainder)
     if address := find_address(reference):
         destination = DESTINATIONS[address[0]]
-        found = destination.read_catalogue(address[1]).without_ours
-        of = Referred(found.schema, found.origin, destination=destination, address=address[1], hashes=found.hashes)
-        return (of,)
-    if rest.startswith("//"):
+        catalogue = destination.read_catalogue(address[1]).without_ours
+        referred = Referred(
+            catalogue.schema, catalogue.origin, destination=destination, address=address[1], hashes=catalogue.hashes
+        )
+        return (referred,)
+    if remainder.startswith("//"):
         raise DESTINATIONS.unknown(kind)
     if reference in list_names(folder.exports):
         return _from_folder(folder.exports, reference)
@@ -130,11 +132,11 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
 
 def find_schema(reference: str, folder: SchemasFolder) -> Referred:
     """Return the one schema that ``reference`` names."""
-    found = find_schemas(reference, folder)
-    if len(found) > 1:
-        names = backquoted(each.schema.name for each in found)
-        raise InputError(f"`{reference}` names {len(found)} schemas: {names}", hint="name one of them")
-    return found[0]
+    schemas = find_schemas(reference, folder)
+    if len(schemas) > 1:
+        names = backquoted(referred.schema.name for referred in schemas)
+        raise InputError(f"`{reference}` names {len(schemas)} schemas: {names}", hint="name one of them")
+    return schemas[0]
 
 
 def refuse_revision(name: str, folder: SchemasFolder) -> None:
@@ -185,8 +187,10 @@ def _from_imports(folder: SchemasFolder, name: str) -> tuple[Referred, ...]:
 def find_exported(folder: SchemasFolder, name: str | None = None) -> tuple[Referred, ...]:
     """Return the schemas of the export folder as they stand there, or the one of a name; none where it has none."""
     names = list_names(folder.exports)
-    wanted = names if name is None else (name,) if name in names else ()
-    return tuple(_named(file) for each in wanted if (file := read_schema(folder.exports, each)))
+    selected_names = names if name is None else (name,) if name in names else ()
+    return tuple(
+        _named(file) for selected_name in selected_names if (file := read_schema(folder.exports, selected_name))
+    )
 
 
 def meant_by(folder: SchemasFolder) -> tuple[Referred, ...]:
@@ -222,8 +226,8 @@ def _all_of(folder: Path) -> tuple[Referred, ...]:
     return tuple(_named(file) for file in files)
 
 
-def _from_git(rest: str, folder: SchemasFolder) -> tuple[Referred, ...]:
-    revision, _, inside = rest.partition(":")
+def _from_git(revision_and_path: str, folder: SchemasFolder) -> tuple[Referred, ...]:
+    revision, _, inside = revision_and_path.partition(":")
     path = folder.exports
     if inside:
         is_here = inside.startswith(("./", "../")) or inside in (".", "..")
@@ -270,9 +274,9 @@ class Pair:
     @property
     def any_side(self) -> Referred:
         """The head, the base where there is no head."""
-        found = self.head or self.base
-        assert found is not None, "a pair has a side"
-        return found
+        side = self.head or self.base
+        assert side is not None, "a pair has a side"
+        return side
 
     @property
     def name(self) -> str:
@@ -307,7 +311,7 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
     bases = _bases(base, head, folder)
     heads = _heads(base, bases, head, folder)
     if head is not None and len(heads) == 1 < len(bases) and not _holds_several(head) and _holds_several(base):
-        bases = tuple(each for each in bases if each.schema.name == heads[0].schema.name)
+        bases = tuple(base_schema for base_schema in bases if base_schema.schema.name == heads[0].schema.name)
     if len(bases) == len(heads) == 1 and (not _holds_several(base) or is_related(bases[0].schema, heads[0].schema)):
         return (Pair(bases[0], heads[0]),)
     return _by_name(bases, heads)
@@ -333,14 +337,17 @@ def _heads(base: str, bases: tuple[Referred, ...], head: str | None, folder: Sch
         return find_schemas(head, folder)
     if not bases or _holds_several(base):
         return meant_by(folder) or (() if bases else _refuse_empty(folder))
-    for each in bases:
-        if each.schema.name not in folder.names:
-            raise missing_schema(folder, each.schema.name)
-    return tuple(meant(folder, each.schema.name) for each in bases)
+    for base_schema in bases:
+        if base_schema.schema.name not in folder.names:
+            raise missing_schema(folder, base_schema.schema.name)
+    return tuple(meant(folder, base_schema.schema.name) for base_schema in bases)
 
 
 def _by_name(bases: tuple[Referred, ...], heads: tuple[Referred, ...]) -> tuple[Pair, ...]:
-    by_name = ({each.schema.name: each for each in bases}, {each.schema.name: each for each in heads})
+    by_name = (
+        {referred.schema.name: referred for referred in bases},
+        {referred.schema.name: referred for referred in heads},
+    )
     names = sorted(by_name[0].keys() | by_name[1].keys())
     return tuple(Pair(by_name[0].get(name), by_name[1].get(name)) for name in names)
 
@@ -365,15 +372,15 @@ def _bases(reference: str, head: str | None, folder: SchemasFolder) -> tuple[Ref
 
 def _hint_elsewhere(reference: str, head: str | None, folder: SchemasFolder, elsewhere: Sequence[Path]) -> str:
     """Return how to compare the schemas of other folders of a revision: each by itself, or what was moved to here."""
-    moved = [each for each in elsewhere if not each.exists()] if folder.names else []
-    place = (moved or elsewhere)[0]
-    shown = os.path.relpath(place)
-    if moved or list_names(place):
-        inside = path_inside(find_repository(place), place)
-        asked = f"{reference}:{inside} {head or (folder.root if moved else shown)}"
+    removed_paths = [folder_path for folder_path in elsewhere if not folder_path.exists()] if folder.names else []
+    nearest = (removed_paths or elsewhere)[0]
+    shown = os.path.relpath(nearest)
+    if removed_paths or list_names(nearest):
+        inside = path_inside(find_repository(nearest), nearest)
+        command = f"{reference}:{inside} {head or (folder.root if removed_paths else shown)}"
     else:
-        asked = f"--schemas {shown}"
-    return f"it has some in {listed([os.path.relpath(each) for each in elsewhere])}: `{asked}`"
+        command = f"--schemas {shown}"
+    return f"it has some in {listed([os.path.relpath(folder_path) for folder_path in elsewhere])}: `{command}`"
 
 
 def _holds_several(reference: str) -> bool:

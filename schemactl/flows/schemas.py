@@ -101,22 +101,22 @@ def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | 
 def to_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None = None) -> Schema:
     """Return ``schema`` as ``save`` would store it: hash, version, ancestry and link to the import file."""
     if folder.is_shared:
-        stated = opened.export_document.schema.tables if opened.export_document else {}
+        stored_tables = opened.export_document.schema.tables if opened.export_document else {}
         # Marks that the user's file states stay (``max_nesting`` is one).
-        tables = {name: _without_marks(table, stated.get(name)) for name, table in schema.tables.items()}
+        tables = {name: _without_marks(table, stored_tables.get(name)) for name, table in schema.tables.items()}
         return bump(replace(schema, tables=tables, imported_version_hash=None))
     if opened.import_document is not None:
         imported = opened.schema.imported_version_hash if opened.schema else None
         return bump(replace(schema, imported_version_hash=imported))
     # dlt continues the ancestry from the import file that it has just written.
-    first = _first_import(hints or schema)
+    first_import = _first_import(hints or schema)
     return bump(
         replace(
             schema,
-            version=first.version,
-            version_hash=first.version_hash,
-            previous_hashes=first.previous_hashes,
-            imported_version_hash=first.version_hash,
+            version=first_import.version,
+            version_hash=first_import.version_hash,
+            previous_hashes=first_import.previous_hashes,
+            imported_version_hash=first_import.version_hash,
         )
     )
 
@@ -142,10 +142,10 @@ def parse_named(file: TextFile) -> Document:
     document = read(file.text, str(file.path))
     expected = schema_name(file.path)
     if expected is not None and document.schema.name != expected:
-        stated = document.schema.name
-        renamed = file.path.name.replace(expected, stated, 1)
+        schema_name_in_file = document.schema.name
+        renamed = file.path.name.replace(expected, schema_name_in_file, 1)
         raise InputError(
-            f"the file is named for schema `{expected}`, but the schema in it is named `{stated}`",
+            f"the file is named for schema `{expected}`, but the schema in it is named `{schema_name_in_file}`",
             at=document.locate("name"),
             hint=f"write `name: {expected}`, or rename the file to `{renamed}`",
         )
@@ -256,32 +256,38 @@ def _first_import(schema: Schema) -> Schema:
 def check_unchanged(folder: SchemasFolder, opened: Opened) -> None:
     """Raise InputError where a schema's file is another than when it was read, or has come about since."""
     imports = () if folder.is_shared else ((folder.imports, opened.import_file),)
-    for place, file in (*imports, (folder.exports, opened.export_file)):
-        path = find_file(place, opened.name)
-        now = TextFile(path, read_text(path)) if path else None
-        if now != file:
-            changed = path or (file.path if file else place)
-            raise InputError(f"`{changed}` was changed since it was read", hint="run the command again")
+    for directory, file in (*imports, (folder.exports, opened.export_file)):
+        path = find_file(directory, opened.name)
+        current_file = TextFile(path, read_text(path)) if path else None
+        if current_file != file:
+            changed_path = path or (file.path if file else directory)
+            raise InputError(f"`{changed_path}` was changed since it was read", hint="run the command again")
 
 
-def _without_marks(table: Table, stated: Table | None = None) -> Table:
+def _without_marks(table: Table, stored_table: Table | None = None) -> Table:
     columns = {}
     for name, column in table.columns.items():
-        own = stated.columns.get(name) if stated else None
-        columns[name] = Column(name, _kept(column.properties, _COLUMN_MARKS, own.properties if own else {}))
+        stored_column = stored_table.columns.get(name) if stored_table else None
+        columns[name] = Column(
+            name, _kept(column.properties, _COLUMN_MARKS, stored_column.properties if stored_column else {})
+        )
     return replace(
         table,
         columns=columns,
-        properties=_kept(table.properties, _TABLE_MARKS, stated.properties if stated else {}),
+        properties=_kept(table.properties, _TABLE_MARKS, stored_table.properties if stored_table else {}),
     )
 
 
-def _kept(properties: Mapping[str, Any], marks: frozenset[str], stated: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {}
+def _kept(properties: Mapping[str, Any], marks: frozenset[str], stored_properties: Mapping[str, Any]) -> dict[str, Any]:
+    unmarked_properties = {}
     for key, value in properties.items():
         if key not in marks:
-            kept[key] = value
-        elif key in stated:
-            own = stated[key]
-            kept[key] = {k: v for k, v in value.items() if k in own} if isinstance(own, Mapping) else own
-    return kept
+            unmarked_properties[key] = value
+        elif key in stored_properties:
+            stored_value = stored_properties[key]
+            unmarked_properties[key] = (
+                {k: v for k, v in value.items() if k in stored_value}
+                if isinstance(stored_value, Mapping)
+                else stored_value
+            )
+    return unmarked_properties

@@ -24,23 +24,23 @@ def find_shown(reference: str, folder: SchemasFolder, *, has_lineage: bool) -> t
 
     Tables of a destination that keeps no schema of them, or several schemas, have no hash.
     """
-    return tuple(_shown(each, reference, has_lineage) for each in find_schemas(reference, folder))
+    return tuple(_shown(referred, reference, has_lineage) for referred in find_schemas(reference, folder))
 
 
-def _shown(found: Referred, reference: str, has_lineage: bool) -> Shown:
-    if found.destination is None or not is_migrator(found.destination):
-        sources = sources_beside(found.history, found.schema.name) if has_lineage else {}
-        return bump(found.schema), found.origin, sources
+def _shown(referred: Referred, reference: str, has_lineage: bool) -> Shown:
+    if referred.destination is None or not is_migrator(referred.destination):
+        sources = sources_beside(referred.history, referred.schema.name) if has_lineage else {}
+        return bump(referred.schema), referred.origin, sources
     from schemactl.flows.migrate.ledger import stored_schemas
 
-    stored = stored_schemas(reference, found, None)
+    stored = stored_schemas(reference, referred, None)
     tables = {name: table for schema in stored for name, table in schema.tables.items()}
     schema = replace(
-        found.schema,
-        tables={name: _with_hints(table, tables.get(name)) for name, table in found.schema.tables.items()},
+        referred.schema,
+        tables={name: _with_hints(table, tables.get(name)) for name, table in referred.schema.tables.items()},
     )
     version, version_hash = (stored[0].version, stored[0].version_hash) if len(stored) == 1 else (1, "")
-    return replace(schema, version=version, version_hash=version_hash), found.origin, {}
+    return replace(schema, version=version, version_hash=version_hash), referred.origin, {}
 
 
 def _with_hints(table: Table, stored: Table | None) -> Table:

@@ -29,26 +29,28 @@ def sync_schemas(
     data brought. Of ``to``, a destination, comes back what it holds and the export file has lost.
     """
     folder = SchemasFolder.at(schemas)
-    found = _find(names, folder)
-    contents = tuple(_content(meaning, to) for meaning in found)
-    planned = tuple(_plan(folder, *each) for each in zip(found, contents, strict=True))
-    if is_check or any(each.open_questions for each in planned):
+    schema_meanings = _find(names, folder)
+    contents = tuple(_content(meaning, to) for meaning in schema_meanings)
+    planned = tuple(
+        _plan(folder, *meaning_and_content) for meaning_and_content in zip(schema_meanings, contents, strict=True)
+    )
+    if is_check or any(schema.open_questions for schema in planned):
         return planned
-    if any(each.dropped for each in planned) and not agree(planned):
+    if any(schema.dropped for schema in planned) and not agree(planned):
         return planned
     return tuple(
-        replace(done, written=save(folder, meaning.opened, content)) if done.is_pending else done
-        for meaning, content, done in zip(found, contents, planned, strict=True)
+        replace(plan, written=save(folder, meaning.opened, content)) if plan.is_pending else plan
+        for meaning, content, plan in zip(schema_meanings, contents, planned, strict=True)
     )
 
 
 def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[Meaning, ...]:
     if not names:
         return meanings(folder)
-    known = folder.names
+    known_names = folder.names
     for name in names:
-        if name not in known:
-            raise InputError(f"there is no schema `{name}` in {folder.shown}", hint=nearest_or_all(name, known))
+        if name not in known_names:
+            raise InputError(f"there is no schema `{name}` in {folder.shown}", hint=nearest_or_all(name, known_names))
     return tuple(meaning_of(folder, name) for name in dict.fromkeys(names))
 
 

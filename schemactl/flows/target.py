@@ -61,9 +61,9 @@ class LoadTarget(Target):
     def shown(self) -> str:
         """The address for people, without a password."""
         # Before anything else: a password may hold a `?`.
-        place, _, query = redact(self.url).partition("?")
-        kept = [part for part in query.split("&") if part.startswith("dataset=")]
-        return "?".join([place, *kept[:1]])
+        url, _, query = redact(self.url).partition("?")
+        dataset_parameters = [parameter for parameter in query.split("&") if parameter.startswith("dataset=")]
+        return "?".join([url, *dataset_parameters[:1]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +100,15 @@ class MigrationTarget(Target):
 
 def find_destination(text: str) -> Target:
     """Return the destination that an address names as loads read it: what has no scheme is a folder of Parquet."""
-    kind, _, rest = text.partition(":")
+    kind, _, remainder = text.partition(":")
     if not text.strip():
         raise InputError("`--to` does not name a destination", hint="a folder, `duckdb:///PATH` ...")
     if address := find_address(text):
         kind, text = address
     else:
-        if rest.startswith("//") or (rest and _SCHEME.fullmatch(kind) and not Path(text).exists()):
-            known = f"known: {', '.join(_of_installed(is_loader))}, or a folder: `./{redact(text)}`"
-            raise InputError(f"there is no destination `{kind}`", hint=did_you_mean(kind, DESTINATIONS) or known)
+        if remainder.startswith("//") or (remainder and _SCHEME.fullmatch(kind) and not Path(text).exists()):
+            kinds_hint = f"known: {', '.join(_of_installed(is_loader))}, or a folder: `./{redact(text)}`"
+            raise InputError(f"there is no destination `{kind}`", hint=did_you_mean(kind, DESTINATIONS) or kinds_hint)
         engine = _ENGINES_OF_FILES.get(Path(text).suffix)
         if engine is not None and not Path(text).is_dir():
             hint = f"`{engine}:///{text}` is a database in a file, `{FOLDER_KIND}:{text}` a folder of Parquet"
@@ -128,11 +128,11 @@ _ENGINES_OF_FILES: Final = {".duckdb": "duckdb", ".db": "sqlite", ".sqlite": "sq
 
 def loadable(text: str) -> LoadTarget:
     """Return the destination that an address names, as ``find_destination``; rows can be loaded into it."""
-    found = find_destination(text)
-    if not is_loader(found.destination):
-        known = ", ".join(_of_installed(is_loader))
-        raise InputError(f"nothing can be loaded into `{found.kind}` yet", hint=f"known: {known}")
-    return LoadTarget(found.kind, found.destination, found.url)
+    target = find_destination(text)
+    if not is_loader(target.destination):
+        loader_kinds = ", ".join(_of_installed(is_loader))
+        raise InputError(f"nothing can be loaded into `{target.kind}` yet", hint=f"known: {loader_kinds}")
+    return LoadTarget(target.kind, target.destination, target.url)
 
 
 def migratable(to: str | None) -> MigrationTarget:
@@ -141,8 +141,8 @@ def migratable(to: str | None) -> MigrationTarget:
         raise InputError("no destination is named", hint="`--to DEST`, for example `--to duckdb:///data.duckdb`")
     address = find_address(to)
     if address is None:
-        scheme, _, place = to.strip().partition(":")
-        form = None if place else address_form(scheme)
+        scheme, _, remainder = to.strip().partition(":")
+        form = None if remainder else address_form(scheme)
         hint = f"`--to {form}`" if form else nearest_or_all(scheme.lower(), _of_installed(is_migrator))
         raise InputError(f"`{redact(to)}` is not the address of a destination", hint=hint)
     kind, url = address
@@ -152,10 +152,10 @@ def migratable(to: str | None) -> MigrationTarget:
     return MigrationTarget(kind, destination, url)
 
 
-def _of_installed(can: Callable[[Destination], bool]) -> list[str]:
+def _of_installed(is_capable: Callable[[Destination], bool]) -> list[str]:
     """Return the destinations that can do something, of those whose drivers are installed."""
-    found = []
+    kinds = []
     for kind in DESTINATIONS:
         with suppress(ModuleNotFoundError):
-            found += [kind] if can(DESTINATIONS[kind]) else []
-    return found
+            kinds += [kind] if is_capable(DESTINATIONS[kind]) else []
+    return kinds

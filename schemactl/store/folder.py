@@ -39,13 +39,13 @@ class SchemasFolder:
 
     @classmethod
     def at(
-        cls, place: SchemasPlace, imports: str | Path | None = None, exports: str | Path | None = None
+        cls, schemas: SchemasPlace, imports: str | Path | None = None, exports: str | Path | None = None
     ) -> SchemasFolder:
         """Return ``import/`` and ``export/`` below a folder, or other folders in their places."""
-        if isinstance(place, SchemasFolder):
-            return place
-        usual = Path(place)
-        imported, exported = Path(imports or usual / "import"), Path(exports or usual / "export")
+        if isinstance(schemas, SchemasFolder):
+            return schemas
+        root = Path(schemas)
+        imported, exported = Path(imports or root / "import"), Path(exports or root / "export")
         # Calls that name the same export folder in different ways share one lock.
         return cls(exported.parent if exported.name == "export" else exported, imported, exported)
 
@@ -88,19 +88,19 @@ def schema_name(path: Path) -> str | None:
 def list_names(folder: Path) -> tuple[str, ...]:
     """Return the names of the schemas in one folder, sorted; none where there is no folder."""
     # On disk a colon is part of the name, so `a:b.schema.yaml` is no schema `b`.
-    found = (_SCHEMA_FILE.fullmatch(path.name) for path in _entries(folder))
-    return tuple(sorted({match["name"] for match in found if match}))
+    matches = (_SCHEMA_FILE.fullmatch(path.name) for path in _entries(folder))
+    return tuple(sorted({match["name"] for match in matches if match}))
 
 
 def find_file(folder: Path, name: str) -> Path | None:
     """Return the file of schema ``name`` in one folder, None where there is none."""
     check_name(name)
     paths = [folder / f"{name}.schema.{ending}" for ending in ENDINGS]
-    found = [path for path in paths if path.exists() or path.is_symlink()]
-    if len(found) > 1:
-        files = backquoted(path.name for path in found)
+    existing_paths = [path for path in paths if path.exists() or path.is_symlink()]
+    if len(existing_paths) > 1:
+        files = backquoted(path.name for path in existing_paths)
         raise InputError(f"`{folder}` holds schema `{name}` more than once: {files}", hint="keep one of them")
-    return found[0] if found else None
+    return existing_paths[0] if existing_paths else None
 
 
 def read_schema(folder: Path, name: str) -> TextFile | None:
@@ -115,9 +115,9 @@ def read_schema(folder: Path, name: str) -> TextFile | None:
 
 def refuse_linked_schemas(folder: SchemasFolder) -> None:
     """Refuse a folder, one above it, or a schema file in it, that is a link of its repository."""
-    for part in (folder.root, folder.imports, folder.exports):
-        refuse_links(part)
-        for path in _entries(part):
+    for directory in (folder.root, folder.imports, folder.exports):
+        refuse_links(directory)
+        for path in _entries(directory):
             if schema_name(path):
                 refuse_links(path)
 
@@ -133,9 +133,9 @@ def missing_schema(folder: SchemasFolder, name: str) -> InputError:
     message = f"there is no schema `{name}` in `{folder.exports}`"
     if name in list_names(folder.imports):
         return InputError(message, hint=f"the import folder has it: `import:{name}`")
-    known = list_names(folder.exports)
-    listed = f"known: {', '.join(known)}" if known else "`schemactl infer SOURCE --name NAME` makes the first one"
-    return InputError(message, hint=did_you_mean(name, known) or listed)
+    names = list_names(folder.exports)
+    names_hint = f"known: {', '.join(names)}" if names else "`schemactl infer SOURCE --name NAME` makes the first one"
+    return InputError(message, hint=did_you_mean(name, names) or names_hint)
 
 
 def no_schema(shown: str) -> InputError:

@@ -156,16 +156,16 @@ def run_git(folder: Path, *arguments: str, lines: str = "") -> subprocess.Comple
     Raises:
         InputError: git is absent, or silent for ``TIMEOUT_SECONDS``.
     """
-    known, asked = _answers.get(), (folder, arguments, lines)
-    if known is None:
-        return _run(*asked)
-    if asked not in known:
-        known[asked] = _run(*asked)
-    return known[asked]
+    answers, question = _answers.get(), (folder, arguments, lines)
+    if answers is None:
+        return _run(*question)
+    if question not in answers:
+        answers[question] = _run(*question)
+    return answers[question]
 
 
 def _run(folder: Path, arguments: tuple[str, ...], lines: str) -> subprocess.CompletedProcess[bytes]:
-    settings = (word for each in _SETTINGS for word in ("-c", each))
+    settings = (word for setting in _SETTINGS for word in ("-c", setting))
     command = ("git", "-C", str(folder), *settings, *arguments)
     try:
         return subprocess.run(
@@ -213,13 +213,13 @@ def _asked_of(top: Path, how: str, blobs: Sequence[str]) -> bytes:
     return result.stdout
 
 
-def failure(what: str, result: subprocess.CompletedProcess[bytes]) -> InputError:
+def failure(task: str, result: subprocess.CompletedProcess[bytes]) -> InputError:
     """Return the error for what git could not do, with the way out where it is known."""
     lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
     fatal = next((line for line in lines if line.startswith(("fatal: ", "error: "))), "")
-    said = fatal.partition(": ")[2] or "; ".join(lines) or f"exit code {result.returncode}"
+    reason = fatal.partition(": ")[2] or "; ".join(lines) or f"exit code {result.returncode}"
     is_partial = any("promisor" in line or "lazy fetching" in line for line in lines)
-    return InputError(f"{what}: {said}", hint=PARTIAL if is_partial else None)
+    return InputError(f"{task}: {reason}", hint=PARTIAL if is_partial else None)
 
 
 _SAME, _DIFFERENT = 0, 1

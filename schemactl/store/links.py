@@ -145,4 +145,4 @@ def _is_content(target: Path, top: Path) -> bool:
     """Return whether a path without links is in a repository and not in its ``.git``."""
     if not target.is_relative_to(top):
         return False
-    return GIT_FOLDER not in (part.casefold() for part in target.relative_to(top).parts)
+    return GIT_FOLDER not in (name.casefold() for name in target.relative_to(top).parts)

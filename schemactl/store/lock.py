@@ -31,12 +31,12 @@ def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
 @contextmanager
 def locked_schemas(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock of a schemas folder: its file is in a folder that git ignores by itself."""
-    own = folder / ".schemactl"
-    ignoring = own / ".gitignore"
-    with _holding(own / "lock", folder, wait_seconds):
-        if not ignoring.exists():
+    lock_folder = folder / ".schemactl"
+    ignore_file = lock_folder / ".gitignore"
+    with _holding(lock_folder / "lock", folder, wait_seconds):
+        if not ignore_file.exists():
             with suppress(InputError):  # without it the lock file shows in git, and all else is as it was
-                replace_file(ignoring, "*\n")
+                replace_file(ignore_file, "*\n")
         yield
 
 

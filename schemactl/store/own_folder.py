@@ -25,30 +25,30 @@ _held: Final[set[int]] = set()
 
 
 @contextmanager
-def own_folder(kind: str, above: Path | None = None, log: str | None = None) -> Iterator[Path]:
-    """Hand out a new folder, which is removed at the end; before, remove those that killed commands have left.
+def own_folder(kind: str, parent: Path | None = None, log: str | None = None) -> Iterator[Path]:
+    """Yield a new folder, which is removed at the end; before, remove the folders of killed commands.
 
-    Its name begins with ``schemactl-KIND-``; without ``above`` it is made in the system's folder for such. A file in it
-    of the name ``log`` stays where the block ends with an `EngineError`.
+    Its name begins with ``schemactl-KIND-``; by default it is in the system's temporary folder. A file in it of the
+    name ``log`` stays if the block ends with an `EngineError`.
 
     Raises:
         OSError: it cannot be made.
     """
-    above = (above or Path(tempfile.gettempdir())).absolute()
-    remove_left(above)
-    folder = above / f"{PREFIX}{kind}-{_machine()}-{os.urandom(8).hex()}"
+    parent = (parent or Path(tempfile.gettempdir())).absolute()
+    remove_left(parent)
+    folder = parent / f"{PREFIX}{kind}-{_machine()}-{os.urandom(8).hex()}"
     # The lock comes first: at no time is there a folder that a kill would leave unseen.
     with _locked(_lock_file(folder)):
-        kept = None
+        log_name = None
         try:
             folder.mkdir(mode=0o700)
             yield folder
         except EngineError:
-            kept = log
+            log_name = log
             raise
         finally:
-            _empty(folder, kept)
-            if kept or not folder.exists():
+            _empty(folder, log_name)
+            if log_name or not folder.exists():
                 _lock_file(folder).unlink(missing_ok=True)
 
 
@@ -93,11 +93,11 @@ def _remove(folder: Path, lock_file: Path) -> None:
             lock_file.unlink(missing_ok=True)
 
 
-def _empty(folder: Path, kept: str | None) -> None:
+def _empty(folder: Path, log_name: str | None) -> None:
     for path in folder.iterdir() if folder.is_dir() else ():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
-        elif path.name != kept:
+        elif path.name != log_name:
             path.unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()
@@ -108,28 +108,28 @@ def _locked(path: Path) -> Iterator[None]:
     """Hold a lock; on a file system without locks do without, so that what a kill leaves there stays."""
     from filelock import FileLock
 
-    own: list[int] = []
-    lock = FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False, on_acquired=own.append)
+    descriptors: list[int] = []
+    lock = FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False, on_acquired=descriptors.append)
     try:
         lock.acquire(timeout=1.0)
     except OSError:
         with suppress(OSError):
             path.unlink()
-    _held.update(own)
+    _held.update(descriptors)
     try:
         yield
     finally:
-        _held.difference_update(own)
+        _held.difference_update(descriptors)
         lock.release()
 
 
 def _is_own(path: Path, kind: int) -> bool:
     """Return whether a path is itself of this kind, not a link to one, and this user's."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return stat.S_IFMT(found.st_mode) == kind and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid())
+    return stat.S_IFMT(status.st_mode) == kind and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
 
 
 def _lock_file(folder: Path) -> Path:
@@ -148,18 +148,18 @@ def private_folder(environment: Mapping[str, str] | None = None) -> Path:
         InputError: it cannot be made, or what has its name is a link, another user's, or open to others.
     """
     environment = os.environ if environment is None else environment
-    stated = environment.get("XDG_RUNTIME_DIR", "")
+    runtime_folder = environment.get("XDG_RUNTIME_DIR", "")
     user = os.getuid() if hasattr(os, "getuid") else environment.get("USERNAME", "user")
-    has_runtime = Path(stated).is_absolute() and Path(stated).is_dir()
-    folder = Path(stated, "schemactl") if has_runtime else Path(tempfile.gettempdir(), f"schemactl-{user}")
+    has_runtime = Path(runtime_folder).is_absolute() and Path(runtime_folder).is_dir()
+    folder = Path(runtime_folder, "schemactl") if has_runtime else Path(tempfile.gettempdir(), f"schemactl-{user}")
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError as error:
         raise InputError(f"cannot use the folder `{folder}`: {error.strerror or error}") from error
-    is_own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+    is_own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
     # Another user could have made it, or can look into it.
-    if not (stat.S_ISDIR(found.st_mode) and is_own and (os.name == "nt" or not found.st_mode & 0o077)):
+    if not (stat.S_ISDIR(status.st_mode) and is_own and (os.name == "nt" or not status.st_mode & 0o077)):
         hint = "remove it, or name a folder of mode 0700 in `XDG_RUNTIME_DIR`"
         raise InputError(f"`{folder}` is not private to this user: what lies in it could be another's", hint=hint)
     return folder

@@ -63,12 +63,12 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
     inside = path_inside(top, path)
     # With a slash at its end a path is that of what a folder holds.
     files = _entries(top, commit, *((".",) if inside == "." else (inside, f"{inside}/")))
-    wanted = [entry for entry in files if entry.path == inside]
-    wanted = wanted or [entry for entry in files if schema_name(Path(entry.path))]
-    if not wanted:
+    entries = [entry for entry in files if entry.path == inside]
+    entries = entries or [entry for entry in files if schema_name(Path(entry.path))]
+    if not entries:
         _refuse_detours(top, commit, [inside], revision)
         raise MissingInRevision(f"there is no schema file at `{inside}` in revision `{revision}`")
-    return _read(top, wanted, revision)
+    return _read(top, entries, revision)
 
 
 def _refuse_detours(top: Path, commit: str, insides: Sequence[str], revision: str) -> None:
@@ -107,7 +107,8 @@ def folders_with_schemas(top: Path, revision: str) -> tuple[Path, ...]:
         raise failure(f"git cannot list `{revision}`", result)
     paths = (Path(name) for name in os.fsdecode(result.stdout).split("\0") if name)
     folders = (path.parent for path in paths if schema_name(path))
-    return tuple(dict.fromkeys(top / (each.parent if each.name in ("import", "export") else each) for each in folders))
+    roots = (folder.parent if folder.name in ("import", "export") else folder for folder in folders)
+    return tuple(dict.fromkeys(top / root for root in roots))
 
 
 def _entries(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:

@@ -53,8 +53,8 @@ def schema_for(sources: Sequence[str]) -> str:
     'orders_2024'
     """
     if len(sources) != 1:
-        what = "several sources do not name a schema" if sources else "nothing names a schema"
-        raise InputError(what, hint=_WAY_OUT)
+        problem = "several sources do not name a schema" if sources else "nothing names a schema"
+        raise InputError(problem, hint=_WAY_OUT)
     name = re.sub(r"\W+", "_", _name_of(sources[0])).strip("_").lower()
     if not name.isidentifier():
         raise InputError(f"`{sources[0]}` does not name a schema", hint=_WAY_OUT)
@@ -65,13 +65,13 @@ def file_beside(source: str) -> Path | None:
     """Return the schema file that lies beside a source: ``shop.schema.yaml`` or ``shop_schema.yml`` of ``shop.csv``."""
     if not is_local(source):
         return None
-    name = _name_of(source)
-    names = (*(f"{name}.schema.{ending}" for ending in ENDINGS), f"{name}_schema.yml", f"{name}_schema.yaml")
-    found = [path for each in names if name and (path := Path(source).parent / each).is_file()]
-    if len(found) > 1:
-        files = backquoted(found)
+    stem = _name_of(source)
+    names = (*(f"{stem}.schema.{ending}" for ending in ENDINGS), f"{stem}_schema.yml", f"{stem}_schema.yaml")
+    existing_paths = [path for name in names if stem and (path := Path(source).parent / name).is_file()]
+    if len(existing_paths) > 1:
+        files = backquoted(existing_paths)
         raise InputError(f"`{source}` has several schema files beside it: {files}", hint="keep one of them")
-    return found[0] if found else None
+    return existing_paths[0] if existing_paths else None
 
 
 def _name_of(source: str) -> str:

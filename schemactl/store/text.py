@@ -66,7 +66,7 @@ def read_bytes(path: Path) -> bytes:
 def nearest_file(path: Path) -> str | None:
     """Return a hint that names the file beside ``path`` whose name is nearest to its own; None where none is near."""
     try:
-        names = [each.name for each in path.parent.iterdir() if each.name != path.name]
+        names = [sibling.name for sibling in path.parent.iterdir() if sibling.name != path.name]
         return did_you_mean(path.name, names, lambda name: str(path.with_name(name)))
     except OSError:
         return None
@@ -88,12 +88,12 @@ def decode(content: bytes, path: str, max_bytes: int = MAX_BYTES) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = content[: error.start]
-        column = len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
-        place = Location(path, before.count(b"\n") + 1, column)
+        preceding_bytes = content[: error.start]
+        column = len(preceding_bytes.rpartition(b"\n")[2].decode("utf-8")) + 1
+        location = Location(path, preceding_bytes.count(b"\n") + 1, column)
         is_utf_16 = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
         hint = "it is UTF-16: save it as UTF-8" if is_utf_16 else "save the file as UTF-8; is it a text file at all?"
-        raise InputError("the text is not UTF-8", at=place, hint=hint) from error
+        raise InputError("the text is not UTF-8", at=location, hint=hint) from error
 
 
 def too_long(path: str, max_bytes: int) -> InputError:
@@ -168,8 +168,8 @@ def _write_and_rename(target: Path, content: bytes, previous: os.stat_result | N
             stream.write(content)
             stream.flush()
             if previous is not None:
-                own = temporary.stat()
-                if (own.st_uid, own.st_gid) != (previous.st_uid, previous.st_gid):
+                status = temporary.stat()
+                if (status.st_uid, status.st_gid) != (previous.st_uid, previous.st_gid):
                     with suppress(OSError):
                         os.chown(temporary, previous.st_uid, previous.st_gid)
                 temporary.chmod(stat.S_IMODE(previous.st_mode))
