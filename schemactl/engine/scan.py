@@ -294,7 +294,7 @@ def recount(
     """
     documents = _read_documents(engine, engine.read(inputs), sample, progress)
     progress("looking at values again", None)
-    partitions = [batch.locate("recount_partition", asked=tuple(asked)) for batch in documents]
+    partitions = [batch.locate("recount_partition", questions=tuple(asked)) for batch in documents]
     answers = [tallies for partition in partitions for tallies in partition.tallies()]
     return [add(of_one) for of_one in zip(*answers, strict=True)]
 
