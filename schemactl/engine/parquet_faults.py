@@ -57,6 +57,19 @@ def _fault_in_group(file: pyarrow.parquet.ParquetFile, number: int) -> str | Non
     return None
 
 
+def check_parquet_types(schema: pyarrow.parquet.ParquetSchema, path: str) -> None:
+    """Refuse intervals, which Spark does not read, and pyarrow reads as 12 bytes.
+
+    Raises:
+        InputError: a column of the file is one of intervals.
+    """
+    leaves = (schema.column(number) for number in range(len(schema)))
+    column = next((leaf.path for leaf in leaves if leaf.converted_type == "INTERVAL"), None)
+    if column is not None:
+        message = f"the column `{column}` is a Parquet interval, which cannot be read"
+        raise InputError(message, at=Location(path), hint="leave the column out, or retype it")
+
+
 def unreadable_rows(path: str, error: Exception) -> InputError:
     """Return the error for a file of columns that pyarrow does not open, with pyarrow's reason."""
     if getattr(error, "errno", None):

@@ -150,7 +150,9 @@ def python_values(array: pa.Array) -> list[Any]:
 
 
 def cut_to_microseconds(array: pa.Array) -> pa.Array:
-    """Return timestamps of nanoseconds without those past microseconds, other arrays as they are."""
+    """Return timestamps and times of nanoseconds without those past microseconds, other arrays as they are."""
+    if pa.types.is_time64(array.type) and array.type.unit == "ns":
+        return array.cast(CLOCK, safe=False)
     if not (pa.types.is_timestamp(array.type) and array.type.unit == "ns"):
         return array
     # Without their zone, whose rules Arrow would look up.

@@ -18,6 +18,7 @@ from schemactl.engine.choice import EngineName, EngineOptions
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.protocol import Engine
 from schemactl.engine.scan import scan_inputs
+from schemactl.engine.spark.session.failure import explain_failure, is_spark_failure
 from schemactl.errors import SchemactlError
 from schemactl.flows.infer import infer
 from schemactl.flows.normalize import normalize
@@ -108,7 +109,10 @@ def _outcome(folder: Path, call: Callable[[], dict[str, Any]]) -> Outcome:
         warnings.simplefilter("always")
         try:
             report = call()
-        except SchemactlError as failure:
+        except Exception as raised:
+            if not (isinstance(raised, SchemactlError) or is_spark_failure(raised)):
+                raise
+            failure = explain_failure(raised)
             error = (type(failure).__name__, str(failure), failure.hint, failure.code)
     if report is not None and (inference := report.get("inference", report)) is not None:
         inference.pop("reading", None)
@@ -158,9 +162,13 @@ class Contract:
 
     def check(self, call: Call, *args: Any, **options: Any) -> Outcome:
         """Return the outcome of a call, which is the same on both engines."""
-        local, spark = (self._run(number, call, *args, **options) for number in range(2))
+        local, spark = self.outcomes(call, *args, **options)
         assert_equal_outcomes(local, spark)
         return local
+
+    def outcomes(self, call: Call, *args: Any, **options: Any) -> list[Outcome]:
+        """Return the outcome of a call on this machine, and that on Spark."""
+        return [self._run(number, call, *args, **options) for number in range(2)]
 
     def _run(self, number: int, call: Call, *args: Any, **options: Any) -> Outcome:
         engine = self._engines[number]

@@ -30,6 +30,9 @@ _WIDER: Final = {
 }  # fmt: skip
 
 
+SPARK_HINT: Final = "`--engine spark` reads it"
+
+
 @dataclass(frozen=True, slots=True)
 class SourceColumn:
     """A column of files.
@@ -69,22 +72,28 @@ def kernel_type(of: pa.DataType) -> pa.DataType:
     Raises:
         InputError: a decimal has more digits than Spark reads.
     """
-    return map_leaves(of, _scalar_type)
+    return map_leaves(pa.field("", of), lambda field: _scalar_type(field.type))
 
 
-def map_leaves(of: pa.DataType, convert: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
-    """Return a type with its scalar types converted, first to last, and without Arrow's encodings of values."""
+def map_leaves(field: pa.Field, convert: Callable[[pa.Field], pa.DataType]) -> pa.DataType:
+    """Return the type of a field with its scalar types converted, first to last, and without Arrow's encodings.
+
+    Args:
+        field: a column, or a field inside of one.
+        convert: returns the type of a scalar field.
+    """
+    of = field.type
     if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
-        return map_leaves(of.value_type, convert)
+        return map_leaves(field.with_type(of.value_type), convert)
     if isinstance(of, pa.BaseExtensionType):
-        return map_leaves(of.storage_type, convert)
+        return map_leaves(field.with_type(of.storage_type), convert)
     if is_a.is_struct(of):
-        return pa.struct([field.with_type(map_leaves(field.type, convert)) for field in of])
+        return pa.struct([pa.field(inner.name, map_leaves(inner, convert), inner.nullable) for inner in of])
     if is_list(of):
-        return pa.list_(pa.field("element", map_leaves(of.value_type, convert)))
+        return pa.list_(pa.field("element", map_leaves(of.value_field, convert)))
     if is_a.is_map(of):
-        return pa.map_(map_leaves(of.key_type, convert), map_leaves(of.item_type, convert))
-    return convert(of)
+        return pa.map_(map_leaves(of.key_field, convert), map_leaves(of.item_field, convert))
+    return convert(field)
 
 
 def _scalar_type(of: pa.DataType) -> pa.DataType:
@@ -103,6 +112,12 @@ def _scalar_type(of: pa.DataType) -> pa.DataType:
         return pa.string()
     is_bytes = is_a.is_large_binary(of) or is_a.is_binary_view(of) or is_a.is_fixed_size_binary(of)
     return pa.binary() if is_bytes else _WIDER.get(of, of)
+
+
+def unsupported_type(column: str, spark_type: str) -> InputError:
+    """Return the error for a column of a type that only Spark reads."""
+    message = f"the column `{column}` is of the Spark type `{spark_type}`, which this machine does not read"
+    return InputError(message, hint=SPARK_HINT)
 
 
 def is_nanoseconds(of: pa.DataType) -> bool:

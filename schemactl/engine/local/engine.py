@@ -14,6 +14,7 @@ from schemactl.engine.input import COMPRESSIONS, Input, compression_of, shown_pa
 from schemactl.engine.input_formats import LOCAL_FORMATS
 from schemactl.engine.inputs import by_format
 from schemactl.engine.local.batches import LocalRecords, TextDocuments
+from schemactl.engine.local.columns import SPARK_HINT
 from schemactl.engine.local.tasks import text_task
 from schemactl.engine.local.workers import Workers, core_count
 from schemactl.engine.parts import uncompressed_size
@@ -24,8 +25,6 @@ from schemactl.progress import Progress
 
 _SMALL_BYTES: Final = 1 << 23
 """What the kernel gets through in the time that it takes to start a worker."""
-
-_SPARK_HINT: Final = "`--engine spark` reads it"
 
 _TOO_LARGE_HINT: Final = (
     "write its parts as documents of their own: a list of them, or lines of JSON, may have any size"
@@ -109,12 +108,12 @@ def _check_readable(file: Input) -> None:
     """
     at = Location(file.path)
     if file.format not in LOCAL_FORMATS:
-        raise InputError(f"this machine does not read `{file.format}` without Spark", at=at, hint=_SPARK_HINT)
+        raise InputError(f"this machine does not read `{file.format}` without Spark", at=at, hint=SPARK_HINT)
     if not file.is_local:
-        raise InputError("this machine reads local files only", at=at, hint=_SPARK_HINT)
+        raise InputError("this machine reads local files only", at=at, hint=SPARK_HINT)
     if not file.is_readable_here:
         suffix = next(ending for ending in COMPRESSIONS if file.path.endswith(ending))
-        raise InputError(f"this machine does not unpack `{suffix}` without Spark", at=at, hint=_SPARK_HINT)
+        raise InputError(f"this machine does not unpack `{suffix}` without Spark", at=at, hint=SPARK_HINT)
 
 
 @contextmanager
@@ -131,7 +130,7 @@ def _explained() -> Iterator[None]:
         address, reason = error.args[0].split(": ", 1)
         hint = _TOO_LARGE_HINT if reason.startswith(("a document has ", "document ")) else None
         if "nanosecond" in reason:  # timestamps of ORC before 1677 and after 2262, which pyarrow lacks
-            hint = _SPARK_HINT
+            hint = SPARK_HINT
         raise InputError(reason, at=Location(shown_path(address)), hint=hint) from error
     except MemoryError as error:
         hint = "cut large records into smaller ones, or let fewer processes work at once: `taskset -c 0 schemactl ...`"

@@ -16,6 +16,7 @@ from schemactl.engine.local.row_files import Container, RowFile
 from schemactl.engine.parquet_faults import durations_in, unreadable_rows
 from schemactl.engine.parts import whole_file
 from schemactl.engine.stated_nulls import merge_nulls
+from schemactl.errors import InputError, Location
 from schemactl.kernel.files import Form
 from schemactl.schema.paths import Path
 
@@ -52,7 +53,8 @@ def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) 
 
     Args:
         inputs: files of one format.
-        look_at: returns what the file at a path holds, and reads no values; it raises what pyarrow raises.
+        look_at: returns what the file at a path holds, and reads no values; it raises what pyarrow raises, or an
+            error about a column.
 
     Raises:
         InputError: a file is broken, or a column has a type that Spark does not read.
@@ -63,6 +65,9 @@ def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) 
         try:
             contents = look_at(whole.path)
             sizes = contents.block_sizes or {0: FilePath(whole.path).stat().st_size}
+        except InputError as error:
+            error.at = Location(file.path)
+            raise
         except (pa.ArrowException, OSError) as error:
             raise unreadable_rows(file.path, error) from error
         for column in durations_in(contents.schema):

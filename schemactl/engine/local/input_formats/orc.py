@@ -10,7 +10,7 @@ import pyarrow.types as is_a
 
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRows
-from schemactl.engine.local.columns import map_leaves
+from schemactl.engine.local.columns import map_leaves, unsupported_type
 from schemactl.engine.local.input_formats._rows import FileContents, open_files, read_rows
 from schemactl.engine.local.row_files import Container
 
@@ -22,10 +22,21 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
 
 def _look_at(path: str) -> FileContents:
     opened = pyarrow.orc.ORCFile(path)
-    schema = pa.schema([field.with_type(map_leaves(field.type, _in_utc)) for field in opened.schema])
+    schema = pa.schema([pa.field(field.name, map_leaves(field, _spark_type)) for field in opened.schema])
     return FileContents(Container.ORC, schema, {0: opened.nrows})
 
 
-def _in_utc(of: pa.DataType) -> pa.DataType:
-    """Return a type with timestamps of microseconds in UTC, as Spark reads both kinds of ORC's timestamps."""
-    return pa.timestamp("us", "UTC") if is_a.is_timestamp(of) else of
+def _spark_type(field: pa.Field) -> pa.DataType:
+    """Return the type that Spark gives a column, which it may have written as integers.
+
+    Spark reads both kinds of ORC's timestamps as moments in UTC, of microseconds.
+
+    Raises:
+        InputError: the column is an interval or a time of day.
+    """
+    spark_type = (field.metadata or {}).get(b"spark.sql.catalyst.type", b"").decode()
+    if is_a.is_integer(field.type) and spark_type.startswith(("interval", "time(")):
+        raise unsupported_type(field.name, spark_type)
+    if is_a.is_integer(field.type) and spark_type == "timestamp_ntz":
+        return pa.timestamp("us")
+    return pa.timestamp("us", "UTC") if is_a.is_timestamp(field.type) else field.type

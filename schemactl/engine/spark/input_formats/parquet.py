@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn_of_durations
-from schemactl.engine.parquet_faults import durations_in, unreadable_rows
+from schemactl.engine.parquet_faults import check_parquet_types, durations_in, unreadable_rows
 from schemactl.engine.parquet_footers import ParquetFooter, footer_of
 from schemactl.engine.spark.batches import ColumnarRows
 from schemactl.engine.spark.places import Numbering
-from schemactl.engine.spark.reading.columnar import allow_all_types, columnar_batch, described_columns
+from schemactl.engine.spark.reading.columnar import allow_all_types, columnar_batch, described_columns, read_agreeing
 from schemactl.engine.spark.sql import quoted
 from schemactl.engine.spark.types import SECOND_DIGITS
 from schemactl.engine.stated_nulls import merge_nulls, stated_nulls
@@ -22,8 +22,6 @@ from schemactl.schema.paths import Path
 
 if TYPE_CHECKING:
     import pyarrow
-
-_DISAGREE: Final = "CANNOT_MERGE_SCHEMAS"
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
@@ -41,41 +39,36 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
             durations.setdefault(column, []).append(each.path)
     warn_of_durations(durations)
     for footer, files in groups.items():
-        try:
-            together = _read(spark, files, footer)
-        except Exception as error:  # PySpark has no class for this one
-            if _DISAGREE not in str(error) or len(files) == 1:
-                raise
-            by_columns: dict[tuple[tuple[str, str], ...], dict[str, Mapping[Path, bool]]] = {}
-            for address, nulls in files.items():
-                columns = tuple(described_columns(spark.read.option("mergeSchema", True).parquet(address)))
-                by_columns.setdefault(columns, {})[address] = nulls
-            yield from (_read(spark, group, footer) for group in by_columns.values())
-        else:
-            yield together
+        for frame, addresses in read_agreeing(list(files), spark.read.option("mergeSchema", True).parquet):
+            yield _batch(frame, [files[address] for address in addresses], footer)
 
 
 def _schema_of(file: Input) -> pyarrow.Schema:
-    """Return the columns that the footer of a file states; none of files elsewhere."""
+    """Return the columns that the footer of a file states; none of files elsewhere.
+
+    Raises:
+        InputError: the footer cannot be read, or has types that Spark does not read.
+    """
     import pyarrow
     import pyarrow.parquet
 
     if not file.is_local:
         return pyarrow.schema([])
     try:
-        return pyarrow.parquet.read_schema(file.path)
+        with pyarrow.parquet.ParquetFile(file.path) as opened:
+            check_parquet_types(opened.schema, file.path)
+            return opened.schema_arrow
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, NotImplementedError) or "encrypted" in str(error):
             return pyarrow.schema([])  # Spark reads it, or reports why not
         raise unreadable_rows(file.path, error) from error
 
 
-def _read(spark: SparkSession, files: Mapping[str, Mapping[Path, bool]], footer: ParquetFooter) -> ColumnarRows:
-    """Return the rows of files by address, with what each states of nulls."""
-    frame = spark.read.option("mergeSchema", True).parquet(*files)
+def _batch(frame: DataFrame, nulls: Sequence[Mapping[Path, bool]], footer: ParquetFooter) -> ColumnarRows:
+    """Return the rows of files with one footer; ``nulls`` has the statement of each file (``stated_nulls``)."""
     if footer != ParquetFooter():
         digits = {name: {SECOND_DIGITS: count} for name, count in footer.second_digits}
         # Not `frame.columns`: PySpark cannot name the types of all of them.
         names = [name for name, _ in described_columns(frame) if name not in footer.nulls]
         frame = frame.select(*(F.col(quoted(name)).alias(name, metadata=digits.get(name, {})) for name in names))
-    return columnar_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK, merge_nulls(list(files.values())))
+    return columnar_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK, merge_nulls(nulls))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,6 +22,28 @@ def allow_all_types(spark: SparkSession) -> None:
     """Let Spark read times of day and timestamps of nanoseconds, which pandas writes."""
     for name in ("spark.sql.timeType.enabled", "spark.sql.timestampNanosTypes.enabled"):
         spark.conf.set(name, "true")
+
+
+def read_agreeing(
+    addresses: Sequence[str], load: Callable[..., DataFrame]
+) -> Iterator[tuple[DataFrame, Sequence[str]]]:
+    """Yield one frame of all files, or if their types differ, one of those with the same columns, and its files.
+
+    Args:
+        addresses: of the files, as Spark takes them.
+        load: returns the frame of files with these addresses, and raises Spark's error if their types differ.
+    """
+    try:
+        frame = load(*addresses)
+    except Exception as error:  # PySpark has no class for this one
+        if "CANNOT_MERGE_SCHEMAS" not in str(error) or len(addresses) == 1:
+            raise
+        by_columns: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        for address in addresses:
+            by_columns.setdefault(tuple(described_columns(load(address))), []).append(address)
+        yield from ((load(*group), group) for group in by_columns.values())
+    else:
+        yield frame, addresses
 
 
 def columnar_batch(
