@@ -72,20 +72,20 @@ def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBat
     import pyarrow
 
     fields = table.fields
-    wanted = (
+    converted = (
         pyarrow.RecordBatch.from_arrays([_values(batch, field, table.name) for field in fields], schema=fields)
         for batch in batches
         if batch.num_rows
     )
     if not table.partitions:
-        groups = grouped(wanted, GROUP_ROWS)
+        groups = grouped(converted, GROUP_ROWS)
         first = next(groups, None)
         if first is None:
             return []
         _write(table, path, chain((first,), groups))
         return [path]
     written: list[str] = []
-    for rows in split_by_partition(wanted, table.partitions):
+    for rows in split_by_partition(converted, table.partitions):
         written.append(f"{path.removesuffix('.parquet')}-{len(written):05}.parquet")
         _write(table, written[-1], (rows,))
     return written
@@ -108,23 +108,23 @@ def split_by_partition(batches: Iterable[pyarrow.RecordBatch], partitions: Seque
 
     for rows in grouped(batches, _SPLIT_ROWS):
         keys = rows.select(list(partitions)).append_column(_PLACE, pyarrow.array(range(rows.num_rows)))
-        found = keys.group_by(list(partitions), use_threads=False).aggregate([(_PLACE, "list")])
-        for places in found[f"{_PLACE}_list"]:
-            yield rows.take(places.values)
+        partition_groups = keys.group_by(list(partitions), use_threads=False).aggregate([(_PLACE, "list")])
+        for indexes in partition_groups[f"{_PLACE}_list"]:
+            yield rows.take(indexes.values)
 
 
 def grouped(batches: Iterable[pyarrow.RecordBatch], rows: int) -> Iterator[pyarrow.Table]:
     """Yield batches together as groups of rows: files of many small groups are slow to read."""
     import pyarrow
 
-    held: list[pyarrow.RecordBatch] = []
+    pending: list[pyarrow.RecordBatch] = []
     for batch in batches:
-        held.append(batch)
-        if sum(each.num_rows for each in held) >= rows:
-            yield pyarrow.Table.from_batches(held)
-            held = []
-    if held:
-        yield pyarrow.Table.from_batches(held)
+        pending.append(batch)
+        if sum(pending_batch.num_rows for pending_batch in pending) >= rows:
+            yield pyarrow.Table.from_batches(pending)
+            pending = []
+    if pending:
+        yield pyarrow.Table.from_batches(pending)
 
 
 def _values(batch: pyarrow.RecordBatch, field: pyarrow.Field, table: str) -> pyarrow.Array:
@@ -151,14 +151,17 @@ def _is_as_wanted(file: Path, fields: pyarrow.Schema) -> bool:
     import pyarrow.parquet
 
     footer = pyarrow.parquet.read_metadata(file)
-    held = footer.schema.to_arrow_schema()
+    file_schema = footer.schema.to_arrow_schema()
     is_typed = all(
-        name in fields.names and plain_type(held.field(name).type) == fields.field(name).type for name in held.names
+        name in fields.names and plain_type(file_schema.field(name).type) == fields.field(name).type
+        for name in file_schema.names
     )
-    places = {footer.schema.column(number).path: number for number in range(footer.num_columns)}
+    column_numbers = {footer.schema.column(number).path: number for number in range(footer.num_columns)}
     needed = [field.name for field in fields if not field.nullable]
-    if not is_typed or not places.keys() >= set(needed):
+    if not is_typed or not column_numbers.keys() >= set(needed):
         return False
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
-    found = (group.column(places[name]).statistics for name in needed for group in groups)
-    return all(each is not None and each.null_count == 0 for each in found)
+    all_statistics = (group.column(column_numbers[name]).statistics for name in needed for group in groups)
+    return all(
+        column_statistics is not None and column_statistics.null_count == 0 for column_statistics in all_statistics
+    )

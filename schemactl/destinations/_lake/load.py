@@ -76,12 +76,12 @@ class LakeLoad(Load[_Commit]):
         _check_renames(self.lake, self.package.schema, chains)
 
     def prepare(self, chains: Sequence[Chain]) -> None:  # noqa: ARG002 - `check` has seen them
-        own = {name: self.lake.open(name) for name in self.lake.own_tables(self.package)}
+        system_tables = {name: self.lake.open(name) for name in self.lake.own_tables(self.package)}
         self.journal = Versions(
             self.package.load_id,
             self.package.schema.name,
             uuid.uuid4().hex,
-            {name: table.version if table else None for name, table in {**self.there, **own}.items()},
+            {name: table.version if table else None for name, table in {**self.there, **system_tables}.items()},
             tuple(self.lake.own_files(self.package)),
         )
         self.lake.write_journal(self.journal)
@@ -89,7 +89,9 @@ class LakeLoad(Load[_Commit]):
     def stage(self, chain: Chain) -> Iterator[_Commit]:
         self.report(chain.root.name)
         attempt = self.journal.attempt
-        tables = {table.name: made for table in chain.tables if (made := self._ready(table, chain)) is not None}
+        tables = {
+            table.name: lake_table for table in chain.tables if (lake_table := self._ready(table, chain)) is not None
+        }
         if chain.is_merged:
             merged = merge_chain(chain, self.package.inserted_at, tables, attempt)
             commits = (_Commit(tables[name], added, removed) for name, added, removed in merged)
@@ -102,36 +104,40 @@ class LakeLoad(Load[_Commit]):
                 )
                 for name, table in tables.items()
             )
-        yield from (each for each in commits if each.added or each.removed)
+        yield from (commit for commit in commits if commit.added or commit.removed)
 
     def _ready(self, table: Table, chain: Chain) -> LakeTable | None:
         """Return the table with all columns of the load; None where it is not there and no rows come."""
         lake, load_id = self.lake, self.journal.load_id
-        there = lake.open(table.name)
+        lake_table = lake.open(table.name)
         if table.name not in chain.staged:
-            return there
+            return lake_table
         columns = complete(table)
-        if there is None:
+        if lake_table is None:
             fields = [_field(lake, column, is_nullable=column.nullable) for column in columns]
-            parts, description = named(table, "partition"), description_of(table)
-            return lake.create(table.name, fields, load_id, partitions=parts, description=description)
+            partitions, description = named(table, "partition"), description_of(table)
+            return lake.create(table.name, fields, load_id, partitions=partitions, description=description)
         # What is there already has no values for them.
-        missing = [column for column in columns if column.name not in there.fields.names]
+        missing = [column for column in columns if column.name not in lake_table.fields.names]
         fields = [_field(lake, column, is_nullable=True) for column in missing]
-        known = [each for each in columns if each.name in there.fields.names and structure_of(each) is not None]
+        nested = [
+            nested_column
+            for nested_column in columns
+            if nested_column.name in lake_table.fields.names and structure_of(nested_column) is not None
+        ]
         wider = []
-        for column in known:
-            found = grown_field(lake, column, there)
-            if isinstance(found, Clash):  # as `check` has seen, unless the table was changed since
-                message = f"another program has changed the table: {found.describe('a column')}"
+        for column in nested:
+            change = grown_field(lake, column, lake_table)
+            if isinstance(change, Clash):  # as `check` has seen, unless the table was changed since
+                message = f"another program has changed the table: {change.describe('a column')}"
                 raise DestinationError(message, hint="load again")
-            wider += [found] if found is not None else []
-        grown = there.grow_columns(wider, load_id) if wider else there
+            wider += [change] if change is not None else []
+        grown = lake_table.grow_columns(wider, load_id) if wider else lake_table
         return grown.add_columns(fields, load_id) if fields else grown
 
     def commit(self, staged: Sequence[_Commit]) -> None:
-        for each in staged:
-            each.table.commit(each.added, each.removed, self.journal.load_id)
+        for table_commit in staged:
+            table_commit.table.commit(table_commit.added, table_commit.removed, self.journal.load_id)
         self.lake.finish(self.package)
 
     def restore(self, error: BaseException) -> None:
@@ -213,17 +219,19 @@ def check_schema(lake: Lake, schema: Schema) -> None:
 
 def _check_renames(lake: Lake, schema: Schema, chains: Sequence[Chain]) -> None:
     def columns_of(table: str) -> Collection[str] | None:
-        found = lake.open(table)
-        return found.fields.names if found is not None else None
+        lake_table = lake.open(table)
+        return lake_table.fields.names if lake_table is not None else None
 
     check_renames(schema, chains, columns_of, lake.names, lake.origin)
 
 
-def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
+def check_table(lake: Lake, table: Table, lake_table: LakeTable | None) -> None:
     """Raise ``DestinationError`` where a table cannot be loaded: it is not ours, of other types, or names clash."""
-    for one, other in lake.names.clashes(table.columns):
-        raise DestinationError(f"columns `{one}` and `{other}` of `{table.name}` are one in `{lake.origin}`")
-    if there is None:
+    for first_name, second_name in lake.names.clashes(table.columns):
+        raise DestinationError(
+            f"columns `{first_name}` and `{second_name}` of `{table.name}` are one in `{lake.origin}`"
+        )
+    if lake_table is None:
         for name in named(table, "partition"):
             kind = lake.kind_of(table.columns[name])
             if not can_partition(kind):
@@ -233,48 +241,52 @@ def check_table(lake: Lake, table: Table, there: LakeTable | None) -> None:
                 )
         return
     row_key = first(table, "row_key") or first(table, "x-row-version") or first(table, "unique")
-    if row_key and row_key not in there.fields.names:
+    if row_key and row_key not in lake_table.fields.names:
         raise DestinationError(
             f"table `{table.name}` of `{lake.origin}` was not made by dlt or schemactl: it has no column `{row_key}`",
             hint="load into another dataset: `?dataset=NAME`",
         )
-    if there.blocker:
-        raise DestinationError(f"table `{table.name}` of `{lake.origin}` {there.blocker}")
-    columns = [column for column in complete(table) if column.name in there.kinds]
-    found = tuple(Problem(described) for each in columns if (described := _type_blocker(lake, each, there)))
-    if found:
+    if lake_table.blocker:
+        raise DestinationError(f"table `{table.name}` of `{lake.origin}` {lake_table.blocker}")
+    columns = [column for column in complete(table) if column.name in lake_table.kinds]
+    blockers = tuple(
+        Problem(described)
+        for existing_column in columns
+        if (described := _type_blocker(lake, existing_column, lake_table))
+    )
+    if blockers:
         raise DestinationError(
             f"rows of `{table.name}` do not fit into the table in `{lake.origin}`",
-            problems=found,
+            problems=blockers,
             hint="evolve the schema with `schemactl infer`, then the table with `schemactl migrate`; or load elsewhere",
         )
 
 
-def _type_blocker(lake: Lake, column: Column, there: LakeTable) -> str | None:
+def _type_blocker(lake: Lake, column: Column, lake_table: LakeTable) -> str | None:
     """Return in words why values of a column do not go into the one that is there, None where they do."""
-    held = from_exact_arrow(there.fields.field(column.name).type)
+    stored_type = from_exact_arrow(lake_table.fields.field(column.name).type)
     ours = structure_of(column)
-    if ours is not None and held is not None and not isinstance(held, Leaf):
-        found = grown_field(lake, column, there)
-        return found.describe(column.name) if isinstance(found, Clash) else None
-    if fits(lake.kind_of(column), there.kinds[column.name]):
+    if ours is not None and stored_type is not None and not isinstance(stored_type, Leaf):
+        change = grown_field(lake, column, lake_table)
+        return change.describe(column.name) if isinstance(change, Clash) else None
+    if fits(lake.kind_of(column), lake_table.kinds[column.name]):
         return None
     kind = shown(ours) if ours is not None else column.data_type
-    return f"column `{column.name}` is {_said(there.kinds[column.name])} there, and {kind} in the schema"
+    return f"column `{column.name}` is {_said(lake_table.kinds[column.name])} there, and {kind} in the schema"
 
 
-def grown_field(lake: Lake, column: Column, there: LakeTable) -> pyarrow.Field | Clash | None:
+def grown_field(lake: Lake, column: Column, lake_table: LakeTable) -> pyarrow.Field | Clash | None:
     """Return what a column there has to become to take a load's structs or lists; None where it does so as it is."""
     import pyarrow
 
-    held = there.fields.field(column.name)
-    old, ours = from_exact_arrow(held.type), read_type(lake.kind_of(column)[DATABASE_TYPE])
+    field = lake_table.fields.field(column.name)
+    old, ours = from_exact_arrow(field.type), read_type(lake.kind_of(column)[DATABASE_TYPE])
     if old is None or isinstance(old, Leaf):
         return None
     new = grown(old, ours, lake.widens)
     if isinstance(new, Clash):
         return new
-    return None if new == old else pyarrow.field(column.name, to_arrow(new), held.nullable)
+    return None if new == old else pyarrow.field(column.name, to_arrow(new), field.nullable)
 
 
 def _said(kind: Properties) -> str:

@@ -18,7 +18,7 @@ LOAD_PATIENCE_SECONDS: Final = 600.0
 """How long a load waits for others: what it brings may have taken as long to make."""
 
 
-def machine_folder(*known: str) -> Path:
+def machine_folder(*identity: str) -> Path:
     """Return a folder of this machine whose lock stands for a destination that has none which ends with its holder.
 
     ``known`` distinguishes the destination from others.
@@ -27,7 +27,7 @@ def machine_folder(*known: str) -> Path:
         DestinationError: the user's private folder is another user's, or others may write to it: they could hold locks,
             or have files written where they like.
     """
-    key = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
+    key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
     try:
         return private_folder() / "locks" / key
     except InputError as error:
@@ -43,9 +43,9 @@ def holding(folder: Path, patience: float | None = None) -> Iterator[None]:
     Raises:
         DestinationError: another load or migration holds it for so long, or the folder cannot be written to.
     """
-    with ExitStack() as held:
+    with ExitStack() as resources:
         try:
-            held.enter_context(locked(folder, LOAD_PATIENCE_SECONDS if patience is None else patience))
+            resources.enter_context(locked(folder, LOAD_PATIENCE_SECONDS if patience is None else patience))
         except InputError as error:
             raise DestinationError(error.message, hint=error.hint) from error
         yield
@@ -53,9 +53,11 @@ def holding(folder: Path, patience: float | None = None) -> Iterator[None]:
 
 def check_writable(folder: Path) -> None:
     """Raise ``DestinationError`` unless a folder can be written to, or made."""
-    near = next(each for each in (folder, *folder.absolute().parents) if each.exists() or each.is_symlink())
+    near = next(
+        ancestor for ancestor in (folder, *folder.absolute().parents) if ancestor.exists() or ancestor.is_symlink()
+    )
     if not near.is_dir():
-        what = "is a file, not a folder" if near.exists() else "is a link to nothing"
-        raise DestinationError(f"`{near}` {what}", hint="name a folder: `--to FOLDER`")
+        fault = "is a file, not a folder" if near.exists() else "is a link to nothing"
+        raise DestinationError(f"`{near}` {fault}", hint="name a folder: `--to FOLDER`")
     if not os.access(near, os.W_OK | os.X_OK):
         raise DestinationError(f"`{near}` cannot be written to", hint=f"chmod u+wx {near}")

@@ -40,44 +40,44 @@ def merge_chain(
         DestinationError: nothing in a nested table leads to its root, or DuckDB is not installed, or fails.
     """
     merge = merge_of(chain.root, inserted_at)
-    held = [table for table in chain.tables if table.name in tables]
-    places = {table.name: number for number, table in enumerate(held)}
+    loaded_tables = [table for table in chain.tables if table.name in tables]
+    numbers = {table.name: number for number, table in enumerate(loaded_tables)}
     relations = Relations(
-        old={name: f"old_{number}" for name, number in places.items()},
-        new={name: f"new_{number}" for name, number in places.items()},
-        columns=dict.fromkeys(places, (_FILE, _ROW)),
+        old={name: f"old_{number}" for name, number in numbers.items()},
+        new={name: f"new_{number}" for name, number in numbers.items()},
+        columns=dict.fromkeys(numbers, (_FILE, _ROW)),
         tie=f"n.{_FILE}, n.{_ROW}",
         superseded="superseded",
     )
     keys, effects = plan_merge(chain, merge, relations, "keys")
-    found = []
+    changes = []
     with _engine(chain.root.name) as engine:
         root = chain.staged.get(chain.root.name)
         superseded = root.superseded.files if root and root.superseded else ()
         _add(engine, "superseded", chain.root, tables[chain.root.name], map(read_staged, superseded))
-        for number, (table, effect) in enumerate(zip(held, effects, strict=True)):
+        for number, (table, effect) in enumerate(zip(loaded_tables, effects, strict=True)):
             lake, staged = tables[table.name], chain.staged.get(table.name)
             new = staged.files if staged else ()
-            coming = _add(engine, f"new_{number}", table, lake, map(read_staged, new))
+            new_counts = _add(engine, f"new_{number}", table, lake, map(read_staged, new))
             # Without rows that go above there is nothing to look for.
             above = [name for name in keys if "_gone_" in name and int(name.rpartition("_")[2]) < number]
             is_read = effect.goes is None or number == 0
             is_read |= any(engine.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchall() for name in above)
             files = lake.files() if is_read else []
             columns = [name for name in _columns(table) if name in lake.fields.names]
-            there = _add(engine, f"old_{number}", table, lake, (lake.read(file, columns) for file in files))
+            old_counts = _add(engine, f"old_{number}", table, lake, (lake.read(file, columns) for file in files))
             for name, query in keys.items():
                 if name.endswith(f"_{number}"):
                     engine.execute(f"CREATE TEMPORARY TABLE {name} AS {query}")
             goes = f"SELECT o.{_FILE}, o.{_ROW} FROM old_{number} o WHERE {effect.goes}" if effect.goes else None
-            masks = zip(files, _masks(engine, goes, there), strict=True)
+            masks = zip(files, _masks(engine, goes, old_counts), strict=True)
             going = [(file, mask) for file, mask in masks if mask.true_count]
-            found.append((table.name, going, _masks(engine, effect.comes, coming)))
+            changes.append((table.name, going, _masks(engine, effect.comes, new_counts)))
     # Only now, as what the engine holds, and its files, are gone.
-    for number, (name, going, new_rows) in enumerate(found):
+    for number, (name, going, new_rows) in enumerate(changes):
         history = merge if merge.strategy is Strategy.SCD2 and number == 0 else None
-        made = _write(tables[name], chain.staged.get(name), going, new_rows, prefix, history)
-        yield name, made, [file for file, _ in going]
+        added = _write(tables[name], chain.staged.get(name), going, new_rows, prefix, history)
+        yield name, added, [file for file, _ in going]
 
 
 def _write(
@@ -99,11 +99,11 @@ def _write(
         path = table.new_file(f"{prefix}-kept-{number:05}.parquet")
         rows = with_mask(table.read(file, table.fields.names), mask)
         if history is None:
-            kept = (batch.filter(pc.invert(part)) for batch, part in rows)
+            remaining = (batch.filter(pc.invert(is_going)) for batch, is_going in rows)
         else:
             end = {str(history.valid_to): history.boundary}
-            kept = (_with_values(batch, end, part) for batch, part in rows)
-        added += write_rows(table, path, kept)
+            remaining = (_with_values(batch, end, is_going) for batch, is_going in rows)
+        added += write_rows(table, path, remaining)
     if staged:
         is_whole = all(mask.false_count == 0 for mask in coming)
         alter = None
@@ -158,9 +158,9 @@ def _add(
     import pyarrow
 
     fields = [
-        lake.fields.field(each).with_nullable(True).remove_metadata()
-        for each in _columns(table)
-        if each in lake.fields.names
+        lake.fields.field(name_or_field).with_nullable(True).remove_metadata()
+        for name_or_field in _columns(table)
+        if name_or_field in lake.fields.names
     ]
     schema = pyarrow.schema([*fields, pyarrow.field(_FILE, pyarrow.int64()), pyarrow.field(_ROW, pyarrow.int64())])
     counts: list[int] = []
@@ -170,15 +170,15 @@ def _add(
             counts.append(0)
             for batch in file:
                 columns = [
-                    batch.column(each.name).cast(each.type)
-                    if each.name in batch.schema.names
-                    else pyarrow.nulls(batch.num_rows, each.type)
-                    for each in fields
+                    batch.column(name_or_field.name).cast(name_or_field.type)
+                    if name_or_field.name in batch.schema.names
+                    else pyarrow.nulls(batch.num_rows, name_or_field.type)
+                    for name_or_field in fields
                 ]
-                place = pyarrow.repeat(pyarrow.scalar(number, pyarrow.int64()), batch.num_rows)
+                file_numbers = pyarrow.repeat(pyarrow.scalar(number, pyarrow.int64()), batch.num_rows)
                 rows = pyarrow.array(range(counts[-1], counts[-1] + batch.num_rows), pyarrow.int64())
                 counts[-1] += batch.num_rows
-                yield pyarrow.RecordBatch.from_arrays([*columns, place, rows], schema=schema)
+                yield pyarrow.RecordBatch.from_arrays([*columns, file_numbers, rows], schema=schema)
 
     engine.register("arriving", pyarrow.RecordBatchReader.from_batches(schema, batches()))
     engine.execute(f"CREATE TEMPORARY TABLE {name} AS SELECT * FROM arriving")
@@ -199,7 +199,9 @@ def _masks(engine: duckdb.DuckDBPyConnection, query: str | None, counts: Sequenc
     import pyarrow
 
     masks = [numpy.zeros(count, dtype=bool) for count in counts]
-    found = engine.execute(query).fetchnumpy() if query else {_FILE: numpy.array([], int), _ROW: numpy.array([], int)}
-    for number in numpy.unique(found[_FILE]):
-        masks[number][found[_ROW][found[_FILE] == number]] = True
+    selected = (
+        engine.execute(query).fetchnumpy() if query else {_FILE: numpy.array([], int), _ROW: numpy.array([], int)}
+    )
+    for number in numpy.unique(selected[_FILE]):
+        masks[number][selected[_ROW][selected[_FILE] == number]] = True
     return [pyarrow.array(mask) for mask in masks]

@@ -67,9 +67,9 @@ def render_step(step: Step, table: Table | None, dataset: str, abilities: Abilit
     Raises:
         InputError: a name, a type or a value cannot be written.
     """
-    found = statements.render(step, table, _engine(abilities.names))
+    step_statements = statements.render(step, table, _engine(abilities.names))
     is_rewritten = not isinstance(step, DescribeTable) and writes_all(step, abilities)
-    return tuple(f"{statement} {REWRITES}" for statement in found) if is_rewritten else found
+    return tuple(f"{statement} {REWRITES}" for statement in step_statements) if is_rewritten else step_statements
 
 
 def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> tuple[str, ...]:
@@ -87,9 +87,9 @@ def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> t
     # A type that only a database knows is called as the database calls it.
     kinds = {name: columns[name].properties.get(DATABASE_TYPE) or type_words(columns[name]) for name in values}
     listed = ", ".join(engine.sql.definition(columns[name], str(kind)) for name, kind in kinds.items())
-    place = engine.name(table.name)
-    rows = f"SELECT {', '.join(values.values())} FROM {place}"
-    return (f"CREATE OR REPLACE TABLE {place} ({listed}) AS {rows} {REWRITES}",)
+    table_name = engine.name(table.name)
+    rows = f"SELECT {', '.join(values.values())} FROM {table_name}"
+    return (f"CREATE OR REPLACE TABLE {table_name} ({listed}) AS {rows} {REWRITES}",)
 
 
 def _engine(names: NameLimits) -> Engine:
@@ -216,8 +216,10 @@ class LakeMigration(Ledger, Generic[T]):
                 self.describe(step)
             case OnlineStep(), _:
                 raise DestinationError(f"`{self.origin}` does no steps of `--online`")
-            case _, Way.SCAN if found := self.unfit(step).count:
-                raise DestinationError(f"{found:,} rows of `{table_of(step)}` stand in the way of `{kind_of(step)}`")
+            case _, Way.SCAN if unfit_count := self.unfit(step).count:
+                raise DestinationError(
+                    f"{unfit_count:,} rows of `{table_of(step)}` stand in the way of `{kind_of(step)}`"
+                )
             case _, Way.IN_PLACE | Way.SCAN:
                 self.alter(step)
             case _, Way.REWRITE | Way.COPY if isinstance(step, Rewritten):
@@ -235,31 +237,35 @@ class LakeMigration(Ledger, Generic[T]):
     def _prepare(self, steps: Sequence[Step]) -> None:
         """Refuse to write in a session that only reads, and steps that their tables do not take."""
         self.prepare_writing()
-        for found in filter(None, map(self.find_blocker, steps)):
-            raise DestinationError(found.message, hint=found.hint)
+        for blocker in filter(None, map(self.find_blocker, steps)):
+            raise DestinationError(blocker.message, hint=blocker.hint)
 
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
             raise DestinationError(f"`{self.origin}` does no `{kind_of(other)}` by writing rows anew")
         table = self.table(table_of(steps[0]))
-        made = rewritings(table.fields, [step for step in steps if isinstance(step, Rewritten)], self.field)
-        with duckdb_session() if any(each.written for each in made) else nullcontext() as connection:
+        table_rewritings = rewritings(table.fields, [step for step in steps if isinstance(step, Rewritten)], self.field)
+        with (
+            duckdb_session()
+            if any(rewriting.written for rewriting in table_rewritings)
+            else nullcontext() as connection
+        ):
 
             def alter(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-                for each in made:
-                    batch = each.apply(batch, connection)
+                for rewriting in table_rewritings:
+                    batch = rewriting.apply(batch, connection)
                 return batch
 
-            self.rewrite(table, made[-1].fields, alter)
+            self.rewrite(table, table_rewritings[-1].fields, alter)
 
     def row_count(self, table: str) -> int:
         return self.table(table).row_count()
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
         fold = self.abilities.names.fold
-        asked = set(map(fold, tables))
-        there = [name for name in self.catalogue().schema.tables if fold(name) in asked]
-        return frozenset(name for name in there if not self.row_count(name))
+        folded_names = set(map(fold, tables))
+        existing = [name for name in self.catalogue().schema.tables if fold(name) in folded_names]
+        return frozenset(name for name in existing if not self.row_count(name))
 
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         match step:
@@ -278,10 +284,10 @@ class LakeMigration(Ledger, Generic[T]):
     def _rows(self, table: str, column: str, share: float) -> tuple[tuple[str, ...], Iterator[pyarrow.RecordBatch]]:
         """Return the column that distinguishes rows, or none, and a share of the rows with it and another column."""
         opened = self.table(table)
-        there = opened.fields.names
-        if column not in there:
+        stored_columns = opened.fields.names
+        if column not in stored_columns:
             raise InputError(f"there is no column `{column}` in `{table}` of `{self.origin}`")
-        keys = (ROW_KEY,) if ROW_KEY in there else ()
+        keys = (ROW_KEY,) if ROW_KEY in stored_columns else ()
         unique = list(dict.fromkeys((column, *keys)))
         return keys, opened.batches(unique) if share >= 1.0 else opened.sample(unique, share)
 

@@ -122,8 +122,8 @@ def coarse(kind: pyarrow.DataType) -> pyarrow.DataType:
 
 def count_nulls(column: str, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch]) -> Unfit:
     """Return how many rows have null in a column; arguments as in ``count_values``."""
-    given = (_given(batch, column, keys) for batch in batches)
-    return _added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in given)
+    prepared = (_given(batch, column, keys) for batch in batches)
+    return _added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in prepared)
 
 
 def count_values(
@@ -150,11 +150,11 @@ def _ask_each(
     from schemactl.destinations.duckdb.migration import ENGINE
 
     source = source_of(step)
-    kind, given = duckdb_type(source), replace(source, name=_VALUE)
+    kind, renamed = duckdb_type(source), replace(source, name=_VALUE)
     value = f'"{_VALUE}"' if kind is None else f'CAST("{_VALUE}" AS {kind}) AS "{_VALUE}"'
     named = [_KEY for _ in keys]
     rows = f"(SELECT {', '.join([value, *named])} FROM {ROWS})"
-    step = replace(step, before=given) if isinstance(step, ChangeType) else replace(step, source=given)
+    step = replace(step, before=renamed) if isinstance(step, ChangeType) else replace(step, source=renamed)
     if is_undone and isinstance(step, ChangeType):
         query, read = undo_query(step, rows, named, ENGINE), undone_of
     else:
@@ -168,8 +168,8 @@ def _ask_each(
             if fine.count:
                 yield fine
                 continue
-            found = ask(connection, given_rows, query, f"count values of `{source.name}`")
-            yield read([tuple(row.values()) for row in found.to_pylist()], keys)
+            answer = ask(connection, given_rows, query, f"count values of `{source.name}`")
+            yield read([tuple(row.values()) for row in answer.to_pylist()], keys)
 
 
 def source_of(step: ChangeType | Backfill) -> Column:
@@ -177,12 +177,12 @@ def source_of(step: ChangeType | Backfill) -> Column:
     return step.before if isinstance(step, ChangeType) else step.source
 
 
-def _added_up(parts: Iterator[Unfit]) -> Unfit:
+def _added_up(all_counts: Iterator[Unfit]) -> Unfit:
     """Return what was counted in parts of a table as that of the whole."""
     total = Unfit()
-    for part in parts:
-        examples = (*total.examples, *part.examples)[:MOST_EXAMPLES]
-        total = Unfit(total.count + part.count, total.rows + part.rows, examples)
+    for counts in all_counts:
+        examples = (*total.examples, *counts.examples)[:MOST_EXAMPLES]
+        total = Unfit(total.count + counts.count, total.rows + counts.rows, examples)
     return total
 
 
@@ -194,27 +194,27 @@ def _given(batch: pyarrow.RecordBatch, column: str, keys: Sequence[str]) -> pyar
     return pyarrow.table([batch.column(name) for name in names], names=[_VALUE, _KEY][: len(names)])
 
 
-def _parts_of_microseconds(given: pyarrow.Table) -> Unfit:
+def _parts_of_microseconds(rows: pyarrow.Table) -> Unfit:
     """Return the values that are finer than microseconds: no conversion keeps them."""
     import pyarrow.compute as compute
 
-    value = given.column(_VALUE)
+    value = rows.column(_VALUE)
     rough = coarse(value.type)
     if rough == value.type:
         return Unfit()
-    return _chosen(given, compute.not_equal(value.cast(rough, safe=False).cast(value.type), value))
+    return _chosen(rows, compute.not_equal(value.cast(rough, safe=False).cast(value.type), value))
 
 
-def _chosen(given: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
+def _chosen(rows: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
     """Return the rows that a mask chooses as what stands in the way."""
-    chosen = given.filter(mask)
+    chosen = rows.filter(mask)
     shown = chosen.slice(0, MOST_EXAMPLES)
     keys = shown.column(_KEY).to_pylist() if _KEY in shown.column_names else [None] * shown.num_rows
-    values = [each.cast("string").as_py() for each in shown.column(_VALUE)]
+    values = [scalar.cast("string").as_py() for scalar in shown.column(_VALUE)]
     examples = tuple(
         Example({} if key is None else {ROW_KEY: str(key)}, value) for key, value in zip(keys, values, strict=True)
     )
-    return Unfit(chosen.num_rows, given.num_rows, examples)
+    return Unfit(chosen.num_rows, rows.num_rows, examples)
 
 
 Rewritten = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn | SetNotNull | DropNotNull
@@ -246,8 +246,8 @@ class Assignment:
         import pyarrow
 
         rows = pyarrow.Table.from_batches([batch.select(self.needed)])
-        found = ask(connection, rows, self.query, f"write `{self.column}`").column("made").combine_chunks()
-        whole = found if isinstance(found, pyarrow.Array) else pyarrow.concat_arrays(found.chunks)
+        column = ask(connection, rows, self.query, f"write `{self.column}`").column("made").combine_chunks()
+        whole = column if isinstance(column, pyarrow.Array) else pyarrow.concat_arrays(column.chunks)
         # Those of DuckDB's own kinds as what they are stored as.
         stored = whole.storage if isinstance(whole, pyarrow.ExtensionArray) else whole
         try:
@@ -303,7 +303,7 @@ def rewritings(before: pyarrow.Schema, steps: Sequence[Rewritten], field_of: Mak
     """
     import pyarrow
 
-    made: list[Rewriting] = []
+    step_rewritings: list[Rewriting] = []
     for step in steps:
         fields = {field.name: field for field in before}
         needed, new = _names(step)
@@ -314,8 +314,8 @@ def rewritings(before: pyarrow.Schema, steps: Sequence[Rewritten], field_of: Mak
         renamed = {step.after: step.before} if isinstance(step, RenameColumn) else {}
         written = _write(step, tuple(fields)) if isinstance(step, Written) else None
         before = pyarrow.schema(_fields(step, fields, field_of), metadata=before.metadata)
-        made.append(Rewriting(before, renamed, written))
-    return tuple(made)
+        step_rewritings.append(Rewriting(before, renamed, written))
+    return tuple(step_rewritings)
 
 
 def _names(step: Rewritten) -> tuple[tuple[str, ...], str | None]:

@@ -53,24 +53,24 @@ def sample(files: Iterable[Sampled], share: float) -> Iterator[pyarrow.RecordBat
     """
     seen_groups = seen_rows = 0
     for file in files:
-        wanted = share * sum(file.groups)
-        chosen = _choose(file.groups, wanted, seen_groups)
-        held = sum(file.groups[place] for place in chosen)
-        if held and (mask := _mask(seen_rows, held, wanted / held)).true_count:
-            yield from (batch.filter(part) for batch, part in with_mask(file.read(chosen), mask))
-        seen_groups, seen_rows = seen_groups + len(file.groups), seen_rows + held
+        target = share * sum(file.groups)
+        chosen = _choose(file.groups, target, seen_groups)
+        group_rows = sum(file.groups[group] for group in chosen)
+        if group_rows and (mask := _mask(seen_rows, group_rows, target / group_rows)).true_count:
+            yield from (batch.filter(is_chosen) for batch, is_chosen in with_mask(file.read(chosen), mask))
+        seen_groups, seen_rows = seen_groups + len(file.groups), seen_rows + group_rows
 
 
-def _choose(groups: Sequence[int], wanted: float, start: int) -> tuple[int, ...]:
+def _choose(groups: Sequence[int], target: float, start: int) -> tuple[int, ...]:
     """Return places of groups that lie evenly in a file and have enough rows."""
-    order = sorted(range(len(groups)), key=lambda place: (start + place + 1) * _GOLDEN % _WHOLE)
+    order = sorted(range(len(groups)), key=lambda group: (start + group + 1) * _GOLDEN % _WHOLE)
     chosen: list[int] = []
-    held = 0
-    for place in order:
-        if held >= wanted:
+    chosen_rows = 0
+    for group in order:
+        if chosen_rows >= target:
             break
-        chosen.append(place)
-        held += groups[place]
+        chosen.append(group)
+        chosen_rows += groups[group]
     return tuple(sorted(chosen))
 
 
@@ -138,14 +138,14 @@ class FilesTable(ABC):
     def names_in(
         self,
         file: DataFile,  # noqa: ARG002 - others look
-        held: pyarrow.Schema,
+        file_schema: pyarrow.Schema,
         columns: Sequence[str],
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
         """Return what a file with columns ``held`` calls columns of the table, None where it lacks one; and values.
 
         The values stand for their columns in all rows, whatever the file holds.
         """
-        return {name: name if name in held.names else None for name in columns}, {}
+        return {name: name if name in file_schema.names else None for name in columns}, {}
 
     def read(
         self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
@@ -159,29 +159,31 @@ class FilesTable(ABC):
         """
         import pyarrow
 
-        wanted = self.chosen(columns)
+        fields = self.chosen(columns)
         with self.open_file(file) as opened:
-            names, stated = self.names_in(file, opened.schema_arrow, columns)
-            held = {name: found for name in wanted.names if name not in stated and (found := names.get(name))}
+            names, constants = self.names_in(file, opened.schema_arrow, columns)
+            file_names = {
+                name: file_name for name in fields.names if name not in constants and (file_name := names.get(name))
+            }
             chosen = range(opened.num_row_groups) if groups is None else groups
-            if held:
-                batches = opened.iter_batches(BATCH_ROWS, row_groups=list(chosen), columns=list(held.values()))
+            if file_names:
+                batches = opened.iter_batches(BATCH_ROWS, row_groups=list(chosen), columns=list(file_names.values()))
             else:
                 sizes = (opened.metadata.row_group(number).num_rows for number in chosen)
                 empty = pyarrow.struct([])
                 batches = (pyarrow.RecordBatch.from_struct_array(pyarrow.nulls(rows, empty)) for rows in sizes)
             for batch in batches:
                 arrays = []
-                for field in wanted:
-                    if field.name in held:
-                        array = batch.column(held[field.name])
+                for field in fields:
+                    if field.name in file_names:
+                        array = batch.column(file_names[field.name])
                     else:
-                        value = stated.get(field.name)
+                        value = constants.get(field.name)
                         array = (
                             pyarrow.nulls(batch.num_rows) if value is None else pyarrow.repeat(value, batch.num_rows)
                         )
                     arrays.append(array if array.type == field.type else array.cast(field.type))
-                yield pyarrow.RecordBatch.from_arrays(arrays, schema=wanted)
+                yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
 
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
         """Return how many rows each group of a file has that can be read without the others."""
@@ -237,7 +239,7 @@ def in_fields(batch: pyarrow.RecordBatch, fields: pyarrow.Schema) -> pyarrow.Rec
     """Return rows with just these columns, in their types."""
     import pyarrow
 
-    values = [batch.column(each.name).cast(each.type) for each in fields]
+    values = [batch.column(field.name).cast(field.type) for field in fields]
     return pyarrow.RecordBatch.from_arrays(values, schema=fields)
 
 

@@ -97,8 +97,8 @@ def kind_there(of: pyarrow.DataType, written: str) -> Properties:
     import pyarrow.types as is_a
 
     if is_nested(of):
-        found = from_exact_arrow(of)
-        return unknown(written if found is None else write_type(found))
+        nested_type = from_exact_arrow(of)
+        return unknown(written if nested_type is None else write_type(nested_type))
     if is_a.is_fixed_size_binary(of):
         return {"data_type": "binary"}
     is_foreign = isinstance(of, pyarrow.BaseExtensionType) or (is_a.is_timestamp(of) and of.unit == "ns")
@@ -115,16 +115,16 @@ def arrow_type(kind: Properties) -> pyarrow.DataType:
         raise DestinationError(f"`{cut(kind[DATABASE_TYPE])}` is not a type that files have: {error}") from error
 
 
-def fits(kind: Properties, there: Properties) -> bool:
+def fits(kind: Properties, stored_kind: Properties) -> bool:
     """Return whether values of one type go into a column of another one, if each of them has room.
 
     Texts take what dlt may have written as texts before; whether each value has room is found out on writing.
     """
-    if DATABASE_TYPE in kind or DATABASE_TYPE in there:
-        return kind == there
-    ours, theirs = kind.get("data_type"), there.get("data_type")
+    if DATABASE_TYPE in kind or DATABASE_TYPE in stored_kind:
+        return kind == stored_kind
+    ours, theirs = kind.get("data_type"), stored_kind.get("data_type")
     if ours == theirs:
-        return ours != "timestamp" or (kind.get("timezone") is False) == (there.get("timezone") is False)
+        return ours != "timestamp" or (kind.get("timezone") is False) == (stored_kind.get("timezone") is False)
     return (ours, theirs) in {("time", "text"), ("bigint", "double"), ("bigint", "decimal")}
 
 

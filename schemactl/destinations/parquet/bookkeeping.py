@@ -58,13 +58,13 @@ def stored_versions(listing: Listing, version_hash: str | None = None) -> list[S
     """Return the schemas that dlt keeps there, the last one first; those of a hash, where one is given."""
     folders = find_names(listing.folders(), VERSION_TABLE)
     files = (pair for folder in folders for pair in listing.of(folder).items())
-    found = ((_VERSION_FILE.fullmatch(name), path) for name, path in files)
+    matches = ((_VERSION_FILE.fullmatch(name), path) for name, path in files)
     versions = [
-        StoredVersion(match["name"], float(match["time"]), match["hash"], path) for match, path in found if match
+        StoredVersion(match["name"], float(match["time"]), match["hash"], path) for match, path in matches if match
     ]
-    wanted = None if version_hash is None else _path_safe(version_hash)
-    ours = (each for each in versions if wanted in (None, each.safe_hash))
-    return sorted(ours, key=lambda each: each.time, reverse=True)
+    safe_hash = None if version_hash is None else _path_safe(version_hash)
+    ours = (version for version in versions if safe_hash in (None, version.safe_hash))
+    return sorted(ours, key=lambda version: version.time, reverse=True)
 
 
 def has_runs(dataset: Path) -> bool:
@@ -74,7 +74,7 @@ def has_runs(dataset: Path) -> bool:
 
 def version_hashes(listing: Listing) -> list[tuple[str, str]]:
     """Return names and hashes of the schemas that dlt keeps there, the last one first."""
-    return [(each.name, str(each.line()["version_hash"])) for each in stored_versions(listing)]
+    return [(version.name, str(version.line()["version_hash"])) for version in stored_versions(listing)]
 
 
 def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str, Any]]:
@@ -82,13 +82,13 @@ def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str,
     if table.name == VERSION_TABLE:
         # dlt takes the schema with the latest time for the current one, whatever the clock said.
         stored = stored_versions(listing, equal.get("version_hash"))
-        lines = [{**each.line(), "inserted_at": each.time} for each in stored]
+        lines = [{**version.line(), "inserted_at": version.time} for version in stored]
     else:
         head = f"{equal['schema_name']}__" if "schema_name" in equal else ""
         tail = f"__{equal['load_id']}{JSONL_ENDING}" if "load_id" in equal else JSONL_ENDING
         files = (pair for folder in find_names(listing.folders(), table.name) for pair in listing.of(folder).items())
-        found = [path for name, path in files if name.startswith(head) and name.endswith(tail)]
-        lines = [line for path in found for line in lines_of(path, "load_id")]
+        paths = [path for name, path in files if name.startswith(head) and name.endswith(tail)]
+        lines = [line for path in paths for line in lines_of(path, "load_id")]
     ours = (line for line in lines if all(line.get(name) == value for name, value in equal.items()))
     return rows_of(table, ([line.get(name) for name in table.columns] for line in ours))
 
@@ -112,11 +112,11 @@ def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str
 
 def version_file(listing: Listing, folder: str, row: Sequence[Any]) -> tuple[str, str]:
     """Return the file that makes a schema (a ``version_row``) the current one: its path in the dataset and its text."""
-    held = dict(zip(version_table().columns, row, strict=True))
-    latest = max((each.time for each in stored_versions(listing)), default=0.0)
-    time = max(held["inserted_at"].timestamp(), latest + 1e-6)
-    name = f"{folder}/{held['schema_name']}__{time:.6f}__{_path_safe(held['version_hash'])}{JSONL_ENDING}"
-    return name, _json(held)
+    values = dict(zip(version_table().columns, row, strict=True))
+    latest = max((version.time for version in stored_versions(listing)), default=0.0)
+    time = max(values["inserted_at"].timestamp(), latest + 1e-6)
+    name = f"{folder}/{values['schema_name']}__{time:.6f}__{_path_safe(values['version_hash'])}{JSONL_ENDING}"
+    return name, _json(values)
 
 
 def _path_safe(version_hash: str) -> str:
@@ -124,8 +124,8 @@ def _path_safe(version_hash: str) -> str:
     return base64.b64decode(version_hash).hex()
 
 
-def _json(held: dict[str, Any]) -> str:
-    texts = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in held.items()}
+def _json(values: dict[str, Any]) -> str:
+    texts = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
     return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -156,9 +156,13 @@ class FolderLedger(Ledger):
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         if not table.name.startswith(OURS):
             return read_rows(list_files(self.folder), table, **equal)
-        place = self.folder / table.name
-        refuse_links(self.folder, place)
-        files = [place / _file_name(equal["run_id"])] if "run_id" in equal else sorted(place.glob(f"*{JSONL_ENDING}"))
+        table_folder = self.folder / table.name
+        refuse_links(self.folder, table_folder)
+        files = (
+            [table_folder / _file_name(equal["run_id"])]
+            if "run_id" in equal
+            else sorted(table_folder.glob(f"*{JSONL_ENDING}"))
+        )
         return [line for path in files if os.path.lexists(path) for line in lines_of(path, "run_id")]
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -167,8 +171,8 @@ class FolderLedger(Ledger):
             return
         for run_id in sorted({str(row["run_id"]) for row in rows}):
             ours = [*self.read_rows(table, run_id=run_id), *(row for row in rows if row["run_id"] == run_id)]
-            held = {tuple(row[name] for name in keys_of(table)): row for row in ours}
-            lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in held.values())
+            rows_by_key = {tuple(row[name] for name in keys_of(table)): row for row in ours}
+            lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows_by_key.values())
             path = self.folder / table.name / _file_name(run_id)
             write_text(self.folder, path, "".join(f"{line}\n" for line in lines))
 
@@ -191,8 +195,8 @@ def _file_name(run_id: str) -> str:
 
 
 def _remove(versions: Sequence[StoredVersion]) -> None:
-    for each in versions:
+    for version in versions:
         try:
-            each.path.unlink(missing_ok=True)
+            version.path.unlink(missing_ok=True)
         except OSError as error:
-            raise DestinationError(f"cannot remove `{each.path}`: {error.strerror or error}") from error
+            raise DestinationError(f"cannot remove `{version.path}`: {error.strerror or error}") from error

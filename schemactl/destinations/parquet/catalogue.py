@@ -52,14 +52,14 @@ def read_catalogue(url: str) -> Catalogue:
 def catalogue_of(dataset: Path) -> Catalogue:
     """Return the tables of a dataset's folder, which may not be there yet; see ``read_catalogue``."""
     listing = list_files(dataset)
-    held: list[tuple[str, Column]] = []
+    table_columns: list[tuple[str, Column]] = []
     for table, file in _tables(listing).items():
         columns = file_columns(listing.of(table)[file])
         # A column that a table is partitioned by stands in the names of folders only.
         keys = [Column(key, {"data_type": "text"}) for key in partition_values(file) if key not in columns]
-        held += ((table, column) for column in (*columns.values(), *keys))
+        table_columns += ((table, column) for column in (*columns.values(), *keys))
     versions = version_hashes(listing)
-    return make_catalogue(dataset.resolve().name, f"parquet:{dataset}", held, versions=versions)
+    return make_catalogue(dataset.resolve().name, f"parquet:{dataset}", table_columns, versions=versions)
 
 
 def holds_tables(folder: Path) -> bool:
@@ -92,8 +92,8 @@ def find_dataset(address: FolderAddress, *, is_made: bool = False) -> Path:
 
 def _tables(listing: Listing) -> dict[str, str]:
     """Return the last file of each table."""
-    found = ((table, max(table_files(listing, table), default=None)) for table in listing.folders())
-    return {table: name for table, name in found if name}
+    last_files = ((table, max(table_files(listing, table), default=None)) for table in listing.folders())
+    return {table: name for table, name in last_files if name}
 
 
 def table_files(listing: Listing, table: str) -> dict[str, Path]:
@@ -103,8 +103,8 @@ def table_files(listing: Listing, table: str) -> dict[str, Path]:
 
 def partition_values(name: str) -> dict[str, str | None]:
     """Return what stands in the folders of a file's path, by column."""
-    parts = [part.partition("=") for part in name.split("/")[:-1] if "=" in part]
-    return {key: None if value == _HIVE_NULL else unquote(value) for key, _, value in parts}
+    pairs = [step.partition("=") for step in name.split("/")[:-1] if "=" in step]
+    return {key: None if value == _HIVE_NULL else unquote(value) for key, _, value in pairs}
 
 
 def file_columns(file: Path) -> dict[str, Column]:
@@ -128,10 +128,10 @@ def _kind(of: pyarrow.DataType) -> Properties:
     if is_a.is_decimal(of):
         is_wei = of.scale == 0 and of.precision >= 38
         return {"data_type": "wei"} if is_wei else decimal(of.precision, of.scale)
-    if is_nested(of) and (found := from_exact_arrow(of)) is not None:
-        written = write_type(found)
+    if is_nested(of) and (nested_type := from_exact_arrow(of)) is not None:
+        written = write_type(nested_type)
         # DDL of a schema has integers and floats of one size: what it does not say is none of its types.
-        return unknown(written if read_type(written) == found else str(plain_type(of)))
+        return unknown(written if read_type(written) == nested_type else str(plain_type(of)))
     # Integers of 64 bits without a sign are decimals to dlt, and no decimals in files.
     is_foreign = is_a.is_uint64(of) or isinstance(of, pyarrow.BaseExtensionType)
     return (None if is_foreign else scalar_properties(of)) or unknown(str(plain_type(of)))

@@ -114,19 +114,19 @@ def find_journal(dataset: Path) -> Moves | None:
 
 def _check_places(dataset: Path, journal: Moves) -> None:
     """Refuse a journal that names other files than a load does, or passes through links."""
-    place = f"`{dataset / FOLDER / JOURNAL}`"
+    journal_name = f"`{dataset / FOLDER / JOURNAL}`"
     for name in journal.removals:
         if not _is_of_table(name):
-            raise journal_error(place, f"no load removes `{name}`")
+            raise journal_error(journal_name, f"no load removes `{name}`")
     targets = [new for _, new in journal.moves]
     for name in targets:
         folder, _, file = name.rpartition("/")
         is_of_load = is_bookkeeping(folder) and is_plain_name(file) and file.endswith(JSONL_ENDING)
         if not (name == INIT or is_of_load or _is_of_table(name)):
-            raise journal_error(place, f"no load makes `{name}`")
+            raise journal_error(journal_name, f"no load makes `{name}`")
     # Carried out a second time, it would remove what the first time has brought.
     if len({*targets, *journal.removals}) < len(targets) + len(journal.removals):
-        raise journal_error(place, "it names a file twice")
+        raise journal_error(journal_name, "it names a file twice")
     for name in (*journal.removals, *targets):
         refuse_links(dataset, dataset / name)
 
@@ -135,7 +135,7 @@ def _is_of_table(name: str) -> bool:
     """Return whether a path in a dataset is that of a table's file, right in its folder or in partitions."""
     table, *partitions, file = name.split("/") if "/" in name else ("", name)
     is_named = all(map(is_plain_name, (table, *partitions, file)))
-    return is_named and all("=" in part for part in partitions) and file.endswith(PARQUET_ENDING)
+    return is_named and all("=" in step for step in partitions) and file.endswith(PARQUET_ENDING)
 
 
 def commit(dataset: Path, journal: Moves) -> None:

@@ -130,9 +130,9 @@ class ParquetLoad(Load[_Change]):
     def _brought(self, chain: Chain) -> Iterator[_Change]:
         """Yield what becomes of the tables of a chain that is appended, or takes the place of what is there."""
         for name in (table.name for table in chain.tables if chain.is_replaced or table.name in chain.staged):
-            held = tuple(f"{name}/{file}" for file in table_files(self.listing, name))
-            files = _files(chain.staged.get(name), is_first=chain.is_replaced or not held)
-            yield _Change(name, held if chain.is_replaced else (), _named(self.package, name, files))
+            old_files = tuple(f"{name}/{file}" for file in table_files(self.listing, name))
+            files = _files(chain.staged.get(name), is_first=chain.is_replaced or not old_files)
+            yield _Change(name, old_files if chain.is_replaced else (), _named(self.package, name, files))
 
     def commit(self, staged: Sequence[_Change]) -> None:
         moves = [
@@ -156,9 +156,9 @@ def _wrap_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         # Of a copy that fails, the second name is that of the copy.
-        place = f"`{error.filename2 or error.filename or folder}`"
+        path = f"`{error.filename2 or error.filename or folder}`"
         hint = "nothing was loaded; a load that had begun to rename files is finished by the next one"
-        raise DestinationError(f"cannot write {place}: {error.strerror or error}", hint=hint) from error
+        raise DestinationError(f"cannot write {path}: {error.strerror or error}", hint=hint) from error
 
 
 def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:
@@ -174,8 +174,8 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
             target.mkdir(parents=True)
             # The columns of all files together, as new files are to hold them.
             schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in (*old.values(), *new)]
-            known = pyarrow.unify_schemas(schemas, promote_options="permissive")
-            fields = [field.with_type(plain_type(field.type)).with_nullable(True) for field in known]
+            joint_schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
+            fields = [field.with_type(plain_type(field.type)).with_nullable(True) for field in joint_schema]
             tables[table.name] = FolderTable(old, target, pyarrow.schema(fields))
     for name, added, removed in merge_chain(chain, package.inserted_at, tables, "merged"):
         files = tuple(map(Path, added))
@@ -183,7 +183,9 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
             # A file without rows holds the columns of a table.
             files = (tables[name].folder / "merged-empty.parquet",)
             pyarrow.parquet.write_table(tables[name].fields.empty_table(), files[0])
-        yield _Change(name, tuple(f"{name}/{each.path}" for each in removed), _named(package, name, files))
+        yield _Change(
+            name, tuple(f"{name}/{removed_file.path}" for removed_file in removed), _named(package, name, files)
+        )
 
 
 def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
@@ -196,8 +198,8 @@ def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
 
 def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[str, Path]:
     """Return files under the names that dlt's layout gives them: load id, id of the file."""
-    places = (f"{package.load_id}/{package.schema.name}/{table}/{at}" for at, _ in enumerate(files))
-    ids = (hashlib.sha256(place.encode()).hexdigest()[:10] for place in places)
+    seeds = (f"{package.load_id}/{package.schema.name}/{table}/{number}" for number, _ in enumerate(files))
+    ids = (hashlib.sha256(seed.encode()).hexdigest()[:10] for seed in seeds)
     return {f"{package.load_id}.{file_id}{PARQUET_ENDING}": file for file_id, file in zip(ids, files, strict=True)}
 
 
@@ -225,7 +227,7 @@ def check_tables(url: str, schema: Schema) -> None:
     listing = list_files(dataset)
     chains = chains_to_check(schema)
     for chain in chains:
-        new = {each.name: None for each in chain.tables} if chain.is_replaced else None
+        new = {table.name: None for table in chain.tables} if chain.is_replaced else None
         check_files(listing, schema, chain.tables, new)
     _check_renames(listing, schema, chains)
 
@@ -249,12 +251,12 @@ def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: 
             file = new[table.name]
             expected = tuple(file_columns(file).values()) if file else None  # None: old files go
         for name, path in table_files(listing, table.name).items():
-            there = file_columns(path)
-            if key and key not in there:
+            columns = file_columns(path)
+            if key and key not in columns:
                 hint = "name another folder, or another table: `--table`"
                 raise DestinationError(f"`{path}` was not written by dlt or schemactl: it has no `{key}`", hint=hint)
             if expected is not None:
-                _check_columns(path, name, there, expected, table.name)
+                _check_columns(path, name, columns, expected, table.name)
 
 
 def _check_renames(listing: Listing, schema: Schema, chains: Sequence[Chain]) -> None:
@@ -282,7 +284,9 @@ def _check_layout(listing: Listing, table: Table) -> None:
         raise DestinationError(f"`{folder}` is in the place of a table's folder", hint="remove it")
     last = {name: name.rpartition("/")[2] for name in listing.of(table.name)}
     foreign = (
-        name for name, own in last.items() if not own.endswith(PARQUET_ENDING) and own[:1] != "_" and own != INIT
+        name
+        for name, file_name in last.items()
+        if not file_name.endswith(PARQUET_ENDING) and file_name[:1] != "_" and file_name != INIT
     )
     other = next(foreign, None)
     if other and not table.name.startswith("_dlt_"):
@@ -291,18 +295,18 @@ def _check_layout(listing: Listing, table: Table) -> None:
 
 
 def _check_columns(
-    path: Path, name: str, there: Mapping[str, Column], expected: tuple[Column, ...], table: str
+    path: Path, name: str, file_columns: Mapping[str, Column], expected: tuple[Column, ...], table: str
 ) -> None:
-    hidden = [each for each in partition_values(name) if each not in there]
+    hidden = [key for key in partition_values(name) if key not in file_columns]
     if hidden:
         raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which the files do not hold", hint=_OTHER)
     for column in expected:
-        found = there.get(column.name)
-        if found and not _agree(found, column):
-            raise DestinationError(f"{_differ(f'{table}.{column.name}', found, column)} in `{path}`", hint=_OTHER)
+        file_column = file_columns.get(column.name)
+        if file_column and not _agree(file_column, column):
+            raise DestinationError(f"{_differ(f'{table}.{column.name}', file_column, column)} in `{path}`", hint=_OTHER)
 
 
-def _agree(found: Column, column: Column) -> bool:
+def _agree(file_column: Column, column: Column) -> bool:
     """Return whether files with both can be read together: the units of timestamps and the width of binary may differ.
 
     What a decimal is that states one size alone is not for the schema to say: writers of Parquet differ.
@@ -310,26 +314,26 @@ def _agree(found: Column, column: Column) -> bool:
     sizes = [column.properties.get(key) for key in _SIZES]
     is_open = column.data_type is DataType.DECIMAL and sizes.count(None) == 1
     compared = _ALWAYS if is_open or column.data_type not in _HAVE_SIZES else (*_ALWAYS, *_SIZES)
-    kinds = stored(found), stored(column)
+    kinds = stored(file_column), stored(column)
     if any(DATABASE_TYPE in kind for kind in kinds):
         types = [kind.get(DATABASE_TYPE) for kind in kinds]
         try:  # newer files may have more fields
-            return None not in types and is_within(*(read_type(str(each)) for each in types))
+            return None not in types and is_within(*(read_type(str(kind_name)) for kind_name in types))
         except ValueError:  # an Arrow type that no DDL says
             return types[0] == types[1]
     return all(kinds[0].get(key) == kinds[1].get(key) for key in compared)
 
 
-def _differ(place: str, found: Column, column: Column) -> str:
+def _differ(column_name: str, file_column: Column, column: Column) -> str:
     """Return in words how a column of a file differs from the one that is wanted: by the first field that does."""
-    there, ours = (stored(each).get(DATABASE_TYPE) for each in (found, column))
-    if there is None or ours is None:
-        return f"`{place}` is {_shown(column)}, and {_shown(found)}"
+    file_type, schema_type = (stored(either).get(DATABASE_TYPE) for either in (file_column, column))
+    if file_type is None or schema_type is None:
+        return f"`{column_name}` is {_shown(column)}, and {_shown(file_column)}"
     with suppress(ValueError):  # an Arrow type that no DDL says
-        for each in misreadings(read_type(there), read_type(ours)):
-            before, after = (shown(of) if of else "no field" for of in (each.before, each.after))
-            return f"`{place}{path_text(each.path)}` is {after}, and {before}"
-    return f"`{place}` is {cut(ours)}, and {cut(there)}"
+        for misreading in misreadings(read_type(file_type), read_type(schema_type)):
+            before, after = (shown(of) if of else "no field" for of in (misreading.before, misreading.after))
+            return f"`{column_name}{path_text(misreading.path)}` is {after}, and {before}"
+    return f"`{column_name}` is {cut(schema_type)}, and {cut(file_type)}"
 
 
 def _shown(column: Column) -> str:

@@ -142,9 +142,9 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
 
     def read_catalogue(self) -> Catalogue:
         """Return the tables with all columns that any of their files has; nothing is said of nulls."""
-        found = catalogue_of(self.folder)
-        tables = {name: self._whole(table) for name, table in found.schema.tables.items()}
-        return replace(found, schema=replace(found.schema, tables=tables))
+        catalogue = catalogue_of(self.folder)
+        tables = {name: self._whole(table) for name, table in catalogue.schema.tables.items()}
+        return replace(catalogue, schema=replace(catalogue.schema, tables=tables))
 
     def _whole(self, table: Table) -> Table:
         columns = dict(table.columns)
@@ -177,11 +177,11 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
 
     def disagreement(self, table: str) -> Blocker | None:
         files = self._files(table)
-        names, found = self.looked_at.get(table, ((), None))
+        names, difference = self.looked_at.get(table, ((), None))
         if names != tuple(files):
-            found = disagreement(files)
-            self.looked_at[table] = tuple(files), found
-        return None if found is None else Blocker(f"files of `{self.folder / table}` disagree: {found}", ANEW)
+            difference = disagreement(files)
+            self.looked_at[table] = tuple(files), difference
+        return None if difference is None else Blocker(f"files of `{self.folder / table}` disagree: {difference}", ANEW)
 
     def create(self, table: Table) -> None:
         import pyarrow
@@ -236,9 +236,9 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
     def rewrite(self, table: FolderTable, fields: pyarrow.Schema, alter: Alter) -> None:
         """Write each file anew under another name; files without rows go, unless there are no others."""
         columns = table.fields.names
-        kept = [file for file in table.files() if rows_in(file.handle)] or table.files()[-1:]
+        filled_files = [file for file in table.files() if rows_in(file.handle)] or table.files()[-1:]
         # A new name has the place of the old one, so that the last file stays the last one.
-        come = {_successor(file.path): map(alter, table.read(file, columns)) for file in kept}
+        come = {_successor(file.path): map(alter, table.read(file, columns)) for file in filled_files}
         with self._gathering():
             self._replace(table.name, list(table.held), fields, come)
 
@@ -262,10 +262,10 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
 
     def _files(self, table: str) -> dict[str, Path]:
         """Return the files of a table by name; raises ``InputError`` where there is no such table."""
-        found = self._found(table)
-        if not found:
+        files = self._found(table)
+        if not files:
             raise InputError(f"there is no table `{table}` in `{self.folder}`")
-        return found
+        return files
 
     def _move(self, old: Path, new: Path) -> None:
         try:
@@ -281,9 +281,9 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
             recover(self.folder)
             yield
         except OSError as error:
-            place = error.filename or self.folder
+            path = error.filename or self.folder
             hint = "what had begun is finished by the next command that writes there"
-            raise DestinationError(f"cannot write `{place}`: {error.strerror or error}", hint=hint) from error
+            raise DestinationError(f"cannot write `{path}`: {error.strerror or error}", hint=hint) from error
         finally:
             forget_gathered(self.folder)
 

@@ -68,11 +68,11 @@ class FolderTable(FilesTable):
             raise DestinationError(f"cannot read `{file.handle}`: {error}") from error
 
     def names_in(
-        self, file: DataFile, held: pyarrow.Schema, columns: Sequence[str]
+        self, file: DataFile, file_schema: pyarrow.Schema, columns: Sequence[str]
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
-        names, _ = FilesTable.names_in(self, file, held, columns)
-        stated = partition_values(file.path)
-        return names, {name: value for name, value in stated.items() if name not in held.names}
+        names, _ = FilesTable.names_in(self, file, file_schema, columns)
+        values = partition_values(file.path)
+        return names, {name: value for name, value in values.items() if name not in file_schema.names}
 
     def row_count(self) -> int:
         return sum(map(rows_in, self.held.values()))
@@ -101,13 +101,13 @@ def field_of(column: Column) -> pyarrow.Field:
     import pyarrow
 
     try:
-        stated = None if structure_of(column) else arrow_type_of(column)
+        declared_type = None if structure_of(column) else arrow_type_of(column)
         kind = stored(column)
         if kind.get("data_type") == "decimal":
             check_scale(column.name, kind["precision"], kind["scale"], "Parquet")
-        own = pyarrow.decimal128(38, 0) if kind.get("data_type") == "wei" else arrow_type(kind)
-        of = own if stated is None else plain_type(stated)
-        return pyarrow.field(column.name, of, column.nullable)
+        default_type = pyarrow.decimal128(38, 0) if kind.get("data_type") == "wei" else arrow_type(kind)
+        data_type = default_type if declared_type is None else plain_type(declared_type)
+        return pyarrow.field(column.name, data_type, column.nullable)
     except (ValueError, DestinationError) as error:
         raise InputError(f"column `{column.name}` has no type that Parquet has: {error}") from error
 
@@ -123,7 +123,7 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
     """
     import pyarrow
 
-    found: dict[str, pyarrow.Field] = {}
+    fields: dict[str, pyarrow.Field] = {}
     kinds: dict[str, Column] = {}
     count: dict[str, int] = {}
     for file in reversed(list(files.values())):
@@ -131,30 +131,32 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
         for field in read_fields(file):
             column = columns[field.name]
             first = kinds.setdefault(field.name, column)
-            held = found.setdefault(field.name, field)
-            joint = _joint_structure(held.type, field.type)
+            field_so_far = fields.setdefault(field.name, field)
+            joint = _joint_structure(field_so_far.type, field.type)
             if joint is None and _kind(first) != _kind(column):
                 raise DestinationError(
                     f"`{field.name}` is {cut(_kind(column))} in `{file}`, "
                     f"and {cut(_kind(first))} in later files of the table",
                     hint="write the table anew, then migrate",
                 )
-            found[field.name] = held.with_nullable(held.nullable or field.nullable).with_type(joint or held.type)
+            fields[field.name] = field_so_far.with_nullable(field_so_far.nullable or field.nullable).with_type(
+                joint or field_so_far.type
+            )
             count[field.name] = count.get(field.name, 0) + 1
     for name in files:
         for key in partition_values(name):
-            found.setdefault(key, pyarrow.field(key, pyarrow.string()))
+            fields.setdefault(key, pyarrow.field(key, pyarrow.string()))
     return pyarrow.schema(
-        [field.with_nullable(field.nullable or count.get(name, 0) < len(files)) for name, field in found.items()]
+        [field.with_nullable(field.nullable or count.get(name, 0) < len(files)) for name, field in fields.items()]
     )
 
 
-def _joint_structure(one: pyarrow.DataType, other: pyarrow.DataType) -> pyarrow.DataType | None:
+def _joint_structure(first: pyarrow.DataType, second: pyarrow.DataType) -> pyarrow.DataType | None:
     """Return structs, lists or maps with the fields of both; None of other types, and where they do not go together."""
-    parts = [from_exact_arrow(each) if is_nested(each) else None for each in (one, other)]
-    if parts[0] is None or parts[1] is None:
+    nested_types = [from_exact_arrow(arrow_type) if is_nested(arrow_type) else None for arrow_type in (first, second)]
+    if nested_types[0] is None or nested_types[1] is None:
         return None
-    joint = grown(parts[0], parts[1])
+    joint = grown(nested_types[0], nested_types[1])
     return None if isinstance(joint, Clash) else to_arrow(joint)
 
 
@@ -168,9 +170,11 @@ def read_fields(file: Path) -> pyarrow.Schema:
     except (pyarrow.ArrowException, OSError) as error:
         raise DestinationError(f"cannot read `{file}`: {error}") from error
     # What Spark and pandas keep beside the columns speaks of the columns as they were.
-    dense = (each.type.value_type if isinstance(each.type, pyarrow.DictionaryType) else each.type for each in fields)
+    dense = (
+        field.type.value_type if isinstance(field.type, pyarrow.DictionaryType) else field.type for field in fields
+    )
     kinds = zip(fields, map(plain_type, dense), strict=True)
-    return pyarrow.schema([pyarrow.field(each.name, kind, each.nullable) for each, kind in kinds])
+    return pyarrow.schema([pyarrow.field(field.name, kind, field.nullable) for field, kind in kinds])
 
 
 def _kind(column: Column) -> str:
@@ -195,19 +199,19 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
     Raises:
         DestinationError: a file cannot be read.
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    files_by_kind: dict[str, dict[str, list[str]]] = {}
     for name, file in reversed(list(files.items())):
         for column in file_columns(file).values():
-            found.setdefault(column.name, {}).setdefault(_kind(column), []).append(name)
-    unlike = {name: kinds for name, kinds in found.items() if len(kinds) > 1 and not _are_read_together(kinds)}
+            files_by_kind.setdefault(column.name, {}).setdefault(_kind(column), []).append(name)
+    unlike = {name: kinds for name, kinds in files_by_kind.items() if len(kinds) > 1 and not _are_read_together(kinds)}
     described = []
     for name, kinds in unlike.items():
-        said = []
+        descriptions = []
         for kind, names in kinds.items():
-            listed = ", ".join(f"`{each}`" for each in sorted(names)[:_MOST_FILES])
-            rest = len(names) - _MOST_FILES
-            said.append(f"{cut(kind)} in {listed}" + (f" and {rest:,} more" if rest > 0 else ""))
-        described.append(f"`{name}` is {', and '.join(said)}")
+            listed = ", ".join(f"`{file_name}`" for file_name in sorted(names)[:_MOST_FILES])
+            more = len(names) - _MOST_FILES
+            descriptions.append(f"{cut(kind)} in {listed}" + (f" and {more:,} more" if more > 0 else ""))
+        described.append(f"`{name}` is {', and '.join(descriptions)}")
     return "; ".join(described) or None
 
 
@@ -218,6 +222,6 @@ def _are_read_together(kinds: Collection[str]) -> bool:
     except ValueError:  # a type that is no structure's
         return False
     joint: NestedType | Clash = first
-    for each in others:
-        joint = joint if isinstance(joint, Clash) else grown(joint, each)
+    for nested_type in others:
+        joint = joint if isinstance(joint, Clash) else grown(joint, nested_type)
     return not isinstance(joint, Clash) and not isinstance(first, Leaf)
