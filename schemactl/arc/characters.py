@@ -23,7 +23,7 @@ _LAST: Final = sys.maxunicode
 def union(*sets: Iterable[tuple[int, int]]) -> Characters:
     """Return the characters of all sets; ranges may overlap."""
     merged: list[tuple[int, int]] = []
-    for low, high in sorted(each for one in sets for each in one):
+    for low, high in sorted(characters for ranges in sets for characters in ranges):
         if merged and low <= merged[-1][1] + 1:
             merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
         else:
@@ -38,13 +38,13 @@ def negation(of: Characters) -> Characters:
     return tuple((low, high) for low, high in zip(lows, highs, strict=True) if low <= high)
 
 
-def intersection(one: Characters, other: Characters) -> Characters:
+def intersection(first: Characters, second: Characters) -> Characters:
     """Return the characters that both sets have."""
-    return negation(union(negation(one), negation(other)))
+    return negation(union(negation(first), negation(second)))
 
 
 def both_cases(of: Characters) -> Characters:
-    """Return a set with the other case of its ASCII letters, which is all that Java's ``(?i)`` adds."""
+    """Return a set with the other case of its ASCII letters: Java's ``(?i)`` adds no others."""
     letters = intersection(of, ASCII["Alpha"])
     return union(of, ((low ^ 32, high ^ 32) for low, high in letters)) if letters else of
 
@@ -60,7 +60,7 @@ def written(of: Characters) -> str:
 
 
 def of_texts(*texts: str) -> Characters:
-    """Return a set of ranges: of each text the first and the last character."""
+    """Return the ranges from the first to the last character of each text."""
     return union((ord(text[0]), ord(text[-1])) for text in texts)
 
 
@@ -71,7 +71,7 @@ ASCII: Final = {
     "Blank": of_texts("\t", " "), "Cntrl": of_texts("\x00\x1f", "\x7f"), "Graph": of_texts("!~"),
     "Print": of_texts(" ~"),
 }  # fmt: skip
-"""POSIX's classes, which know ASCII only."""
+"""The POSIX classes, of ASCII only."""
 
 WORD: Final = union(ASCII["Alnum"], of_texts("_"))
 LINE_ENDS: Final = of_texts("\n\r", "\x85", "\u2028\u2029")
@@ -83,67 +83,67 @@ _GROUPS: Final = {"LC": ("Lu", "Ll", "Lt"), "LD": ("L", "Nd")}
 @cache
 def _categories() -> dict[str, Characters]:
     """Return the characters of each category; takes a fifth of a second, once."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    categories: dict[str, list[tuple[int, int]]] = {}
     for code in range(_LAST + 1):
-        ranges = found.setdefault(unicodedata.category(chr(code)), [])
+        ranges = categories.setdefault(unicodedata.category(chr(code)), [])
         if ranges and ranges[-1][1] == code - 1:
             ranges[-1] = (ranges[-1][0], code)
         else:
             ranges.append((code, code))
-    return {name: tuple(ranges) for name, ranges in found.items()}
+    return {name: tuple(ranges) for name, ranges in categories.items()}
 
 
 def category(name: str) -> Characters | None:
     """Return the characters of a category (``Lu``), or of those that begin with a letter (``L``); None if unknown."""
-    known = _categories()
-    names = _GROUPS.get(name, (name,))
-    found = [known[each] for each in known if each.startswith(names)] if len(name) <= 2 and name else []
-    return union(*found) if found else None
+    prefixes = _GROUPS.get(name, (name,))
+    is_name = 0 < len(name) <= 2
+    sets = [letters for category, letters in _categories().items() if is_name and category.startswith(prefixes)]
+    return union(*sets) if sets else None
 
 
 @cache
 def property_of(name: str, *, is_any_case: bool) -> Characters | None:
-    """Return the characters of a property, as its name stands in braces; None where it is not known.
+    """Return the characters of a property by its name in braces; None if it is unknown.
 
-    It is that of a class of POSIX, of a category, or of a property or script of Unicode with ``Is`` before it. With
-    ``is_any_case``, where ``(?i)`` holds, upper case, lower case and title case are one.
+    The name is of a POSIX class, of a category, or ``Is`` and a property or script of Unicode. With ``is_any_case``,
+    for ``(?i)``, upper case, lower case and title case are one.
     """
     if name.startswith("Is"):
-        known = _unicode(name[2:].upper(), is_any_case=is_any_case) or _general(name[2:], is_any_case=is_any_case)
-        return known or script(name[2:])
-    if stated := re.fullmatch(r"(?i:sc|script)=(.*)", name):
-        return script(stated[1])
+        binary = _unicode(name[2:].upper(), is_any_case=is_any_case)
+        return binary or _general(name[2:], is_any_case=is_any_case) or script(name[2:])
+    if named_script := re.fullmatch(r"(?i:sc|script)=(.*)", name):
+        return script(named_script[1])
     if name in ASCII:
         return ASCII["Alpha" if is_any_case and name in ("Upper", "Lower") else name]
-    stated = re.fullmatch(r"(?i:gc|general_category)=(.*)", name)
-    return _general(stated[1] if stated else name, is_any_case=is_any_case)
+    named_category = re.fullmatch(r"(?i:gc|general_category)=(.*)", name)
+    return _general(named_category[1] if named_category else name, is_any_case=is_any_case)
 
 
 def _general(name: str, *, is_any_case: bool) -> Characters | None:
-    known = {"all": ((0, _LAST),), "ASCII": ASCII["ASCII"], "L1": ((0, 255),)}
-    return known.get(name) or category("LC" if is_any_case and name in _GROUPS["LC"] else name)
+    others = {"all": ((0, _LAST),), "ASCII": ASCII["ASCII"], "L1": ((0, 255),)}
+    return others.get(name) or category("LC" if is_any_case and name in _GROUPS["LC"] else name)
 
 
 @cache
 def script(name: str) -> Characters | None:
-    """Return the characters of a script by its whole name in any case (``Old_Italic``); None where it is not known.
+    """Return the characters of a script by its whole name in any case (``Old_Italic``); None if it is unknown.
 
-    Nothing else here needs pyarrow, without which no script is known.
+    Without pyarrow all scripts are unknown.
     """
-    known = "SignWriting" if name.lower() == "signwriting" else name.title()
-    if not re.fullmatch("[A-Za-z_]+", name) or known == "Any" or category(known):
+    title = "SignWriting" if name.lower() == "signwriting" else name.title()
+    if not re.fullmatch("[A-Za-z_]+", name) or title == "Any" or category(title):
         return None
     with suppress(ImportError, ValueError):  # Arrow's errors of expressions are ValueErrors
         import pyarrow.compute as pc
 
-        found = pc.match_substring_regex(_each_character(), rf"\p{{{known}}}")
-        return union((at, at) for at in pc.indices_nonzero(found).to_pylist())
+        is_in_script = pc.match_substring_regex(_all_characters(), rf"\p{{{title}}}")
+        return union((code, code) for code in pc.indices_nonzero(is_in_script).to_pylist())
     return None
 
 
 @cache
-def _each_character() -> Any:
-    """Return Arrow's texts of one character each, empty for halves of surrogate pairs; takes half a second, once."""
+def _all_characters() -> Any:
+    """Return an Arrow array of all characters, with empty texts for surrogates; takes half a second, once."""
     import pyarrow as pa
 
     return pa.array(["" if 0xD800 <= code < 0xE000 else chr(code) for code in range(_LAST + 1)])
@@ -152,20 +152,20 @@ def _each_character() -> Any:
 def _unicode(name: str, *, is_any_case: bool) -> Characters | None:
     cases = {"UPPERCASE": str.isupper, "UPPER": str.isupper, "LOWERCASE": str.islower, "LOWER": str.islower}
     if is_any_case and (name in cases or name == "TITLECASE"):
-        return union(_that(str.isupper), _that(str.islower), category("Lt") or ())
+        return union(_where(str.isupper), _where(str.islower), category("Lt") or ())
     if name in cases:
-        return _that(cases[name])
+        return _where(cases[name])
     match name:
         case "WHITE_SPACE" | "WHITESPACE" | "SPACE":
             return union(category("Z") or (), of_texts("\t\r", "\x85"))
         case "ASSIGNED":
             return negation(category("Cn") or ())
-    known = {
+    categories = {
         "LETTER": "L", "DIGIT": "Nd", "TITLECASE": "Lt", "PUNCTUATION": "P", "PUNCT": "P", "CONTROL": "Cc",
         "CNTRL": "Cc",
     }  # fmt: skip
-    return category(known[name]) if name in known else None
+    return category(categories[name]) if name in categories else None
 
 
-def _that(is_one: Callable[[str], bool]) -> Characters:
-    return union((code, code) for code in range(_LAST + 1) if is_one(chr(code)))
+def _where(predicate: Callable[[str], bool]) -> Characters:
+    return union((code, code) for code in range(_LAST + 1) if predicate(chr(code)))

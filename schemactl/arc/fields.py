@@ -123,9 +123,9 @@ class Field:
     """One field of a typing.
 
     Attributes:
-        id: what stays the same when the name changes; None where none is stated.
+        id: an identifier that survives a change of the name.
         trim: whether characters up to U+0020 around the text are dropped first.
-        nullable_values: the texts that stand for null, compared after trimming.
+        nullable_values: the texts that mean null, compared after trimming.
         null_replacement: the text that is typed in place of a null.
     """
 
@@ -159,7 +159,7 @@ class OnError(StrEnum):
 
 
 ERRORS: Final = "_errors"
-"""The column that has the errors of a row."""
+"""The column with the errors of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class TypingTask:
 
 def type_name(of: FieldType) -> str:
     """Return the name that a type has in files."""
-    return next(name for name, known in TYPES.items() if isinstance(of, known))
+    return next(name for name, class_ in TYPES.items() if isinstance(of, class_))
 
 
 def spark_type(of: FieldType) -> str:
@@ -186,7 +186,7 @@ def spark_type(of: FieldType) -> str:
         case Decimal(precision=precision, scale=scale):
             return f"decimal({precision},{scale})"
         case Struct(fields=fields):
-            inner = (f"`{each.name.replace('`', '``')}`:{spark_type(each.type)}" for each in fields)
+            inner = (f"`{field.name.replace('`', '``')}`:{spark_type(field.type)}" for field in fields)
             return f"struct<{','.join(inner)}>"
         case Array(element=element):
             return f"array<{spark_type(element.type)}>"

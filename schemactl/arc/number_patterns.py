@@ -1,11 +1,12 @@
 """Java's patterns of numbers (``java.text.DecimalFormat``) with the symbols of American English.
 
-Patterns say which affixes a number has and whether digits may be grouped; how many digits there are does not matter.
+Patterns say which affixes a number has and whether digits may be grouped, but not how many digits it has.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Final
@@ -35,8 +36,8 @@ class Parsed:
     """A number as Java reads it.
 
     Attributes:
-        digits: its value before division, None where it is ``NaN``; infinite for ``∞``.
-        is_negative: of zeros too.
+        digits: its value before division, None for ``NaN``; infinite for ``∞``.
+        is_negative: also of zeros.
         divisor: 100 of percents, 1000 of per milles, else 1.
     """
 
@@ -70,98 +71,93 @@ class NumberPattern:
     divisor: int
 
     def parse(self, text: str) -> Parsed | None:
-        """Return the number that the whole text is, None where it is none of this pattern."""
-        positive, negative = self.positive.prefix, self.negative.prefix
-        is_positive, is_negative = text.startswith(positive), text.startswith(negative)
-        is_positive, is_negative = _longer(is_positive, is_negative, len(positive), len(negative))
-        if not (is_positive or is_negative):
+        """Return the number that the whole text is, None if the text does not fit the pattern."""
+        prefixed = [affixes for affixes in (self.positive, self.negative) if text.startswith(affixes.prefix)]
+        prefixed = _longest(prefixed, lambda affixes: affixes.prefix)
+        if not prefixed:
             return None
-        start = len(positive if is_positive else negative)
-        digits, end = self._body(text, start)
+        start = len(prefixed[0].prefix)
+        digits, end = self._digits(text, start)
         if end == start:
             return None
-        positive, negative = self.positive.suffix, self.negative.suffix
-        is_positive = is_positive and text.startswith(positive, end)
-        is_negative = is_negative and text.startswith(negative, end)
-        is_positive, is_negative = _longer(is_positive, is_negative, len(positive), len(negative))
-        if is_positive == is_negative:
+        fitting = [affixes for affixes in prefixed if text.startswith(affixes.suffix, end)]
+        fitting = _longest(fitting, lambda affixes: affixes.suffix)
+        if len(fitting) != 1 or end + len(fitting[0].suffix) != len(text):
             return None
-        end += len(positive if is_positive else negative)
-        return Parsed(digits, is_negative, self.divisor) if end == len(text) else None
+        return Parsed(digits, fitting[0] is self.negative, self.divisor)
 
-    def _body(self, text: str, start: int) -> tuple[Decimal | None, int]:
-        """Return the number at a place, and where it ends: the place itself where there is none."""
+    def _digits(self, text: str, start: int) -> tuple[Decimal | None, int]:
+        """Return the number at a place and where it ends: the place itself if there is none."""
         for word, value in (("NaN", None), ("∞", Decimal("Infinity"))):
             if text.startswith(word, start):
                 return value, start + len(word)
-        found = (_GROUPED if self.is_grouped else _PLAIN).match(text, start)
-        if found is None or not all(letter < "\U00010000" for letter in found[0]):
+        number = (_GROUPED if self.is_grouped else _PLAIN).match(text, start)
+        if number is None or not all(letter < "\U00010000" for letter in number[0]):
             return None, start
-        mantissa, _, exponent = found[0].replace(",", "").partition("E")
+        mantissa, _, exponent = number[0].replace(",", "").partition("E")
         if exponent and abs(int(exponent)) > _MOST_EXPONENT:
             is_zero = not mantissa.strip(".0")
-            return Decimal(0) if is_zero or exponent.startswith("-") else Decimal("Infinity"), found.end()
-        return Decimal(f"{mantissa}E{exponent or 0}"), found.end()
+            return Decimal(0) if is_zero or exponent.startswith("-") else Decimal("Infinity"), number.end()
+        return Decimal(f"{mantissa}E{exponent or 0}"), number.end()
 
 
-def _longer(is_positive: bool, is_negative: bool, positive: int, negative: int) -> tuple[bool, bool]:
-    """Return which of two affixes is there; where both are, the longer one."""
-    if is_positive and is_negative and positive != negative:
-        return positive > negative, negative > positive
-    return is_positive, is_negative
+def _longest(candidates: list[Affixes], affix_of: Callable[[Affixes], str]) -> list[Affixes]:
+    """Return the affixes of the longest text; both if they are equally long."""
+    longest = max((len(affix_of(affixes)) for affixes in candidates), default=0)
+    return [affixes for affixes in candidates if len(affix_of(affixes)) == longest]
 
 
 def parse_number_pattern(pattern: str) -> NumberPattern:
-    """Return what a pattern means.
+    """Return the affixes, grouping and divisor of a pattern.
 
     Raises:
         PatternError: Java refuses it.
     """
     if not pattern:
         return NumberPattern(Affixes("", ""), Affixes("-", ""), True, 1)
-    prefix, at, divisor = _affix(pattern, 0, 1)
-    body = _BODY.match(pattern, at)
+    prefix, position, divisor = _affix(pattern, 0, 1)
+    body = _BODY.match(pattern, position)
     number = body[0] if body else ""
     if not number.strip(","):
         raise PatternError(f'Malformed pattern "{pattern}"')
-    suffix, at, divisor = _affix(pattern, at + len(number), divisor)
+    suffix, position, divisor = _affix(pattern, position + len(number), divisor)
     integer = number.partition(".")[0].partition("E")[0]
     if integer.endswith(","):
         raise PatternError(f'Malformed pattern "{pattern}"')
     positive = Affixes(prefix, suffix)
-    if at == len(pattern):
+    if position == len(pattern):
         return NumberPattern(positive, Affixes(f"-{prefix}", suffix), "," in integer, divisor)
-    if pattern[at] != ";":
-        raise PatternError(f"Unquoted special character '{pattern[at]}' in pattern \"{pattern}\"")
-    negative_prefix, at, _ = _affix(pattern, at + 1, 1)
-    body = _BODY.match(pattern, at)
-    negative_suffix, at, _ = _affix(pattern, at + len(body[0] if body else ""), 1)
-    if at < len(pattern) and pattern[at] != ";":
-        raise PatternError(f"Unquoted special character '{pattern[at]}' in pattern \"{pattern}\"")
+    if pattern[position] != ";":
+        raise PatternError(f"Unquoted special character '{pattern[position]}' in pattern \"{pattern}\"")
+    negative_prefix, position, _ = _affix(pattern, position + 1, 1)
+    body = _BODY.match(pattern, position)
+    negative_suffix, position, _ = _affix(pattern, position + len(body[0] if body else ""), 1)
+    if position < len(pattern) and pattern[position] != ";":
+        raise PatternError(f"Unquoted special character '{pattern[position]}' in pattern \"{pattern}\"")
     negative = Affixes(negative_prefix, negative_suffix)
     if negative == positive or not pattern.partition(";")[2]:
         negative = Affixes(f"-{prefix}", suffix)
     return NumberPattern(positive, negative, "," in integer, divisor)
 
 
-def _affix(pattern: str, at: int, divisor: int) -> tuple[str, int, int]:
-    """Return the affix at a place, where it ends, and what it divides the number by."""
-    made: list[str] = []
+def _affix(pattern: str, position: int, divisor: int) -> tuple[str, int, int]:
+    """Return the affix at a position, where it ends, and what it divides the number by."""
+    letters: list[str] = []
     is_quoted = False
-    while at < len(pattern):
-        letter = pattern[at]
+    while position < len(pattern):
+        letter = pattern[position]
         if letter == "'":
-            if pattern.startswith("''", at):
-                made.append("'")
-                at += 1
+            if pattern.startswith("''", position):
+                letters.append("'")
+                position += 1
             else:
                 is_quoted = not is_quoted
         elif is_quoted:
-            made.append(letter)
+            letters.append(letter)
         elif letter in "#0,.;":
             break
         else:
             divisor = _MULTIPLIERS.get(letter, divisor)
-            made.append("$" if letter == "¤" else letter)
-        at += 1
-    return "".join(made), at, divisor
+            letters.append("$" if letter == "¤" else letter)
+        position += 1
+    return "".join(letters), position, divisor

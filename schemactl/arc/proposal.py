@@ -12,7 +12,7 @@ from schemactl.arc.fields import Boolean, Date, Decimal, Field, FieldType, Long,
 from schemactl.arc.text_columns import ColumnTyper
 
 _NULLS: Final = ("", "N/A", "n/a", "NA", "NULL", "null", "None", "-")
-"""Texts that stand for null where the others of a column are numbers, dates or truth values."""
+"""Texts that mean null in a column of numbers, dates or truth values."""
 
 _WORDS: Final = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("yes", "no"), ("Y", "N"), ("t", "f"))
 _NUMBERS: Final = (None, ("#,##0.###",), ("#,##0.###;(#,##0.###)",), ("#,##0.###;#,##0.###-",))
@@ -27,28 +27,29 @@ _MOMENTS: Final = (
 )
 _NOT_A_NUMBER: Final = r"^\s*(?:\+|-?0\d)"
 """Texts that `infer` takes for codes and telephone numbers."""
+
 _FRACTION: Final = r"\.(?P<digits>\d+)\D*$"
 _MOST_PATTERNS: Final = 3
 
 
 def propose(name: str, texts: pa.Array) -> Field:
-    """Return the field by which all texts of a column are typed without an error; of text where nothing else fits.
+    """Return the field that types all texts of a column without an error; of text if no other type fits.
 
-    Where day and month could change places (all texts are like ``01/02/2020``), the day comes first.
+    If day and month could change places (all texts are like ``01/02/2020``), the day comes first.
 
     Args:
         name: of the column.
-        texts: of the column, nulls among them or not.
+        texts: of the column; some may be null.
     """
     distinct = pc.unique(texts.drop_null())
     stripped = pc.utf8_trim_whitespace(distinct)
-    nulls = tuple(each for each in _NULLS if pc.any(pc.equal(stripped, each)).as_py())
+    nulls = tuple(null for null in _NULLS if pc.any(pc.equal(stripped, null)).as_py())
     values = distinct.filter(pc.invert(pc.is_in(stripped, value_set=pa.array(nulls, pa.string()))))
-    found = _type_of(values) if len(values) else None
-    nullable = bool(texts.null_count or nulls)
-    if found is None:
+    type_ = _type_of(values) if len(values) else None
+    if type_ is None:
         return Field(name=name, type=String(), nullable=True)
-    return Field(name=name, type=found, nullable=nullable, trim=True, nullable_values=nulls)
+    nullable = bool(texts.null_count or nulls)
+    return Field(name=name, type=type_, nullable=nullable, trim=True, nullable_values=nulls)
 
 
 def _type_of(values: pa.Array) -> FieldType | None:
@@ -60,7 +61,7 @@ def _type_of(values: pa.Array) -> FieldType | None:
         scale = pc.max(pc.utf8_length(digits)).as_py() or 0
         for patterns in _NUMBERS:
             number = Decimal(38, min(scale, 38), patterns) if scale else Long(patterns)
-            if _typed(values, number).null_count == 0:
+            if not pc.any(_is_error(values, number)).as_py():
                 return number
     if (dates := _cover(values, _DATES, lambda pattern: Date((pattern,)))) is not None:
         return Date(dates)
@@ -68,21 +69,21 @@ def _type_of(values: pa.Array) -> FieldType | None:
     return None if moments is None else Timestamp(moments, "UTC")
 
 
-def _typed(values: pa.Array, of: FieldType) -> pa.Array:
-    return ColumnTyper(Field(name="", type=of, nullable=True, trim=True)).run(values).values
+def _is_error(values: pa.Array, of: FieldType) -> pa.Array:
+    return ColumnTyper(Field(name="", type=of, nullable=True, trim=True)).run(values).values.is_null()
 
 
 def _cover(values: pa.Array, patterns: Sequence[str], of: Callable[[str], FieldType]) -> tuple[str, ...] | None:
-    """Return the fewest patterns, those that fit most texts first, that type all texts; None where none do."""
-    found: list[str] = []
-    # A look at a few texts leaves out the patterns that none of them has.
-    few = values.slice(0, 50)
-    likely = [pattern for pattern in patterns if _typed(few, of(pattern)).null_count < len(few)]
-    while len(values) and len(found) < _MOST_PATTERNS:
-        left = {pattern: _typed(values, of(pattern)).is_null() for pattern in likely if pattern not in found}
-        best = min(left, key=lambda pattern: left[pattern].true_count, default=None)
-        if best is None or left[best].true_count == len(values):
+    """Return the fewest patterns that type all texts, the one that fits most texts first; None if they cannot."""
+    chosen: list[str] = []
+    # Patterns that fit none of the first texts are left out.
+    first_values = values.slice(0, 50)
+    likely = [pattern for pattern in patterns if not pc.all(_is_error(first_values, of(pattern))).as_py()]
+    while len(values) and len(chosen) < _MOST_PATTERNS:
+        errors = {pattern: _is_error(values, of(pattern)) for pattern in likely if pattern not in chosen}
+        best = min(errors, key=lambda pattern: errors[pattern].true_count, default=None)
+        if best is None or errors[best].true_count == len(values):
             return None
-        found.append(best)
-        values = values.filter(left[best])
-    return None if len(values) else tuple(found)
+        chosen.append(best)
+        values = values.filter(errors[best])
+    return None if len(values) else tuple(chosen)

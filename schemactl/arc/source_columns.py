@@ -1,4 +1,4 @@
-"""Sources of texts that are typed: which columns a typing is about, and what a first look at their texts finds."""
+"""Match the columns of a source with the fields of a typing, and give the columns that they become."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from schemactl.schema.paths import ELEMENT, Path
 def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str]:
     """Return the column of the data for each field of a typing.
 
-    Columns are found by their names; if no name is one of the typing's, by their places, as Arc does it.
+    Columns are matched by name; if no name is a field's, by position, as in Arc.
 
     Args:
         fields: of the typing.
-        cells: what columns are called inside the engine, by their names in the data, in order.
+        cells: the engine's own names of columns, by their names in the data, in order.
 
     Raises:
         InputError: the data has other columns than the typing.
@@ -45,11 +45,11 @@ def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str
         return list(cells.values())
     missing = [name for name in names if name not in cells]
     extra = [name for name in cells if name not in names]
-    described = [f"the source lacks {backquoted(missing)}"] if missing else []
-    described += [f"the typing has no field for {backquoted(extra)}"] if extra else []
+    differences = [f"the source lacks {backquoted(missing)}"] if missing else []
+    differences += [f"the typing has no field for {backquoted(extra)}"] if extra else []
     hint = did_you_mean(missing[0], extra) if missing else "add a field for it"
     counts = f"the typing has {len(names)} fields and the data {len(cells)} columns"
-    raise InputError(f"{counts}: {'; '.join(described)}", hint=hint)
+    raise InputError(f"{counts}: {'; '.join(differences)}", hint=hint)
 
 
 def check_column_type(field: Field, column_type: str | None) -> None:
@@ -76,9 +76,9 @@ def no_columns() -> InputError:
     return InputError("documents have no columns that could be typed", hint=hint)
 
 
-def types_of(task: TypingTask) -> dict[Path, dict[str, Any]]:
+def column_types(task: TypingTask) -> dict[Path, dict[str, Any]]:
     """Return the properties of the columns that texts become, by path."""
-    typed: dict[Path, dict[str, Any]] = {(field.name,): column_type(field.type) for field in task.typing.fields}
+    types: dict[Path, dict[str, Any]] = {(field.name,): column_type(field.type) for field in task.typing.fields}
     if task.on_error is OnError.COLUMN:
-        typed |= {(ERRORS, ELEMENT, name): {"data_type": "text"} for name in ("field", "message")}
-    return typed
+        types |= {(ERRORS, ELEMENT, name): {"data_type": "text"} for name in ("field", "message")}
+    return types

@@ -1,6 +1,6 @@
 """Time zones by the ids that Java's ``ZoneId.of`` takes, and by their names in American English (``z`` and ``zzzz``).
 
-Names of several regions mean the one that Java 25 prefers (``CST`` is Chicago); ids of regions are not among them.
+A name of several regions means the one that Java 25 prefers (``CST`` is Chicago); ids of regions are no names.
 Parsed with ``DateTimeFormatter`` from all names of ``DateFormatSymbols.getZoneStrings()``.
 """
 
@@ -90,19 +90,19 @@ _GMT: Final = (
     "+09:00 +09:45 +10:00 +10:30 +11:00 +12:00 +12:45 +13:00 +13:45 +14:00 -01:00 -02:00 -03:00 -04:00 -05:00 "
     "-06:00 -07:00 -08:00 -09:00 -09:30 -10:00 -11:00 -12:00"
 )
-"""Offsets from GMT that are names of themselves."""
+"""Offsets from GMT that are names, too."""
 
 
 @cache
 def region_names(style: str) -> dict[str, str]:
     """Return regions by their names; ``style`` is ``short`` or ``full``."""
-    found = {}
+    regions = {}
     for entry in " ".join((_SHORT if style == "short" else _FULL).split()).removesuffix(";").split("; "):
         region, _, names = entry.partition(" ")
         for name in names.split(", "):
             stem, _, kinds = name.partition(":")
-            found.update({f"{stem}{_KINDS[kind]}": region for kind in kinds} if kinds else {stem: region})
-    return found | {f"GMT{offset}": f"GMT{offset}" for offset in _GMT.split()}
+            regions.update({f"{stem}{_KINDS[kind]}": region for kind in kinds} if kinds else {stem: region})
+    return regions | {f"GMT{offset}": f"GMT{offset}" for offset in _GMT.split()}
 
 
 _OFFSET: Final = re.compile(r"([+-])(?:(\d)|(\d\d)(?::?(\d\d)(?::?(\d\d))?)?)", re.ASCII)
@@ -119,7 +119,7 @@ def region_ids() -> frozenset[str]:
 
 @cache
 def find_zone(zone_id: str) -> tzinfo | None:
-    """Return the zone of an id, None where Java knows no such id; offsets have 18 hours at most.
+    """Return the zone of an id, None if Java has no such id; offsets have 18 hours at most.
 
     >>> find_zone("+10") == find_zone("+1000") == find_zone("UTC+10:00")
     True
@@ -128,12 +128,12 @@ def find_zone(zone_id: str) -> tzinfo | None:
         return UTC
     if zone_id in region_ids():
         return ZoneInfo(zone_id)
-    found = _OFFSET.fullmatch(_PREFIX.sub("", zone_id, count=1))
-    if found is None:
+    offset = _OFFSET.fullmatch(_PREFIX.sub("", zone_id, count=1))
+    if offset is None:
         return None
-    sign, hour, hours, minutes, seconds = found.groups()
-    parts = [int(part or 0) for part in (hour or hours, minutes, seconds)]
-    total = timedelta(hours=parts[0], minutes=parts[1], seconds=parts[2])
-    if max(parts[1:]) > 59 or total > timedelta(hours=18):
+    sign, hour, *digits = offset.groups()
+    hours, minutes, seconds = (int(number or 0) for number in (hour or digits[0], *digits[1:]))
+    total = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    if max(minutes, seconds) > 59 or total > timedelta(hours=18):
         return None
     return timezone(-total if sign == "-" else total)

@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 from schemactl.arc.fields import OnError, TypingTask
-from schemactl.arc.source_columns import types_of
+from schemactl.arc.source_columns import column_types
 from schemactl.engine.input import Input
 from schemactl.engine.protocol import Batch, DocumentBatch, Engine, Records, RowBatch, TextBatch
 from schemactl.errors import InputError
@@ -129,7 +129,7 @@ def scan_inputs(
         texts = [batch.typed_by(options.task) for batch in batches]
         typed = list(texts)
         rows = [_locate_texts(engine, batch) for batch in texts]  # once to find what is wrong; nothing is kept
-        types = [types_of(options.task)] * len(texts)
+        types = [column_types(options.task)] * len(texts)
     else:
         progress("reading documents", None)
         documents = [batch.observe(options) for batch in _read_documents(engine, batches, sample, progress)]
