@@ -15,7 +15,7 @@ from schemactl.inference import report as inference
 from schemactl.migration import reports as migration
 from schemactl.normalization import report as normalization
 from schemactl.review import report as reviews
-from schemactl.review.wording import counted
+from schemactl.schema.wording import counted
 
 if TYPE_CHECKING:
     from rich.text import Text

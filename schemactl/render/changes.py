@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
 from schemactl.errors import backquoted
 from schemactl.review.rule import place_of
-from schemactl.review.wording import counted
 from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.arrow_hint import describe as describe_nested
 from schemactl.schema.changes import (
@@ -30,10 +28,8 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.diff import details
-from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column, DataType, Properties
+from schemactl.schema.wording import counted, describe_column, describe_type, show_value
 
-_LONGEST_VALUE: Final = 80
 _MOST_NAMES: Final = 12
 _MOST_LEAVES: Final = 6
 
@@ -81,47 +77,6 @@ def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case fo
             return _stated(change.name, change.before, change.after)
         case _:
             assert_never(change)
-
-
-def describe_column(column: Column) -> str:
-    """Return a column's type, and the hints that say yes: ``bigint, not null, primary_key``.
-
-    What dlt keeps as objects or lists has their type beside it: ``json as `list<item: double>` ``.
-    """
-    nested = column.properties.get(NESTED_TYPE)
-    of = describe_type(column.properties)
-    if isinstance(nested, str) and column.data_type is DataType.JSON:
-        of += f" as `{_shortened(describe_nested(nested))}`"
-    hints = (
-        name for name, value in column.properties.items() if value is True and name not in ("nullable", "timezone")
-    )
-    return ", ".join((of, *(() if column.nullable else ("not null",)), *hints))
-
-
-def describe_type(properties: Properties) -> str:
-    """Return the type that properties of a column state: ``decimal(10, 2)``, ``timestamp(6) without time zone``.
-
-    A type of the database's own stands behind dlt's: ``text, stored as `citext` ``.
-    """
-    name = str(properties.get("data_type") or properties.get(DATABASE_TYPE) or "no type")
-    precision, scale = properties.get("precision"), properties.get("scale")
-    numbers = "" if precision is None else str(precision)
-    if scale is not None:
-        numbers = f"{numbers}, {scale}" if numbers else f"scale {scale}"
-    timezone = properties.get("timezone")
-    zone = "" if timezone is None else " with time zone" if timezone else " without time zone"
-    stored = properties.get(DATABASE_TYPE) if properties.get("data_type") else None
-    ending = zone if stored is None else f"{zone}, stored as `{stored}`"
-    return f"{name}({numbers}){ending}" if numbers else f"{name}{ending}"
-
-
-def show_value(value: Any) -> str:
-    """Return a value as JSON on one line, its end left out where it is long."""
-    return _shortened(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 
 def what_changed(change: Change) -> str:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from schemactl.errors import LOG_COMMANDS
 from schemactl.render.harmless import escape, show_name
-from schemactl.review.wording import counted
+from schemactl.schema.wording import counted
 
 Item = TypeVar("Item")
 

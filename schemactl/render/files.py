@@ -18,10 +18,10 @@ from schemactl.render.harmless import escape, show_name
 from schemactl.render.json import Shown, document
 from schemactl.render.schema_text import describe_size
 from schemactl.review.report import Finding
-from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
 from schemactl.schema.judgment import Violation
 from schemactl.schema.types import Schema
+from schemactl.schema.wording import counted
 
 if TYPE_CHECKING:
     from schemactl.schema.import_merge import Synced

@@ -29,8 +29,8 @@ from schemactl.review.migration_rules import finding_of
 from schemactl.review.report import Compatibility, Finding, Report, Review
 from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
-from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
+from schemactl.schema.wording import counted
 from schemactl.store.sources import TABLE_PREFIX
 
 _SHOWN: Final[Shown] = {

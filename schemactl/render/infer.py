@@ -22,10 +22,9 @@ from schemactl.inference.report import (
     ViolationFinding,
 )
 from schemactl.progress import size_text, time_text
-from schemactl.render.changes import describe_type
 from schemactl.render.console import ERROR, FAINT, NAME, WARNING, Look, indented, named, print_sections, warning
 from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
-from schemactl.review.wording import counted
+from schemactl.schema.wording import counted, describe_type
 
 Item = TypeVar("Item")
 

@@ -32,8 +32,9 @@ from schemactl.render.console import (
 )
 from schemactl.render.harmless import escape
 from schemactl.render.plan import Inside, print_plan
-from schemactl.review.wording import counted, short_hash
+from schemactl.review.wording import short_hash
 from schemactl.schema.changes import Change, ColumnAdded
+from schemactl.schema.wording import counted
 
 _GOOD: Final = "green"
 

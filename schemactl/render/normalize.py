@@ -24,7 +24,7 @@ from schemactl.render.infer import (
     why_null,
     why_untyped,
 )
-from schemactl.review.wording import counted
+from schemactl.schema.wording import counted
 
 _REASONS: Mapping[Stop, str] = {
     Stop.CONTRACT: "the data violates a frozen contract",

@@ -41,9 +41,8 @@ from schemactl.migration.steps import (
     is_outside_transaction,
     name_of,
 )
-from schemactl.render.changes import describe_column, describe_type, show_value
-from schemactl.review.wording import counted
 from schemactl.schema.changes import ABSENT
+from schemactl.schema.wording import counted, describe_column, describe_type, show_value
 
 ADD: Final = "+"
 CHANGE: Final = "~"

@@ -15,7 +15,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from schemactl.render import review_words as words
-from schemactl.render.changes import describe, describe_column
+from schemactl.render.changes import describe
 from schemactl.render.console import (
     FAINT,
     MOST_ALIKE,
@@ -44,6 +44,7 @@ from schemactl.schema.changes import (
     TableRemoved,
     TableRenamed,
 )
+from schemactl.schema.wording import describe_column
 
 _VIOLATION = "contract violation"
 _STYLES: Final = {Severity.ERROR: "bold red", Severity.WARN: "yellow", Severity.INFO: "cyan"}

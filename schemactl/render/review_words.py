@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemactl.errors import Location
-from schemactl.render.changes import describe_type, show_value, what_changed
+from schemactl.render.changes import what_changed
 from schemactl.render.harmless import escape
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
-from schemactl.review.wording import counted, joined, short_hash
+from schemactl.review.wording import joined, short_hash
+from schemactl.schema.wording import counted, describe_type, show_value
 from schemactl.store.links import repository_top
 
 WORDS: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}

@@ -11,13 +11,12 @@ from rich.tree import Tree
 
 from schemactl.formats._tables import data_tables
 from schemactl.inference.lineage import Sources
-from schemactl.render.changes import describe_column
 from schemactl.render.console import FAINT, NAME, WARNING, Look, named, print_sections
 from schemactl.render.harmless import escape, show_name, show_sources
-from schemactl.review.wording import counted
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema, Table
+from schemactl.schema.wording import counted, describe_column
 
 _SHOWN = ("write_disposition", "x-merge-strategy", "schema_contract", "table_format")
 

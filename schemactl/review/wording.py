@@ -35,11 +35,6 @@ def from_to(before: Any, after: Any) -> str:
     return f"from {quote_value(before)} to {quote_value(after)}"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with what it counts: ``1 column``, ``3,000 columns``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def listed(names: Sequence[str]) -> str:
     """Return names in backquotes; beyond the first five they are only counted."""
     if len(names) > _MOST_NAMES:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 import review_samples
 
-from schemactl.render.changes import describe, describe_column, describe_type, show_value, what_changed
+from schemactl.render.changes import describe, what_changed
 from schemactl.review.rule import place_of
 from schemactl.schema.arrow_hint import NESTED_TYPE, encode
 from schemactl.schema.changes import (
@@ -28,6 +28,7 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.types import Column, Table
+from schemactl.schema.wording import describe_column, describe_type, show_value
 
 ID = Column("id", {"data_type": "bigint", "nullable": False, "primary_key": True, "unique": False})
 TABLE = Table("t", {"id": ID})

@@ -25,11 +25,11 @@ from schemactl.migration.steps import (
     needs_count,
     table_of,
 )
-from schemactl.review.wording import counted as count_of
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.personal import is_personal
 from schemactl.schema.renames import is_dlts_own
 from schemactl.schema.types import Column, Schema
+from schemactl.schema.wording import counted as count_of
 
 
 def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Blocker, tuple[int, ...]]:

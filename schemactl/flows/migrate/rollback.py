@@ -48,9 +48,9 @@ from schemactl.migration.steps import (
     table_of,
 )
 from schemactl.progress import Progress, no_progress
-from schemactl.review.wording import counted as count_of
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
+from schemactl.schema.wording import counted as count_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from schemactl.render.review_words import (
 from schemactl.render.selection import count_labels, first_of_each_kind, label
 from schemactl.review.report import Finding, Report
 from schemactl.review.severity import Severity
-from schemactl.review.wording import counted
+from schemactl.schema.wording import counted
 
 LIMIT: Final = 10
 """Annotations of a kind that GitHub shows for a step (https://docs.github.com/actions, "Limits")."""

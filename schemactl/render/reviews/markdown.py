@@ -10,13 +10,13 @@ from typing import Any, Final, Generic, TypeVar
 
 from schemactl.render import review_words as words
 from schemactl.render import selection
-from schemactl.render.changes import describe, show_value
+from schemactl.render.changes import describe
 from schemactl.render.harmless import escape, show_name
 from schemactl.review.report import Finding, Report, Review, Version
 from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity
-from schemactl.review.wording import counted
 from schemactl.schema.changes import Change
+from schemactl.schema.wording import counted, show_value
 
 Item = TypeVar("Item")
 

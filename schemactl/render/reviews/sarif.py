@@ -24,7 +24,7 @@ from schemactl.render.review_words import (
 from schemactl.render.selection import count_labels, first_of_each_kind, kind_of, label, worst_first
 from schemactl.review.report import Finding, Report, Review
 from schemactl.review.severity import Severity
-from schemactl.review.wording import counted
+from schemactl.schema.wording import counted
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT: Final = "SRCROOT"

@@ -22,12 +22,13 @@ from schemactl.review.rule import (
     Rule,
     Severity,
 )
-from schemactl.review.wording import advice, counted, from_to, listed, plain, quote_value
+from schemactl.review.wording import advice, from_to, listed, plain, quote_value
 from schemactl.schema.changes import ColumnAdded, ColumnsReordered, TablePropertyChanged, TableRenamed
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.dispositions import Strategy
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Properties, Table, chain_of, root_of
+from schemactl.schema.wording import counted
 
 
 def find_table_added(comparison: Comparison) -> Matches:
