@@ -5,7 +5,7 @@ server without transactions around its DDL. Its files, in the order in which the
 
 1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it; the words stand in
    ``type_systems.sql_types``, for exports and scripts too), ``kind_of`` (back), ``NAMES``, and ``stored``, which is
-   ``kind_of(column_type(...))``: what a column states and the engine does not keep is no drift.
+   ``column_type(...).kind``: what a column states and the engine does not keep is no drift.
 2. ``session``: a ``_session.Session``, whose defaults are what most databases have alike. Let the engine speak standard
    SQL where it can: names in double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut.
    Addresses of files and of servers are read by ``_address``.
@@ -267,9 +267,7 @@ class MigrationSession(ABC):
             batch_rows: rows that a transaction fills.
             notify: receives how far the step has come.
         """
-        from schemactl.migration.steps import kind_of
-
-        raise DestinationError(f"`{self.origin}` cannot do this while others write: {kind_of(step)}")
+        raise DestinationError(f"`{self.origin}` cannot do this while others write: {step.kind}")
 
     def gives_rows(self, query: str, file: str) -> bool:  # noqa: ARG002 - others do
         """Return whether a query of a migration's own gives rows, in an open transaction.

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Problem
 from schemactl.migration.abilities import Abilities
-from schemactl.migration.effects import described
 from schemactl.migration.moves import moved, moves_of, renamed, settled, table_moves_of
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.table_model import with_description
 from schemactl.schema.backfill import is_scalar
 from schemactl.schema.changes import (
     ABSENT,
@@ -239,12 +239,12 @@ def _undescribed(catalogue: Schema) -> Schema:
     tables = {}
     for name, table in catalogue.tables.items():
         columns = {
-            key: replace(column, properties=described(column.properties, None))
+            key: replace(column, properties=with_description(column.properties, None))
             if "description" in column.properties
             else column
             for key, column in table.columns.items()
         }
-        tables[name] = replace(table, columns=columns, properties=described(table.properties, None))
+        tables[name] = replace(table, columns=columns, properties=with_description(table.properties, None))
     return replace(catalogue, tables=tables)
 
 

@@ -21,7 +21,7 @@ from schemactl.migration.plan import MigrationMark, MigrationPlan, Place, with_o
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.remarks import Note
 from schemactl.migration.saved import content_hash, from_document, step_document, to_document
-from schemactl.migration.steps import LATER, CreateTable, column_of, is_outside_transaction, name_of, table_of
+from schemactl.migration.steps import LATER, CreateTable
 from schemactl.schema.types import Properties, Schema, schema_from_dict
 
 MARK: Final = "schemactl_migration"
@@ -142,12 +142,12 @@ def title_of(text: str) -> str:
 
 def suggested_title(steps: Sequence[PlannedStep]) -> str:
     """Return a title that says what the first step does."""
-    own = [each.step for each in steps if not table_of(each.step).startswith("_")]
+    own = [each.step for each in steps if not each.step.table_name.startswith("_")]
     if not own:
         return "change_hints"
     step = own[0]
     verb = re.sub(r"(?<!^)([A-Z])", r"_\1", type(step).__name__).lower().partition("_")[0]
-    return title_of("_".join(part for part in (verb, table_of(step), column_of(step)) if part))
+    return title_of("_".join(part for part in (verb, step.table_name, step.column_name) if part))
 
 
 def migration_of_file(name: str) -> tuple[str, str] | None:
@@ -200,7 +200,7 @@ def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migr
             hint = "write it for another step"
             message = f"step {number} makes dlt's own `{step.table.name}`, and is left out where that is there"
             problems.append(Problem(file, message, hint))
-        elif is_outside_transaction(step):
+        elif step.is_outside_transaction:
             message = f"no transaction can hold step {number}, and own SQL runs in that of its step"
             problems.append(Problem(file, message, "write it for a step beside it"))
     order = list(When)
@@ -315,7 +315,7 @@ def _sql_lines(migration: Migration, dialect: str) -> Iterator[str]:
     yield f"-- To be read only: {json_name(migration.name)} is what runs, in the dataset of each destination."
     for number, planned in enumerate(migration.plans[dialect].steps, 1):
         yield ""
-        yield f"-- {number}. {type(planned.step).__name__} {_one_line(name_of(planned.step))}: {planned.risk}"
+        yield f"-- {number}. {type(planned.step).__name__} {_one_line(planned.step.full_name)}: {planned.risk}"
         if not planned.undo.is_possible:
             yield f"--    cannot be undone: {_one_line(planned.undo.note)}"
         yield from (f"{statement};" for statement in planned.statements)

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from schemactl.errors import InputError
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import (
     Comparison,
     bare,
@@ -16,7 +16,7 @@ from schemactl.migration.comparison import (
     is_bookkeeping,
     without_origin,
 )
-from schemactl.migration.effects import apply_to_model, described, stating
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.moves import in_order, kept_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import (
@@ -45,8 +45,9 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Step,
-    table_of,
 )
+from schemactl.migration.table_model import with_description, with_property
+from schemactl.migration.ways import Way
 from schemactl.schema.backfill import BACKFILL, backfill_fault, has_backfill
 from schemactl.schema.changes import (
     ABSENT,
@@ -178,7 +179,7 @@ class _Drafter:
 
     def prepared(self, step: Step) -> Iterator[Step]:
         """Yield a step and what is done ahead of it; of a table without rows there is nothing to do ahead."""
-        yield from (step,) if self.is_empty(table_of(step)) else prepared_steps(step)
+        yield from (step,) if self.is_empty(step.table_name) else prepared_steps(step)
 
     def _of(self, change: Change) -> Iterator[Draft]:
         match change:
@@ -240,7 +241,7 @@ class _Drafter:
     def _add_column(self, change: ColumnAdded) -> Iterator[Draft]:
         table, stated = change.table, self.comparison.schema.tables[change.table].columns[change.column.name]
         column = bare(stated)
-        nullable = stating(column, "nullable", None)
+        nullable = with_property(column, "nullable", None)
         forbids, is_empty = not change.column.nullable, self.is_empty(table)
         # The schema decides who gets the value: not every destination can forbid nulls.
         fills = forbids or not stated.nullable
@@ -271,7 +272,7 @@ class _Drafter:
             is_retyped = (table, name) in self.comparison.retyped
             yield Draft(
                 _Phase.FORBID_NULLS,
-                SetNotNull(table, stating(bare(stated) if is_retyped else found, "nullable", None)),
+                SetNotNull(table, with_property(bare(stated) if is_retyped else found, "nullable", None)),
                 change,
             )
         elif not found.properties.get("primary_key"):  # no key lets nulls in
@@ -280,12 +281,12 @@ class _Drafter:
     def _retype(self, change: ColumnRetyped) -> Iterator[Draft]:
         retyping = self._retyping(change)
         if change.table in self.moved:
-            retyping = replace(retyping, before=stating(retyping.before, "primary_key", None))
+            retyping = replace(retyping, before=with_property(retyping.before, "primary_key", None))
         is_online = self.options.is_online and not self.is_empty(change.table)
         if is_online and is_synced(retyping, self.abilities):
             # What else is said of the old column would be lost, which keeps a destination from it.
             text = self.comparison.schema.tables[change.table].columns[change.column].properties.get("description")
-            after = replace(retyping.after, properties=described(retyping.after.properties, text))
+            after = replace(retyping.after, properties=with_description(retyping.after.properties, text))
             steps = sync_steps(replace(retyping, after=after), self.options.on_unfit, self.abilities)
         else:
             steps = retype_steps(retyping, self.options.on_unfit, self.abilities)
@@ -299,9 +300,9 @@ class _Drafter:
         found = self._without_dropped_key(table, self.comparison.found_column(table, name))
         after = bare(stated.columns[name])
         if (table, name) in self.comparison.freed and not found.properties.get("primary_key"):
-            found = stating(found, "nullable", None)
+            found = with_property(found, "nullable", None)
         if self.options.compares_unique and not stated.columns[name].properties.get("unique"):
-            found = stating(found, "unique", None)  # dropped before
+            found = with_property(found, "unique", None)  # dropped before
         there = {*self.comparison.found_table(table).columns}
         complete = {each.name for each in stated.columns.values() if each.is_complete}
         variant = variant_column(after, found.data_type, self.comparison.naming) if found.data_type else None
@@ -318,7 +319,7 @@ class _Drafter:
 
     def _without_dropped_key(self, table: str, column: Column) -> Column:
         is_dropped = table in self.keys or (table in self.moved and not self.moved[table].after)
-        return stating(column, "primary_key", None) if is_dropped else column
+        return with_property(column, "primary_key", None) if is_dropped else column
 
     def is_empty(self, table: str) -> bool:
         """Return whether a table of the destination, by its new name, holds no rows."""

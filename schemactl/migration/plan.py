@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.errors import InputError
-from schemactl.migration.effects import apply_to_model, described
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.planner import PlannedStep, Proposal
 from schemactl.migration.remarks import Note
-from schemactl.migration.steps import LATER, Step, is_outside_transaction, needs_count, table_of
+from schemactl.migration.steps import LATER, Step
+from schemactl.migration.table_model import with_description
 from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
 
 Render = Callable[[Step, Table | None], Sequence[str]]
@@ -108,7 +109,7 @@ class MigrationPlan:
     @property
     def is_online(self) -> bool:
         """Whether a step cannot be in a transaction with others: then each is kept when it is done."""
-        return any(is_outside_transaction(planned.step) for planned in self.steps)
+        return any(planned.step.is_outside_transaction for planned in self.steps)
 
     @property
     def groups(self) -> tuple[range, ...]:
@@ -141,7 +142,7 @@ class MigrationPlan:
         """The places before which own SQL runs, or values are looked at anew: no copy does steps on both sides."""
         own = {each.number - (each.when is not When.AFTER) for each in self.own}
         behind = {each.number for each in self.own if each.when is When.INSTEAD}
-        anew = {place for place in range(self.changed_from(), len(self.steps)) if needs_count(self.steps[place].step)}
+        anew = {place for place in range(self.changed_from(), len(self.steps)) if self.steps[place].step.needs_count}
         return frozenset(own | behind | anew)
 
     def is_current(self, catalogue: Schema) -> bool:
@@ -183,7 +184,7 @@ def render_step(step: Step, tables: dict[str, Table], render: Render, *, is_poss
     Raises:
         StepDoesNotFit: the table is not as the step needs it.
     """
-    found = tables.get(table_of(step))
+    found = tables.get(step.table_name)
     apply_to_model(tables, (step,))
     return tuple(render(step, found)) if is_possible else ()
 
@@ -196,7 +197,7 @@ def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
     """
     looked_at = {name.casefold() for name in tables}
     found = {
-        name: {column.name: dict(described(column.properties, None)) for column in table.columns.values()}
+        name: {column.name: dict(with_description(column.properties, None)) for column in table.columns.values()}
         for name, table in catalogue.tables.items()
         if name.casefold() in looked_at
     }

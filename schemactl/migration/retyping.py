@@ -1,16 +1,16 @@
-"""Whether the values of one type fit another, and the steps that give a column another type at a destination.
+"""Plan the steps that give a column another type at a destination.
 
 Plans that others read and write through (``--online``) do ahead what they would wait for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.effects import stating
+from schemactl.migration.abilities import Abilities
+from schemactl.migration.fit import Fit, fit
 from schemactl.migration.moves import free_name
 from schemactl.migration.options import OnUnfit
 from schemactl.migration.steps import (
@@ -28,8 +28,9 @@ from schemactl.migration.steps import (
     SwapColumns,
     Taken,
 )
-from schemactl.schema.conversions import EPOCH_UNIT, Conversion, consequence, conversion
-from schemactl.schema.full_types import DEFAULT_DECIMAL, FullType, conversion_between, full_type
+from schemactl.migration.table_model import with_property
+from schemactl.migration.ways import Way
+from schemactl.schema.conversions import EPOCH_UNIT, Conversion
 from schemactl.schema.naming import Naming
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
@@ -128,9 +129,9 @@ def is_swapped(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> b
 
 def _in_place(retyping: Retyping, abilities: Abilities) -> ChangeType:
     before, found = retyping.before, retyping.fit(abilities)
-    after = stating(retyping.stored, "nullable", None if before.nullable else False)
+    after = with_property(retyping.stored, "nullable", None if before.nullable else False)
     for name in _CONSTRAINTS:
-        after = stating(after, name, True if before.properties.get(name) else None)
+        after = with_property(after, name, True if before.properties.get(name) else None)
     needs_check = found.conversion is not Conversion.WHOLE
     return ChangeType(retyping.table, before, after, found.conversion, needs_check, retyping.counts_seconds)
 
@@ -161,7 +162,7 @@ def _swap(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterat
 def _backfill(retyping: Retyping, abilities: Abilities) -> Backfill:
     """Return the step that fills the new column with all values that fit."""
     name = free_name(retyping.after.name, "new", retyping.taken_names, abilities.names)
-    target = stating(replace(retyping.after, name=name), "nullable", None)
+    target = with_property(replace(retyping.after, name=name), "nullable", None)
     conversion = retyping.fit(abilities).conversion
     return Backfill(retyping.table, retyping.before, target, conversion, counts_seconds=retyping.counts_seconds)
 
@@ -235,89 +236,3 @@ def _proven(step: SetNotNull | Backfill) -> Iterator[Step]:
     """Yield the phases that prove what a step asks of stored rows."""
     yield Prepare(step, Phase.ADD_CHECK)
     yield Prepare(step, Phase.VALIDATE_CHECK)
-
-
-# --- whether the values of one type fit another one, sizes and time zones included ---
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """What becomes of the values of a column.
-
-    Attributes:
-        lost: what does not survive, part of a sentence; empty where all values do.
-    """
-
-    conversion: Conversion
-    lost: str = ""
-
-
-_WHOLE: Final = Fit(Conversion.WHOLE)
-
-
-def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
-    """Return what becomes of the values of a column when it takes on another's type."""
-    old, new = full_type(before.properties), full_type(after.properties)
-    if old is None or new is None:
-        known_to_database = before.properties.get(DATABASE_TYPE) or after.properties.get(DATABASE_TYPE)
-        return Fit(Conversion.REFUSED, f"dlt has no type for `{known_to_database}`")
-    if old.data_type is new.data_type:
-        resized = _RESIZED.get(new.data_type)
-        return _WHOLE if resized is None else resized(old, new)
-    found = conversion_between(old, new, counts_seconds=counts_seconds)
-    if found is Conversion.WHOLE:
-        return _WHOLE
-    if found is Conversion.REFUSED:
-        return Fit(found, f"dlt takes no {old.data_type} as {new.data_type}")
-    if conversion(old.data_type, new.data_type, counts_seconds=counts_seconds) is Conversion.WHOLE:
-        return Fit(found, f"what is beyond {new} would not survive")
-    return Fit(found, consequence(old.data_type, new.data_type, counts_seconds=counts_seconds))
-
-
-def _integers(before: FullType, after: FullType) -> Fit:
-    if _is_as_long(before, after):
-        return _WHOLE
-    return Fit(Conversion.DEPENDS, f"integers beyond {after.precision} bits would not survive")
-
-
-def _lengths(before: FullType, after: FullType) -> Fit:
-    if _is_as_long(before, after):
-        return _WHOLE
-    return Fit(Conversion.DEPENDS, f"values of more than {after.size} would not survive")
-
-
-def _is_as_long(before: FullType, after: FullType) -> bool:
-    return after.precision is None or (before.precision is not None and after.precision >= before.precision)
-
-
-def _decimals(before: FullType, after: FullType) -> Fit:
-    (old_whole, old_scale), (new_whole, new_scale) = _digits(before), _digits(after)
-    if new_scale < old_scale:
-        return Fit(Conversion.LOSES, f"digits beyond {new_scale} after the point are lost")
-    if new_whole < old_whole:
-        return Fit(Conversion.DEPENDS, f"numbers of more than {new_whole} digits before the point would not survive")
-    return _WHOLE
-
-
-def _digits(number: FullType) -> tuple[int, int]:
-    """Return digits before and after the point; a wei of no stated size has as many as dlt's decimal."""
-    places = number.scale or 0
-    return (DEFAULT_DECIMAL[0] if number.precision is None else number.precision) - places, places
-
-
-def _moments(before: FullType, after: FullType) -> Fit:
-    # A time zone comes or goes without loss: points in time without one are taken as UTC, as dlt does.
-    if _is_as_long(before, after):
-        return _WHOLE
-    return Fit(Conversion.LOSES, f"fractions of seconds beyond {after.precision} digits are lost")
-
-
-_RESIZED: Final[Mapping[DataType, Callable[[FullType, FullType], Fit]]] = {
-    DataType.BIGINT: _integers,
-    DataType.DECIMAL: _decimals,
-    DataType.WEI: _decimals,
-    DataType.TEXT: _lengths,
-    DataType.BINARY: _lengths,
-    DataType.TIMESTAMP: _moments,
-    DataType.TIME: _moments,
-}

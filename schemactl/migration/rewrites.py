@@ -14,10 +14,10 @@ from typing import cast
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.effects import apply_to_model, are_done, effect, is_counted_late
+from schemactl.migration.effects import apply_to_model, are_done, is_counted_late
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.steps import AddColumn, ChangeType, ColumnStep, RewriteTable, Step, table_of
+from schemactl.migration.steps import AddColumn, ChangeType, ColumnStep, RewriteTable, Step
 from schemactl.schema.structure import DATABASE_TYPE, Stored
 from schemactl.schema.types import Table
 
@@ -80,23 +80,23 @@ def find_rewrites(
     while place < len(steps):
         end = _end(steps, place, model, abilities, stored)
         end = min((cut for cut in cuts if place < cut < end), default=end)
-        yield range(place, end), model.get(table_of(steps[place]))
+        yield range(place, end), model.get(steps[place].table_name)
         apply_to_model(model, steps[place:end])
         place = end
 
 
 def _end(steps: Sequence[Step], place: int, tables: Mapping[str, Table], abilities: Abilities, stored: Stored) -> int:
     """Return where the steps end that are done at once with the one at ``place``."""
-    end, here = place + 1, tables.get(table_of(steps[place]))
+    end, here = place + 1, tables.get(steps[place].table_name)
     if here is None or not abilities.rewrites(steps[place], here):
         return end
     name = here.name
     for at in range(place + 1, len(steps)):
         step = steps[at]
         # Its values are counted when those before it are done.
-        if table_of(step) != name or is_counted_late(steps, at):
+        if step.table_name != name or is_counted_late(steps, at):
             break
-        here = effect(here, steps[at - 1])
+        here = steps[at - 1].apply_to(here)
         together = steps[place : at + 1]
         if not abilities.rewrites(step, here):
             is_plain = (
@@ -150,7 +150,7 @@ def find_rewrites_back(
 def undo_steps(planned: Sequence[PlannedStep], numbers: Sequence[int]) -> list[Step]:
     """Return what undoes steps of a run, in the order of their numbers; the ledger's own tables stay."""
     steps = (step for number in numbers for step in planned[number - 1].undo.steps)
-    return [step for step in steps if not is_bookkeeping(table_of(step))]
+    return [step for step in steps if not is_bookkeeping(step.table_name)]
 
 
 def _end_back(
@@ -164,12 +164,12 @@ def _end_back(
     """Return where the numbers end of the steps that are undone together with the one at ``place``."""
     end = place + 1
     first = planned[numbers[place] - 1].undo.steps
-    if not first or not all(abilities.rewrites(step, tables.get(table_of(step))) for step in first):
+    if not first or not all(abilities.rewrites(step, tables.get(step.table_name)) for step in first):
         return end
-    table = table_of(first[0])
+    table = first[0].table_name
     for at in range(place + 1, len(numbers)):
         one = planned[numbers[at] - 1]
-        if numbers[at] != numbers[at - 1] - 1 or any(table_of(each) != table for each in (one.step, *one.undo.steps)):
+        if numbers[at] != numbers[at - 1] - 1 or any(each.table_name != table for each in (one.step, *one.undo.steps)):
             break
         if not one.undo.steps:
             continue  # values go with their column

@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any, Final, TypeVar, get_args
 
 from schemactl.errors import InputError, Location
-from schemactl.migration.abilities import Lock, Way
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationMark, MigrationPlan, Place
-from schemactl.migration.planner import PlannedStep, Risk, Undo
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.remarks import Note, NoteKind
-from schemactl.migration.steps import Phase, Step, Taken
+from schemactl.migration.steps import Phase, Step, Taken, Undo
+from schemactl.migration.ways import Lock, Risk, Way
 from schemactl.schema.changes import ABSENT, Change
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, Table

@@ -36,7 +36,6 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     Taken,
-    table_of,
 )
 from schemactl.schema.coercion import coerce, type_of
 from schemactl.schema.conversions import Conversion as Verdict
@@ -185,7 +184,7 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
     Raises:
         InputError: a name, a type or a value cannot be written.
     """
-    sql, place = engine.sql, engine.table(dataset, table_of(step))
+    sql, place = engine.sql, engine.table(dataset, step.table_name)
     match step:
         case CreateTable() if step.kept:
             return render(RenameTable(step.kept, step.table.name), None, engine, dataset)
@@ -417,7 +416,7 @@ def by_one_copy(
         InputError: the table is not known.
     """
     if table is None:
-        raise InputError(f"there is no table `{table_of(steps[0])}` to copy")
+        raise InputError(f"there is no table `{steps[0].table_name}` to copy")
     tables = {table.name: table}
     apply_to_model(tables, steps)
     copy = replace(tables[table.name], name=prefix + table.name)

@@ -88,7 +88,7 @@ def _step_table(plan: MigrationPlan) -> Table[tuple[int, PlannedStep]]:
 def _step_row(number: int, planned: PlannedStep, own_sql: Sequence[OwnSql]) -> str:
     cells = (
         str(number),
-        "<br>".join(prose(text) for text in (words.title(planned.step), *map(words.own, own_sql))),
+        "<br>".join(prose(text) for text in (planned.step.title, *map(words.own, own_sql))),
         prose(words.risk(planned)),
         prose(words.lock(planned) or ""),
         prose(words.undo(planned)),

@@ -14,9 +14,9 @@ from schemactl.migration import reports
 from schemactl.migration.directory import json_name
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan, Place
-from schemactl.migration.planner import PlannedStep, caution
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Version
-from schemactl.migration.steps import DropColumn, DropTable, name_of
+from schemactl.migration.steps import DropColumn, DropTable
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import (
@@ -94,12 +94,12 @@ def _plan_counts(report: reports.PlanReport) -> Iterator[RenderableType]:
     steps = [planned.step for planned in report.plan.steps]
     for unfit_count in report.counted:
         noun = "value does not fit" if unfit_count.count == 1 else "values do not fit"
-        name = f"step {unfit_count.number}, `{name_of(steps[unfit_count.number - 1])}`"
+        name = f"step {unfit_count.number}, `{steps[unfit_count.number - 1].full_name}`"
         yield from _counted("data", f"{name}: {unfit_count.count:,} {noun}", unfit_count.examples)
     for respelled_count in report.not_undone:
         values, verb = ("value is", "is") if respelled_count.count == 1 else ("values are", "are")
         effect = f"{respelled_count.count:,} {values} kept, but {verb} spelled in another way once that is undone"
-        name = f"step {respelled_count.number}, `{name_of(steps[respelled_count.number - 1])}`"
+        name = f"step {respelled_count.number}, `{steps[respelled_count.number - 1].full_name}`"
         yield from _counted("undo", f"{name}: {effect}", respelled_count.examples)
 
 
@@ -164,7 +164,7 @@ _WHEN_UNDONE: Final = {When.AFTER: "before", When.INSTEAD: "instead of", When.BE
 
 def _undone_step(undone: reports.UndoneStep, statements: Sequence[Text]) -> Iterator[RenderableType]:
     planned = undone.planned
-    title = f"{undone.number:>3} {words.mark(planned.step)} {escape(words.title(planned.step))}"
+    title = f"{undone.number:>3} {planned.step.mark} {escape(planned.step.title)}"
     yield Text(title, style="bold")
     style = "" if planned.undo.is_possible else WARNING
     yield Inside(Text(f"undo  {escape(words.undo(planned))}", style=style))
@@ -186,7 +186,7 @@ def _rollback_counts(report: reports.RollbackReport) -> Iterator[RenderableType]
             effect += " would be dropped"
         else:
             effect += " does not fit" if unfit_count.count == 1 else " do not fit"
-        yield from _counted("data", f"`{name_of(step)}`: {effect}", unfit_count.examples)
+        yield from _counted("data", f"`{step.full_name}`: {effect}", unfit_count.examples)
 
 
 def print_script(report: reports.PlanReport) -> str:
@@ -214,8 +214,8 @@ def _script_lines(report: reports.PlanReport) -> Iterator[str]:
 
 
 def _script_step(number: int, planned: PlannedStep) -> Iterator[str]:
-    yield _comment(f"{number}. {words.title(planned.step)}: {words.risk(planned)}")
-    if condition := caution(planned.step):
+    yield _comment(f"{number}. {planned.step.title}: {words.risk(planned)}")
+    if condition := planned.step.caution:
         yield _comment(f"   {condition}")
     if not planned.is_possible:
         return
@@ -335,7 +335,7 @@ def _pending(report: reports.StatusReport, look: Look) -> Iterator[RenderableTyp
     for number, planned_step in enumerate(planned.plan.steps, 1):
         if number <= (done or 0):
             continue
-        yield indented(Text(f"{number:>3} {words.mark(planned_step.step)} {escape(words.title(planned_step.step))}"))
+        yield indented(Text(f"{number:>3} {planned_step.step.mark} {escape(planned_step.step.title)}"))
         for own_sql in planned.plan.own_of(number):
             yield indented(Text(f"      {escape(words.own(own_sql))}", style=FAINT))
         for statement in planned_step.statements if look.is_verbose else ():

@@ -11,16 +11,17 @@ from rich.text import Text
 
 from schemactl.migration.own import OwnSql, When
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.planner import PlannedStep, Risk, caution
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.remarks import Note, NoteKind
-from schemactl.migration.steps import needs_count
+from schemactl.migration.steps import ADD, CHANGE, DROP
+from schemactl.migration.ways import Risk
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, FAINT, WARNING, Look, indented, print_sections, warning
 from schemactl.render.harmless import escape
 from schemactl.review.wording import short_hash
 
-_MARKS: Final = {words.ADD: "green", words.CHANGE: "yellow", words.DROP: "red"}
+_MARKS: Final = {ADD: "green", CHANGE: "yellow", DROP: "red"}
 _RISKS: Final = {Risk.SAFE: "green", Risk.BLOCKS: "yellow", Risk.REWRITES: "yellow", Risk.LOSES_DATA: ERROR}
 _WARNED: Final = frozenset(
     (NoteKind.DRIFT, NoteKind.LEFT_OUT, NoteKind.RENAME, NoteKind.NULLABLE, NoteKind.PRIMARY_KEY)
@@ -98,9 +99,9 @@ def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[st
     yield Inside(Text(words.risk(planned), style=style), "risk")
     if locked := words.lock(planned):
         yield Inside(Text(escape(locked)), "lock")
-    condition = caution(planned.step)
+    condition = planned.step.caution
     if condition:
-        label = "when" if needs_count(planned.step) else "note"
+        label = "when" if planned.step.needs_count else "note"
         yield Inside(Text(escape(condition), style=WARNING), label)
     undo_style = "" if planned.undo.is_possible else WARNING
     yield Inside(Text(escape(words.undo(planned)), style=undo_style), "undo")
@@ -127,9 +128,9 @@ def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> 
 
 
 def _title(number: int, planned: PlannedStep) -> Text:
-    mark = words.mark(planned.step)
+    mark = planned.step.mark
     text = Text().append(f"{number:>3} ", style=FAINT).append(f"{mark} ", style=_MARKS[mark])
-    return text.append(escape(words.title(planned.step)), style="bold")
+    return text.append(escape(planned.step.title), style="bold")
 
 
 def _statement(statement: str) -> Text:

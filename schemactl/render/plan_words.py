@@ -5,155 +5,27 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final
 
-from schemactl.errors import backquoted
-from schemactl.migration.abilities import Way
 from schemactl.migration.own import OwnSql
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.planner import PlannedStep, Risk
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import PastRun
 from schemactl.migration.steps import (
-    AddColumn,
-    AddPrimaryKey,
-    AddUnique,
+    ADD,
+    CHANGE,
+    DROP,
     Backfill,
     ChangeType,
-    CreateTable,
     DescribeTable,
-    DropColumn,
-    DropNotNull,
-    DropPrimaryKey,
-    DropTable,
-    DropUnique,
-    FillColumn,
     OnlineStep,
-    Phase,
-    Prepare,
-    RenameColumn,
-    RenameTable,
-    RestoreColumn,
-    SetNotNull,
     Step,
-    SwapColumns,
     Taken,
-    column_of,
-    is_outside_transaction,
-    name_of,
 )
-from schemactl.schema.changes import ABSENT
-from schemactl.schema.wording import counted, describe_column, describe_type, show_value
-
-ADD: Final = "+"
-CHANGE: Final = "~"
-DROP: Final = "-"
+from schemactl.migration.ways import Risk, Way
+from schemactl.schema.wording import counted, describe_type
 
 _WAYS: Final = {Way.COPY: "by a copy of the table", Way.NONE: "not possible at this destination"}
-
-
-def mark(step: Step) -> str:
-    """Return ``+``, ``~`` or ``-``."""
-    match step:
-        case CreateTable() | AddColumn() | AddUnique() | AddPrimaryKey():
-            return ADD
-        case DropTable() | DropColumn() | DropUnique() | DropPrimaryKey():
-            return DROP
-        case _:
-            return CHANGE
-
-
-def title(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
-    """Return the title of a step: its action in a few words."""
-    match step:
-        case CreateTable() if step.kept:
-            return f"take table `{step.table.name}` back, which is kept as `{step.kept}`"
-        case DropTable() if step.kept:
-            return f"drop table `{step.table.name}`, which is kept as `{step.kept}` until `schemactl migrate clean`"
-        case CreateTable():
-            return f"create table `{step.table.name}`, {counted(len(step.table.columns), 'column')}"
-        case DropTable():
-            return f"drop table `{step.table.name}`"
-        case RenameTable():
-            return f"rename table `{step.before}` to `{step.after}`"
-        case DescribeTable():
-            return _title_of_description(step)
-        case AddColumn():
-            filled = "" if step.value is ABSENT else f", {show_value(step.value)} in stored rows"
-            return f"add column `{name_of(step)}`, {describe_column(step.column)}{filled}"
-        case DropColumn():
-            return f"drop column `{name_of(step)}`, {describe_column(step.column)}"
-        case RenameColumn():
-            return f"rename column `{step.table}.{step.before}` to `{step.after}`"
-        case ChangeType():
-            before, after = describe_type(step.before.properties), describe_type(step.after.properties)
-            return f"change type of `{name_of(step)}`: {before} -> {after}"
-        case Backfill():
-            selection = " with what does not fit" if step.taken is Taken.UNFIT else ""
-            return (
-                f"fill `{name_of(step)}` from `{step.source.name}`{selection}{' in batches' if step.in_batches else ''}"
-            )
-        case FillColumn():
-            return f"fill `{name_of(step)}` with {show_value(step.value)}"
-        case SetNotNull():
-            return f"forbid nulls in `{name_of(step)}`"
-        case DropNotNull():
-            return f"allow nulls in `{name_of(step)}`"
-        case AddUnique():
-            return f"make `{name_of(step)}` unique"
-        case DropUnique():
-            return f"let values of `{name_of(step)}` repeat"
-        case AddPrimaryKey():
-            return f"make {backquoted(step.columns)} the primary key of `{step.table}`"
-        case DropPrimaryKey():
-            return f"drop the primary key of `{step.table}`, {backquoted(step.columns)}"
-        case Prepare():
-            return _title_of_phase(step)
-        case SwapColumns():
-            backfill = step.backfill
-            rename = f"`{backfill.table}.{backfill.target.name}` takes the name `{backfill.source.name}`"
-            return f"{rename}, which becomes `{step.kept}`"
-        case RestoreColumn():
-            backfill = step.swap.backfill
-            return f"`{backfill.table}.{step.swap.kept}` takes its name `{backfill.source.name}` back"
-        case _:
-            assert_never(step)
-
-
-def _title_of_description(step: DescribeTable) -> str:
-    columns = [column for column in step.after if column]
-    of_table = [f"table `{step.table}`"] if "" in step.after else []
-    of_columns = [f"{counted(len(columns), 'column')} of `{step.table}`"] if len(columns) > 1 else []
-    of_column = [f"column `{step.table}.{columns[0]}`"] if len(columns) == 1 else []
-    return f"describe {' and '.join((*of_table, *of_column, *of_columns))}"
-
-
-def _title_of_phase(planned: Prepare) -> str:
-    step = planned.step
-    names = ", ".join(step.columns) if isinstance(step, AddPrimaryKey) else str(column_of(step))
-    name = f"`{step.table}.{names}`"
-    if isinstance(step, Backfill):
-        source = f"`{step.source.name}`"
-        checked_fact = f"that {name} holds each value of {source}" if step.taken is Taken.FITTING else ""
-        synced = f"{name} in step with {source}{' where that does not fit' if step.taken is Taken.UNFIT else ''}"
-    else:
-        checked_fact, synced = f"{name} for nulls", ""
-    match planned.phase:
-        case Phase.ADD_CHECK:
-            return f"check {checked_fact}, in rows that are written"
-        case Phase.VALIDATE_CHECK:
-            return f"check {checked_fact}, in stored rows"
-        case Phase.DROP_CHECK:
-            return f"drop the check {checked_fact}"
-        case Phase.BUILD_INDEX:
-            return f"build the unique index of {name}"
-        case Phase.DROP_INDEX:
-            return f"drop the unique index of {name}"
-        case Phase.START_SYNC:
-            return f"keep {synced}, in rows that are written"
-        case Phase.STOP_SYNC:
-            return f"stop to keep {synced}"
-        case _:
-            assert_never(planned.phase)
 
 
 _STATED_TYPE: Final = re.compile(r"\b(?:SET DATA )?TYPE (?P<type>.+?) USING ")
@@ -196,7 +68,7 @@ def lock(planned: PlannedStep) -> str | None:
     """Return the lock that a step takes, how long, and who waits for it."""
     if planned.lock is None:
         return None
-    is_batch = is_outside_transaction(planned.step) and isinstance(planned.step, Backfill)
+    is_batch = planned.step.is_outside_transaction and isinstance(planned.step, Backfill)
     if not planned.lock.writers_wait and isinstance(planned.step, OnlineStep | DescribeTable):
         waiting = "nobody waits"
     elif not planned.lock.writers_wait:
@@ -222,7 +94,7 @@ def undo(planned: PlannedStep) -> str:
         return f"not possible: {note}"
     if not planned.undo.steps:
         return f"nothing to undo ({note})" if note else "nothing to undo"
-    steps = ", then ".join(title(step) for step in planned.undo.steps)
+    steps = ", then ".join(step.title for step in planned.undo.steps)
     return f"{steps} ({note})" if note else steps
 
 
@@ -251,7 +123,7 @@ def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bo
 
 def summary(plan: MigrationPlan) -> str:
     """Return the counts in one line."""
-    marks = Counter(mark(planned.step) for planned in plan.steps)
+    marks = Counter(planned.step.mark for planned in plan.steps)
     counts = f"{marks[ADD]:,} to add, {marks[CHANGE]:,} to change, {marks[DROP]:,} to drop"
     risks = Counter(planned.risk for planned in plan.steps)
     blocked = Counter(_blocked(planned) for planned in plan.steps if planned.risk is Risk.BLOCKS)

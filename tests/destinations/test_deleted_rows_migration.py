@@ -7,7 +7,7 @@ import pytest
 
 from schemactl.destinations import duckdb
 from schemactl.errors import DestinationError
-from schemactl.migration.retyping import fit
+from schemactl.migration.fit import fit
 from schemactl.migration.steps import ChangeType
 from schemactl.schema.types import Column
 

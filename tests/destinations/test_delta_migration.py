@@ -32,10 +32,9 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.migration.fit import fit
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.planner import undo_of
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, RollbackReport
-from schemactl.migration.retyping import fit
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,
@@ -48,7 +47,6 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Step,
-    table_of,
 )
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Column, Schema, Table
@@ -116,7 +114,7 @@ def catalogue(url: str = URL) -> dict[str, Table]:
 
 def run(session: Any, step: Step) -> None:
     there = session.catalogue().schema.tables
-    session.run(step, destination.render(step, there.get(table_of(step)), session.dataset))
+    session.run(step, destination.render(step, there.get(step.table_name), session.dataset))
 
 
 NOTE = Column("note", {"data_type": "text"})
@@ -153,7 +151,7 @@ def test_a_step_and_its_undo_leave_tables_and_rows_as_they_were(steps: tuple[Ste
             run(session, step)
         assert catalogue() != before[0] or steps == STEPS["rename one that may not be null"]
         for step in reversed(steps):
-            for back in undo_of(step, destination.ABILITIES).steps:
+            for back in step.undo_at(destination.ABILITIES).steps:
                 run(session, back)
     assert catalogue() == before[0]
     assert rows_of(shop / "orders") == before[1]

@@ -33,7 +33,6 @@ from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
@@ -51,6 +50,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Column, Schema, Table
@@ -234,7 +234,7 @@ def test_an_integer_that_is_widened_is_found_by_its_value(url: str) -> None:
 )
 def test_only_widening_is_done_in_place(before: dict[str, Any], after: dict[str, Any], way: Way) -> None:
     step = ChangeType("orders", Column("c", before), Column("c", after))
-    assert way_of(step, destination.ABILITIES) is way
+    assert step.way(destination.ABILITIES) is way
 
 
 def test_a_retyped_column_keeps_what_is_said_of_it(url: str) -> None:

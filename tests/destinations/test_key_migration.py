@@ -7,7 +7,6 @@ import pytest
 
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.errors import DestinationError
-from schemactl.migration.effects import effect
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
@@ -24,7 +23,6 @@ from schemactl.migration.steps import (
     RenameColumn,
     RenameTable,
     SetNotNull,
-    table_of,
 )
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.hash import bump
@@ -67,9 +65,9 @@ ROWS = [("n", "1", 1, 0.5), ("n", "1", 2, 0.5), (None, "2", 1, None)]
 def take(session, kind, dataset, tables, *steps):
     """Run steps as a plan's are run; ``tables`` is the model."""
     for step in steps:
-        name = table_of(step)
+        name = step.table_name
         session.run(step, kind.render(step, tables.get(name), dataset))
-        after = effect(tables.pop(name, None), step)
+        after = step.apply_to(tables.pop(name, None))
         tables[after.name] = after
 
 
@@ -259,7 +257,7 @@ def test_a_plan_makes_the_key_of_a_schema_and_takes_it_back(place):
         fill(session, dataset, ROWS)
         before = reported(session, kind)
         made = plan(session, kind, loose, keyed, compares_primary_keys=True)
-        steps = [each.step for each in made.steps if table_of(each.step) == "lines"]
+        steps = [each.step for each in made.steps if each.step.table_name == "lines"]
         assert steps[-1] == AddPrimaryKey("lines", ("order_id", "place"))
         assert {type(each) for each in steps} == {RenameColumn, ChangeType, SetNotNull, AddPrimaryKey}
         run(session, made)
@@ -280,7 +278,7 @@ def test_a_plan_changes_a_key_to_other_columns_and_drops_what_was_in_it(place):
         take(session, kind, dataset, tables, CreateTable(LINES), AddPrimaryKey("lines", KEY))
         fill(session, dataset, ROWS[1:])
         made = plan(session, kind, keyed, wanted, compares_primary_keys=True)
-        steps = [each.step for each in made.steps if table_of(each.step) == "lines"]
+        steps = [each.step for each in made.steps if each.step.table_name == "lines"]
         rest = [AddPrimaryKey, DropColumn, DropColumn]
         # A table that has a key is copied there to drop a column.
         assert [type(each) for each in steps] == [DropPrimaryKey, *(rest[::-1] if kind is duckdb else rest)]

@@ -9,7 +9,6 @@ from staged_loads import line, lines, order, orders, package, quiet, shop
 
 from schemactl.destinations import duckdb, postgresql
 from schemactl.errors import DestinationError
-from schemactl.migration.effects import effect
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, SetNotNull
 
 KINDS = {"duckdb": duckdb, "postgresql": postgresql}
@@ -43,7 +42,7 @@ def give_keys(kind: Any, url: str) -> None:
             if isinstance(step, AddUnique) and table.columns["_dlt_id"].properties.get("unique"):
                 continue  # PostgreSQL has it from the first load
             session.run(step, kind.render(step, table, session.dataset))
-            table = effect(table, step)
+            table = step.apply_to(table)
 
 
 def rows(kind: Any, url: str) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:

@@ -16,8 +16,6 @@ from schemactl.destinations import parquet
 from schemactl.destinations._lake import rewriting
 from schemactl.errors import DestinationError, InputError
 from schemactl.installation import install_command
-from schemactl.migration.abilities import Way, way_of
-from schemactl.migration.planner import undo_of
 from schemactl.migration.records import Example
 from schemactl.migration.steps import (
     AddColumn,
@@ -32,8 +30,8 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Taken,
-    table_of,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.coercion import coerce, type_of
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column, DataType, Table
@@ -78,7 +76,7 @@ def opened(folder: Path, **options: Any) -> Any:
 
 def take(session: Any, *steps: Any) -> None:
     for step in steps:
-        table = session.catalogue().schema.tables.get(table_of(step))
+        table = session.catalogue().schema.tables.get(step.table_name)
         session.run(step, parquet.render(step, table, session.dataset))
 
 
@@ -100,7 +98,7 @@ def test_a_step_and_its_undo_leave_tables_and_rows_as_they_were(folder: Path, st
         take(session, step)
         changed = session.catalogue().schema.tables
         assert changed != tables
-        for each in undo_of(step, parquet.ABILITIES).steps:
+        for each in step.undo_at(parquet.ABILITIES).steps:
             take(session, each)
         assert session.catalogue().schema.tables == tables
     assert rows(folder, "orders") == before
@@ -244,7 +242,7 @@ def test_nulls_are_counted_with_the_rows_that_hold_them(folder: Path) -> None:
 
 def test_what_a_format_cannot_do_is_refused(folder: Path) -> None:
     step = AddUnique("orders", "id")
-    assert way_of(step, parquet.ABILITIES) is Way.NONE
+    assert step.way(parquet.ABILITIES) is Way.NONE
     with opened(folder) as session:
         with pytest.raises(DestinationError, match="cannot do `add unique`"):
             session.run(step, ())

@@ -23,7 +23,7 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
-from schemactl.migration.steps import Prepare, is_outside_transaction, table_of
+from schemactl.migration.steps import Prepare
 from schemactl.render.console import Look
 from schemactl.render.plan import print_plan
 from schemactl.schema.types import Schema
@@ -208,7 +208,7 @@ def test_the_locks_of_a_plan_are_those_that_the_server_holds_while_its_steps_run
         plan = plan_migration(request).plan
         for planned in plan.steps:
             seen.add(planned.step.phase if isinstance(planned.step, Prepare) else type(planned.step).__name__)
-            if is_outside_transaction(planned.step):
+            if planned.step.is_outside_transaction:
                 with postgresql.connect(dataset.url, "shop") as session:
                     session.run_outside(planned.step, planned.statements, None, 1, lambda *_: None)
             else:
@@ -233,7 +233,7 @@ def held(dataset: Dataset, planned: PlannedStep) -> str | None:
     """Run a step, keep it in a session of its own, and return the strongest lock that it held on its table."""
     with postgresql.connect(dataset.url, "shop") as session, session.transaction():
         session.run(planned.step, planned.statements)
-        table = f'"shop"."{table_of(planned.step)}"'
+        table = f'"shop"."{planned.step.table_name}"'
         rows = session.database.query(
             f"SELECT mode FROM pg_locks WHERE pid = pg_backend_pid() AND granted AND relation = to_regclass('{table}')"
         )

@@ -21,9 +21,10 @@ from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.planner import PlannedStep, Risk
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Patience
 from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
+from schemactl.migration.ways import Risk
 from schemactl.schema.types import Schema
 
 LIMIT_SECONDS = 60

@@ -27,8 +27,6 @@ from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verif
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.formats import dlt
-from schemactl.migration.abilities import Way
-from schemactl.migration.effects import effect
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.records import Example, Run, RunState, StepRecord, StepState, Unfit
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport
@@ -47,8 +45,8 @@ from schemactl.migration.steps import (
     RewriteTable,
     SetNotNull,
     Step,
-    table_of,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.coercion import coerce
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.hash import bump
@@ -89,8 +87,8 @@ ORDERS = table("orders", column("_dlt_id", nullable=False), column("total"))
 def take(session: Any, tables: dict[str, Table], *steps: Step) -> None:
     """Run steps as a plan's are run; ``tables`` is the model."""
     for step in steps:
-        session.run(step, destination.render(step, tables.get(table_of(step)), session.dataset))
-        after = effect(tables.pop(table_of(step), None), step)
+        session.run(step, destination.render(step, tables.get(step.table_name), session.dataset))
+        after = step.apply_to(tables.pop(step.table_name, None))
         if after is not None:
             tables[after.name] = after
 

@@ -11,7 +11,6 @@ import pytest
 
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.effects import effect
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
@@ -67,7 +66,7 @@ def take(session, kind, dataset, tables, *steps):
         name = step.table if isinstance(getattr(step, "table", None), str) else getattr(step, "before", None)
         name = name if isinstance(name, str) else step.table.name
         session.run(step, kind.render(step, tables.get(name), dataset))
-        after = effect(tables.pop(name, None), step)
+        after = step.apply_to(tables.pop(name, None))
         if after is not None:
             tables[after.name] = after
 

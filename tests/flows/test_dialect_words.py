@@ -14,7 +14,6 @@ from sqlglot.dialects.dialect import Dialect
 
 from schemactl.errors import InputError
 from schemactl.flows.migrate.script import abilities_of, render_for, write_script
-from schemactl.migration.abilities import Way, way_of
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.steps import (
     AddColumn,
@@ -30,6 +29,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Taken,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
@@ -53,7 +53,7 @@ def test_steps_are_written_as_the_engine_reads_them(dialect, caplog):
     render, abilities = render_for(dialect), abilities_of(dialect)
     with caplog.at_level(logging.WARNING):
         for step in STEPS:
-            if way_of(step, abilities) is Way.NONE:
+            if step.way(abilities) is Way.NONE:
                 continue
             (statement,) = render(step, None)
             assert "\x1b" not in statement
@@ -69,7 +69,7 @@ def test_steps_are_written_as_the_engine_reads_them(dialect, caplog):
 def test_descriptions_are_written_where_the_engine_keeps_them(dialect):
     texts = {"": "it's all", "note": None}
     step = DescribeTable("orders", {"": None, "note": "old"}, texts)
-    if way_of(step, abilities_of(dialect)) is Way.NONE:
+    if step.way(abilities_of(dialect)) is Way.NONE:
         assert dialect in _WITHOUT_COMMENTS
         return
     of_table, of_column = render_for(dialect)(step, Table("orders", {"note": NOTE}))
@@ -231,7 +231,7 @@ def test_column_that_is_stated_again_keeps_whether_it_takes_nulls(dialect, after
     assert render(ChangeType("orders", narrow, required), None)[0].endswith(after.format("NOT NULL"))
     assert render(DropNotNull("orders", required), None)[0].endswith(after.format("NULL"))
     assert render(SetNotNull("orders", column("id", "bigint")), None)[0].endswith(after.format("NOT NULL"))
-    assert way_of(SetNotNull("orders", required), abilities_of(dialect)) is Way.SCAN
+    assert SetNotNull("orders", required).way(abilities_of(dialect)) is Way.SCAN
 
 
 def test_mysql_keeps_the_descriptions_of_columns_that_change():

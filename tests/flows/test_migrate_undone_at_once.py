@@ -9,9 +9,8 @@ import pytest
 from migrated_datasets import column
 
 from schemactl.destinations import delta, iceberg, parquet, spark
-from schemactl.migration.abilities import way_of
 from schemactl.migration.effects import apply_to_model, are_done
-from schemactl.migration.planner import PlannedStep, risk_of, undo_of
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.rewrites import find_rewrites_back, undo_steps
 from schemactl.migration.steps import AddColumn, Backfill, ChangeType, FillColumn, RenameColumn, RenameTable, Step
 from schemactl.schema.changes import ColumnRenamed
@@ -39,8 +38,8 @@ def planned(module: Any, steps: tuple[Step, ...]) -> list[PlannedStep]:
     reason = ColumnRenamed("t", "a", "c")
     found = []
     for step in steps:
-        way = way_of(step, module.ABILITIES)
-        found.append(PlannedStep(step, reason, way, risk_of(step, way, None), undo_of(step, module.ABILITIES)))
+        way = step.way(module.ABILITIES)
+        found.append(PlannedStep(step, reason, way, step.risk(way, None), step.undo_at(module.ABILITIES)))
     return found
 
 

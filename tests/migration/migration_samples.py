@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.migration import steps as s
-from schemactl.migration.abilities import Abilities, Way
-from schemactl.migration.effects import described
+from schemactl.migration.abilities import Abilities
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.planner import plan_steps
+from schemactl.migration.table_model import with_description
+from schemactl.migration.ways import Way
 from schemactl.schema.backfill import backfill_fault
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import description_of
@@ -74,12 +75,12 @@ def catalogue_of(schema, stored, unique=(), keys=(), texts=None):
             if (each.name, name) in keys:
                 columns[name] = Column(name, {**columns[name].properties, "nullable": False, "primary_key": True})
         columns = {
-            name: replace(of, properties=described(of.properties, said(each.columns[name])))
+            name: replace(of, properties=with_description(of.properties, said(each.columns[name])))
             for name, of in columns.items()
         }
         if columns:
             properties = {"write_disposition": "append", "resource": each.name}
-            tables[each.name] = Table(each.name, columns, described(properties, said(each)))
+            tables[each.name] = Table(each.name, columns, with_description(properties, said(each)))
     return replace(new_schema("shop"), tables=tables)
 
 

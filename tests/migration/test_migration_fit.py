@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from schemactl.migration.retyping import fit
+from schemactl.migration.fit import fit
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.types import Column
 

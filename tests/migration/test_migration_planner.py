@@ -7,9 +7,7 @@ from migration_samples import COPYING, LAKE, SQL, catalogue_of, column, propose,
 
 from schemactl.destinations import duckdb, parquet, postgresql, sqlite
 from schemactl.errors import InputError
-from schemactl.migration.abilities import Way
 from schemactl.migration.options import OnUnfit
-from schemactl.migration.planner import Risk, caution
 from schemactl.migration.remarks import NoteKind
 from schemactl.migration.steps import (
     AddColumn,
@@ -28,8 +26,8 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Taken,
-    needs_count,
 )
+from schemactl.migration.ways import Risk, Way
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.structure import NameLimits
@@ -216,8 +214,8 @@ def test_a_required_column_of_an_empty_table_needs_no_value():
 def test_nulls_are_counted_before_they_are_forbidden():
     (step,) = columns([column("id", "bigint")], [ID])
     assert step == SetNotNull("orders", column("id", "bigint"), needs_check=True)
-    assert needs_count(step)
-    assert caution(step) == "only if no stored value is null"
+    assert step.needs_count
+    assert step.caution == "only if no stored value is null"
     (freed,) = columns([ID], [column("id", "bigint")])
     assert kinds([freed]) == [DropNotNull]
 
@@ -264,7 +262,7 @@ def test_a_type_is_changed_in_place_and_values_are_counted_where_they_may_be_los
     (step,) = columns([before], [after], engine=postgresql)
     assert step.conversion is conversion
     assert step.needs_check == (conversion is not Conversion.WHOLE)
-    assert bool(caution(step)) == step.needs_check
+    assert bool(step.caution) == step.needs_check
 
 
 def test_numbers_that_count_seconds_are_no_loss_of_meaning():
@@ -469,7 +467,7 @@ def test_a_primary_key_is_planned_only_where_it_is_asked_for():
     (planned_key,) = keyed([ID], [KEY]).steps
     assert planned_key.step == AddPrimaryKey("orders", ("id",))
     assert (planned_key.risk, planned_key.undo.steps) == (Risk.BLOCKS, (DropPrimaryKey("orders", ("id",)),))
-    assert needs_count(planned_key.step)
+    assert planned_key.step.needs_count
     assert planned_key.reason == ColumnPropertyChanged("orders", "id", "primary_key", ABSENT, True)
 
 

@@ -9,10 +9,9 @@ from migration_samples import SQL, catalogue_of, column, propose, schema_with, t
 
 from schemactl.destinations import duckdb
 from schemactl.errors import InputError
-from schemactl.migration.abilities import Way
 from schemactl.migration.plan import Place, fingerprint_of, make_plan
 from schemactl.migration.saved import mistaken_for_schema, plan_document, plan_hash, read_plan, write_plan
-from schemactl.migration.steps import table_of
+from schemactl.migration.ways import Way
 from schemactl.schema.hash import stored_hash, version_hash
 
 PLACE = Place("duckdb", "duckdb:///shop.duckdb", "shop")
@@ -22,7 +21,7 @@ WANTED = [table("orders", column("id", "text"), column("größe", "double"))]
 
 def render(step, found):
     """Write a statement that reports the step, and what the step finds."""
-    return (f"{type(step).__name__} {table_of(step)} {sorted(found.columns) if found else None}",)
+    return (f"{type(step).__name__} {step.table_name} {sorted(found.columns) if found else None}",)
 
 
 def plan_for(there, wanted, known=(), **options):

@@ -9,11 +9,10 @@ from migration_samples import Dataset, cases, catalogue_of, engines, options, sc
 from test_plan_file import PLACE, render
 
 from schemactl.flows.migrate.saved_plans import check_reached
-from schemactl.migration.abilities import Way
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.options import OnUnfit
 from schemactl.migration.plan import make_plan
-from schemactl.migration.planner import Risk, plan_steps, planned_as
+from schemactl.migration.planner import plan_steps, planned_as
 from schemactl.migration.remarks import NoteKind
 from schemactl.migration.saved import plan_hash, read_plan, write_plan
 from schemactl.migration.steps import (
@@ -28,6 +27,7 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
 )
+from schemactl.migration.ways import Risk, Way
 from schemactl.schema.types import Column
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from schemactl.destinations import postgresql
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.own import DATASET, OwnSql, When
 from schemactl.migration.plan import MigrationMark, MigrationPlan, Place, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps
-from schemactl.migration.steps import Step, column_of, table_of
+from schemactl.migration.steps import Step
+from schemactl.migration.ways import Way
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
@@ -155,6 +156,6 @@ def _plan(
 
 
 def _render(step: Step, _: Table | None) -> tuple[str, ...]:
-    column = column_of(step)
-    place = f'"shop_data"."{table_of(step)}"' + (f' ("{column}")' if column else "")
+    column = step.column_name
+    place = f'"shop_data"."{step.table_name}"' + (f' ("{column}")' if column else "")
     return (f"{type(step).__name__.upper()} {place}\n  -- as this database would say it",)

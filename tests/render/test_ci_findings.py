@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import plan_samples
 
-from schemactl.migration.planner import Risk
 from schemactl.migration.steps import AddColumn, DropColumn
+from schemactl.migration.ways import Risk
 from schemactl.render.findings import render_markdown
 from schemactl.render.reviews.markdown import LIMIT
 from schemactl.review.report import Compatibility, Report

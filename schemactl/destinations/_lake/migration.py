@@ -26,7 +26,7 @@ from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._migration.ledger import Ledger
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements
-from schemactl.migration.abilities import Abilities, Way, way_of, writes_all
+from schemactl.migration.abilities import Abilities
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.records import Blocker, Unfit
 from schemactl.migration.statements import CastOnly, Engine
@@ -44,9 +44,8 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     Taken,
-    kind_of,
-    table_of,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.nested_types import SPARK_TYPE, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Table
@@ -68,7 +67,7 @@ def render_step(step: Step, table: Table | None, dataset: str, abilities: Abilit
         InputError: a name, a type or a value cannot be written.
     """
     step_statements = statements.render(step, table, _engine(abilities.names))
-    is_rewritten = not isinstance(step, DescribeTable) and writes_all(step, abilities)
+    is_rewritten = not isinstance(step, DescribeTable) and step.writes_all(abilities)
     return tuple(f"{statement} {REWRITES}" for statement in step_statements) if is_rewritten else step_statements
 
 
@@ -205,7 +204,7 @@ class LakeMigration(Ledger, Generic[T]):
 
     def run(self, step: Step, _statements: Sequence[str]) -> None:
         self._prepare((step,))
-        match step, way_of(step, self.abilities):
+        match step, step.way(self.abilities):
             case CreateTable(), _:
                 self.create(step.table)
             case DropTable(), _:
@@ -217,15 +216,13 @@ class LakeMigration(Ledger, Generic[T]):
             case OnlineStep(), _:
                 raise DestinationError(f"`{self.origin}` does no steps of `--online`")
             case _, Way.SCAN if unfit_count := self.unfit(step).count:
-                raise DestinationError(
-                    f"{unfit_count:,} rows of `{table_of(step)}` stand in the way of `{kind_of(step)}`"
-                )
+                raise DestinationError(f"{unfit_count:,} rows of `{step.table_name}` stand in the way of `{step.kind}`")
             case _, Way.IN_PLACE | Way.SCAN:
                 self.alter(step)
             case _, Way.REWRITE | Way.COPY if isinstance(step, Rewritten):
                 self._rewrite((step,))
             case _:
-                raise DestinationError(f"`{self.origin}` cannot do `{kind_of(step)}` on `{table_of(step)}`")
+                raise DestinationError(f"`{self.origin}` cannot do `{step.kind}` on `{step.table_name}`")
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
         self._prepare(rewrite.changes)
@@ -242,8 +239,8 @@ class LakeMigration(Ledger, Generic[T]):
 
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
-            raise DestinationError(f"`{self.origin}` does no `{kind_of(other)}` by writing rows anew")
-        table = self.table(table_of(steps[0]))
+            raise DestinationError(f"`{self.origin}` does no `{other.kind}` by writing rows anew")
+        table = self.table(steps[0].table_name)
         table_rewritings = rewritings(table.fields, [step for step in steps if isinstance(step, Rewritten)], self.field)
         with (
             duckdb_session()
@@ -294,4 +291,4 @@ class LakeMigration(Ledger, Generic[T]):
     def find_blocker(self, step: Step) -> Blocker | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):
             return None
-        return self.find_table_blocker(step, way_of(step, self.abilities))
+        return self.find_table_blocker(step, step.way(self.abilities))

@@ -35,7 +35,6 @@ from schemactl.migration.steps import (
     Step,
     SwapColumns,
     Taken,
-    table_of,
 )
 from schemactl.schema.templates import VERSION_TABLE, version_table
 from schemactl.schema.types import Table
@@ -127,7 +126,7 @@ class SqlMigration(Ledger, Generic[D]):
         """Run the statements of a step, or of those that one rewrite of their table does."""
         self.prepare_writing()
         # A step may make or drop a table of the ledger itself.
-        changed = {table_of(step).lower() for step in steps}
+        changed = {step.table_name.lower() for step in steps}
         if any(relation.name.lower() in changed for found in self.known.values() for relation in found):
             self.known.clear()
         with self.around(steps, statements):
@@ -173,7 +172,7 @@ class SqlMigration(Ledger, Generic[D]):
         dlt fills these copies anew with each load, and merges or replaces from them: the next merge would put values
         of the old types into the new columns. They hold nothing that dlt needs again.
         """
-        changed = {table_of(step).lower() for step in steps if isinstance(step, _Outdating)}
+        changed = {step.table_name.lower() for step in steps if isinstance(step, _Outdating)}
         if not changed or self.schema is not None:  # a dataset of SQLite's is a file
             return ()
         with self.database.wrap_errors("look for dlt's staging dataset"):
@@ -253,7 +252,7 @@ class SqlMigration(Ledger, Generic[D]):
         return f"CASE WHEN {source} IS NOT NULL THEN {assignment_of(step, self.engine, None).value} END"
 
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:
-        name = table_of(step)
+        name = step.table_name
         place = qualify(self.place, name)
         if share >= 1.0:
             with self.database.wrap_errors("count values that do not survive"):
@@ -348,7 +347,7 @@ class FileMigration(SqlMigration[D]):
     def around(self, steps: Sequence[Step], statements: Sequence[str]) -> AbstractContextManager[None]:
         start = f"CREATE TABLE {self.engine.table(self.place, COPY_PREFIX)[:-1]}"
         is_copied = any(statement.startswith(start) for statement in statements)
-        return self.copying(table_of(steps[0]), steps) if is_copied else nullcontext()
+        return self.copying(steps[0].table_name, steps) if is_copied else nullcontext()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ from schemactl.destinations.delta.lake import (
 from schemactl.destinations.delta.load import require_driver
 from schemactl.destinations.parquet.bookkeeping import FolderLedger
 from schemactl.errors import DestinationError, InputError, SchemactlError
-from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
@@ -54,9 +54,8 @@ from schemactl.migration.steps import (
     RenameColumn,
     RenameTable,
     Step,
-    kind_of,
-    table_of,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.dispositions import named
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
@@ -79,7 +78,7 @@ ABILITIES: Final[Abilities] = replace(
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
     keeps_dlt_tables=False,
-    rewrites=lambda step, _: writes_all(step, ABILITIES),
+    rewrites=lambda step, _: step.writes_all(ABILITIES),
 )
 
 
@@ -134,7 +133,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
         return field if comment is None else field.with_metadata({COMMENT: comment})
 
     def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
-        table = table_of(step)
+        table = step.table_name
         opened, location = self.table(table), f"`{table}` in `{self.folder}`"
         if opened.unsupported_feature is not None:
             return Blocker(f"{location} {opened.unsupported_feature}")
@@ -203,7 +202,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
                 with wrap_errors(f"allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
                     opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
             case _:
-                raise DestinationError(f"`{table_of(step)}`: Delta cannot do this in place: {kind_of(step)}")
+                raise DestinationError(f"`{step.table_name}`: Delta cannot do this in place: {step.kind}")
 
     def rewrite(self, table: DeltaLakeTable, fields: pyarrow.Schema, alter: Alter) -> None:
         import pyarrow

@@ -19,7 +19,6 @@ from schemactl.migration.steps import (
     DropTable,
     RenameColumn,
     Step,
-    table_of,
 )
 from schemactl.schema.types import Column
 from schemactl.type_systems.ddl import Dialect
@@ -102,7 +101,7 @@ def read_dependents(database: DuckDbSession, dataset: str) -> dict[str, Dependen
 
 def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker | None:
     """Return why DuckDB does not take a step, by a copy of its table or without one; None where it does."""
-    table = table_of(step)
+    table = step.table_name
     if isinstance(step, AddColumn | CreateTable | DropTable):
         return None  # what refers to a table that is dropped may be dropped before
     if dependents.referring:

@@ -28,7 +28,7 @@ from schemactl.destinations.duckdb.session import DuckDbSession, await_session
 from schemactl.destinations.duckdb.types import NAMES, gains, structure_in
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Engine, by_one_copy, change_type, is_keyed, retype_of
 from schemactl.migration.steps import (
@@ -41,8 +41,8 @@ from schemactl.migration.steps import (
     FillColumn,
     RenameTable,
     Step,
-    table_of,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.types import Column, Table
 from schemactl.type_systems.ddl import Dialect
 
@@ -178,7 +178,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
             raise DestinationError(message, hint="make room there") from error
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        found = self._dependents_of(table_of(step))
+        found = self._dependents_of(step.table_name)
         is_keyed_table = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in found.constraints)
         return blocker_of(step, found, is_keyed_table if isinstance(step, DropColumn) else _is_copied(step, None))
 
@@ -260,7 +260,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
 
     def _forget(self, step: Step) -> None:
         """Forget of a table what a step that has run may have changed: its values, or the names of its columns."""
-        names = {table_of(step).casefold(), step.after.casefold() if isinstance(step, RenameTable) else ""}
+        names = {step.table_name.casefold(), step.after.casefold() if isinstance(step, RenameTable) else ""}
         column = step.before.name.casefold() if isinstance(step, ChangeType) else None
         self.plain[:] = [
             each

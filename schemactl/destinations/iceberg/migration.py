@@ -44,7 +44,7 @@ from schemactl.destinations.iceberg.table import (
     partitions_of_spec,
 )
 from schemactl.errors import CommandWarning, DestinationError, InputError
-from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
@@ -55,9 +55,8 @@ from schemactl.migration.steps import (
     RenameColumn,
     SetNotNull,
     Step,
-    kind_of,
-    table_of,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.dispositions import named
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.templates import VERSION_TABLE, version_table
@@ -94,7 +93,7 @@ ABILITIES: Final[Abilities] = replace(
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=partial(gained_by_ddl, wider=WIDENS),
-    rewrites=lambda step, _: writes_all(step, ABILITIES),
+    rewrites=lambda step, _: step.writes_all(ABILITIES),
 )
 
 
@@ -147,7 +146,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         return pyarrow.field(column.name, arrow_type(new_kind(column)), column.nullable)
 
     def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
-        opened = self.table(table_of(step))
+        opened = self.table(step.table_name)
         if way is Way.REWRITE and opened.blocker:
             message = f"`{opened.name}` {opened.blocker}"
             hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
@@ -190,7 +189,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
             raise DestinationError(f"cannot {task}: {error}") from error
 
     def alter(self, step: Step) -> None:
-        name = table_of(step)
+        name = step.table_name
         table = self.table(name)
         match step:
             case AddColumn():
@@ -218,7 +217,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
                     case SetNotNull(_, column) | DropNotNull(_, column):
                         update.update_column((column.name,), required=isinstance(step, SetNotNull))
                     case _:
-                        raise DestinationError(f"`{name}`: Iceberg cannot do this in place: {kind_of(step)}")
+                        raise DestinationError(f"`{name}`: Iceberg cannot do this in place: {step.kind}")
         except ValueError as error:  # a name that is missing, or taken
             raise DestinationError(f"cannot {task}: {error}") from error
 

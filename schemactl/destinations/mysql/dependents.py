@@ -17,7 +17,6 @@ from schemactl.migration.steps import (
     RenameTable,
     SetNotNull,
     Step,
-    table_of,
 )
 
 _FOREIGN_KEYS: Final = """
@@ -46,7 +45,7 @@ _WORDS: Final = """
 
 def find_blocker(session: MySqlSession, dataset: str, step: Step) -> Blocker | None:
     """Return why a step must not be done to its table as the table is now; None where it can."""
-    table = table_of(step)
+    table = step.table_name
     match step:
         case DropTable() | RenameTable():
             found = [*_foreign_keys(session, dataset, table, None), *_views(session, dataset, table, None)]

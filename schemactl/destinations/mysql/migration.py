@@ -26,7 +26,7 @@ from schemactl.destinations.mysql.session import MySqlSession, open_session, par
 from schemactl.destinations.mysql.types import NAMES, column_type
 from schemactl.errors import DestinationError
 from schemactl.migration import statements as of_engines
-from schemactl.migration.abilities import Abilities, Lock, Way
+from schemactl.migration.abilities import Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Engine, Retype, checked_texts, checked_type, retype_of
 from schemactl.migration.steps import (
@@ -45,6 +45,7 @@ from schemactl.migration.steps import (
     Step,
     Taken,
 )
+from schemactl.migration.ways import Lock, Way
 from schemactl.schema.types import Column, DataType, Table
 from schemactl.type_systems.ddl import Dialect, cut_comment
 

@@ -46,7 +46,7 @@ from schemactl.destinations.parquet.journal import (
 from schemactl.destinations.parquet.load import check_name
 from schemactl.destinations.parquet.table import ANEW, FolderTable, disagreement, field_of, write_file
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.abilities import ON_FILES, Abilities, Way, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.steps import (
     AddColumn,
@@ -55,9 +55,8 @@ from schemactl.migration.steps import (
     DescribeTable,
     RenameTable,
     Step,
-    kind_of,
-    table_of,
 )
+from schemactl.migration.ways import Way
 from schemactl.normalization.package import rows_in
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
@@ -85,7 +84,7 @@ ABILITIES: Final[Abilities] = replace(
     names=NAMES,
     gains=gained_by_ddl,
     keeps_dlt_tables=False,
-    rewrites=lambda step, _: writes_all(step, ABILITIES),
+    rewrites=lambda step, _: step.writes_all(ABILITIES),
 )
 """Nothing distinguishes nulls from what a writer promises in a file, so no step is about them."""
 
@@ -167,7 +166,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
 
     def find_table_blocker(self, step: Step, _way: Way) -> Blocker | None:
         """Return that files lie in folders of their own, or disagree."""
-        table = table_of(step)
+        table = step.table_name
         files = self._files(table)
         inner = next((name for name in files if "/" in name), None)
         if inner is not None:
@@ -217,7 +216,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         Where files have names that would come after it, and hide the column, all are written anew.
         """
         if not isinstance(step, AddColumn):
-            raise DestinationError(f"a folder of Parquet cannot do this in place: {kind_of(step)}")
+            raise DestinationError(f"a folder of Parquet cannot do this in place: {step.kind}")
         import pyarrow
 
         table = self.table(step.table)

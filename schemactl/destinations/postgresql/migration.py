@@ -51,7 +51,7 @@ from schemactl.destinations.postgresql.session import (
 from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration import statements as of_engines
-from schemactl.migration.abilities import Abilities, Lock, Way
+from schemactl.migration.abilities import Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Engine, Retype, change_type, constant, retype_of
 from schemactl.migration.steps import (
@@ -72,8 +72,8 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     Taken,
-    table_of,
 )
+from schemactl.migration.ways import Lock, Way
 from schemactl.progress import Progress
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.structure import DATABASE_TYPE
@@ -376,7 +376,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             holders = ""
             # Where the server takes no further connection, what failed first is reported, and retried.
             with suppress(DestinationError), open_session(self.database.address, is_read_only=True) as other:
-                holders = lock_holders(other, ENGINE.table(self.dataset, table_of(step)), self.database)
+                holders = lock_holders(other, ENGINE.table(self.dataset, step.table_name), self.database)
             raise LockNotAvailable(f"{error.message}{holders}", hint=_LOCKED) from None
 
     def _retype(self, step: ChangeType, statements: Sequence[str]) -> None:

@@ -41,8 +41,6 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     Taken,
-    kind_of,
-    table_of,
 )
 from schemactl.schema import types
 from schemactl.schema.conversions import CONVERSIONS, Conversion
@@ -77,7 +75,7 @@ _DRAWS: Final = 1_000_000
 def changes_of(steps: Sequence[Step]) -> list[Change]:
     """Return what one copy of a table makes of its columns; ``DestinationError`` where no copy does a step."""
     if other := next((step for step in steps if not isinstance(step, Copied)), None):
-        raise DestinationError(f"a copy of `{table_of(other)}` cannot do this: {kind_of(other)}")
+        raise DestinationError(f"a copy of `{other.table_name}` cannot do this: {other.kind}")
     return [partial(copied_columns, step) for step in steps if isinstance(step, Copied)]
 
 
@@ -105,7 +103,7 @@ def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[T.StructFiel
         case _:
             name = step.column.name
     if not any(_is(field, name) for field in fields):
-        raise DestinationError(f"there is no column `{table_of(step)}.{name}`")
+        raise DestinationError(f"there is no column `{step.table_name}.{name}`")
     made = [_after(step, frame, each) if _is(each, name) else Filled(each, _value(each.name)) for each in fields]
     return tuple(each for each in made if each is not None)
 

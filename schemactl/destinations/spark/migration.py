@@ -34,15 +34,15 @@ from schemactl.engine.spark.session.failure import wrap_errors
 from schemactl.engine.spark.session.opening import running_session
 from schemactl.engine.spark.sql import quoted
 from schemactl.errors import InputError
-from schemactl.migration.abilities import ON_FILES, Abilities, Way, way_of, writes_all
+from schemactl.migration.abilities import ON_FILES, Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Retype, by_one_copy
 from schemactl.migration.steps import (
     ChangeType,
     RewriteTable,
     Step,
-    table_of,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.templates import version_table
 from schemactl.schema.types import Table
 
@@ -64,7 +64,7 @@ ABILITIES: Final[Abilities] = replace(
     names=NAMES,
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
-    rewrites=lambda step, _: writes_all(step, ABILITIES),
+    rewrites=lambda step, _: step.writes_all(ABILITIES),
 )
 
 
@@ -129,7 +129,7 @@ class SparkMigration(Ledger):
         yield
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
-        if way_of(step, ABILITIES) is Way.COPY:
+        if step.way(ABILITIES) is Way.COPY:
             self._copy((step,))
             return
         self.prepare_writing()
@@ -149,7 +149,7 @@ class SparkMigration(Ledger):
         """Do steps about the columns of one table, and new columns between them, by one copy of it."""
         self.prepare_writing()
         with wrap_errors("migrate"):
-            catalog.rewrite(self.tables, table_of(steps[0]), changes_of(steps))
+            catalog.rewrite(self.tables, steps[0].table_name, changes_of(steps))
 
     def row_count(self, table: str) -> int:
         with wrap_errors("count rows"):
@@ -168,15 +168,15 @@ class SparkMigration(Ledger):
         return frozenset(name for at, name in enumerate(asked) if at not in held)
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        if way_of(step, ABILITIES) is not Way.COPY:
+        if step.way(ABILITIES) is not Way.COPY:
             return None
         with wrap_errors("read what a table is"):
-            found = catalog.copy_blocker(self.tables, table_of(step))
+            found = catalog.copy_blocker(self.tables, step.table_name)
         return None if found is None else Blocker(found, catalog.BY_HAND)
 
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         with wrap_errors(_COUNTING):
-            return count_unfit(step, self._rows(table_of(step)), share)
+            return count_unfit(step, self._rows(step.table_name), share)
 
     def not_undone(self, step: ChangeType) -> Unfit:
         if not has_spellings(Retype(step.before, step.after)):

@@ -46,7 +46,7 @@ from schemactl.destinations.sqlite.session import (
 from schemactl.destinations.sqlite.types import NAMES, column_type
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import spelled_as
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience
 from schemactl.migration.statements import Engine, by_one_copy, checked_type, is_keyed
@@ -63,8 +63,8 @@ from schemactl.migration.steps import (
     RewriteTable,
     SetNotNull,
     Step,
-    table_of,
 )
+from schemactl.migration.ways import Way
 from schemactl.schema.types import Table
 from schemactl.type_systems.ddl import Dialect
 
@@ -177,7 +177,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
 
     def find_blocker(self, step: Step) -> Blocker | None:
         with self.database.wrap_errors("look at what hangs on a table"):
-            if _is_copied(step, None) and (lost := lost_by_copy(self.database, table_of(step))):
+            if _is_copied(step, None) and (lost := lost_by_copy(self.database, step.table_name)):
                 return lost
             return self._refused(step) if isinstance(step, DropColumn | RenameColumn) else None
 

@@ -18,12 +18,12 @@ from schemactl.flows.migrate.running import LockRetry, Runner, StepBlocked, who
 from schemactl.flows.migrate.saved_plans import resume_plan
 from schemactl.flows.migrate.state import Found, find_wanted, read_state
 from schemactl.flows.target import migratable
-from schemactl.migration.effects import StepDoesNotFit
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.records import Patience, Run
 from schemactl.migration.reports import ApplyReport, Outcome, PlanReport
 from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
+from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.progress import Progress, no_progress
 from schemactl.store.folder import SchemasPlace
 from schemactl.store.text import read_text

@@ -21,9 +21,6 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     Taken,
-    column_of,
-    needs_count,
-    table_of,
 )
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.personal import is_personal
@@ -53,7 +50,7 @@ def count_unfit(
     found, steps = [], [planned.step for planned in plan.steps[done:]]
     for place, step in enumerate(steps):
         is_asked = place not in barred and (
-            needs_count(step) or (isinstance(step, Backfill) and step.conversion is not Conversion.WHOLE)
+            step.needs_count or (isinstance(step, Backfill) and step.conversion is not Conversion.WHOLE)
         )
         looked_at = traced(steps, place) if is_asked else None
         if looked_at is not None and (unfit := session.unfit(looked_at)).count:
@@ -80,7 +77,7 @@ def count_late(session: MigrationSession, plan: MigrationPlan, done: int, place:
     """
     step = plan.steps[place].step
     is_late = is_counted_late([planned.step for planned in plan.steps[done:]], place - done)
-    if not (is_late or (place >= plan.changed_from(done) and needs_count(step))):
+    if not (is_late or (place >= plan.changed_from(done) and step.needs_count)):
         return ()
     unfit = session.unfit(step)
     return (counted(place + 1, unfit, plan.target, step),) if unfit.count else ()
@@ -88,8 +85,8 @@ def count_late(session: MigrationSession, plan: MigrationPlan, done: int, place:
 
 def counted(number: int, unfit: Unfit, schema: Schema, step: Step) -> Counted:
     """Return what was counted for step ``number``; ``schema`` marks personal columns."""
-    values_of = step.source.name if isinstance(step, Backfill) else column_of(step)
-    return Counted(number, unfit.count, example_texts(unfit, schema, table_of(step), values_of))
+    values_of = step.source.name if isinstance(step, Backfill) else step.column_name
+    return Counted(number, unfit.count, example_texts(unfit, schema, step.table_name, values_of))
 
 
 def example_texts(unfit: Unfit, schema: Schema, table: str, column: str | None) -> tuple[str, ...]:
@@ -135,7 +132,7 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
     for each in counts:
         step = all_steps[each.number - 1]
         barrier = null_barrier(all_steps, each.number - 1)
-        if needs_count(step):
+        if step.needs_count:
             message, mend, instead = _words(step, each.count)
         elif isinstance(step, Backfill) and _is_proven(step, all_steps):
             message = f"{count_of(each.count, 'value')} of `{step.table}.{step.source.name}` would not survive"
@@ -164,7 +161,7 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
 
 def _words(step: Step, count: int) -> tuple[str, str, str]:
     """Return what stands in a step's way, and two ways out."""
-    name = f"`{table_of(step)}.{column_of(step)}`"
+    name = f"`{step.table_name}.{step.column_name}`"
     match step:
         case SetNotNull():
             message = f"{name} holds {count_of(count, 'null')}"
@@ -198,7 +195,7 @@ def null_barrier(steps: Sequence[Step], place: int) -> tuple[SetNotNull | AddPri
     name = fill.target.name
     found: tuple[SetNotNull | AddPrimaryKey, str] | None = None
     for step in steps[place + 1 :]:
-        if table_of(step) != fill.table:
+        if step.table_name != fill.table:
             continue
         match step:
             case RenameColumn() if step.before == name:

@@ -29,11 +29,12 @@ from schemactl.migration.directory import (
     with_own_files,
     write_migration,
 )
-from schemactl.migration.effects import StepDoesNotFit, apply_to_model
+from schemactl.migration.effects import apply_to_model
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan, Place, make_plan, plain_schema
 from schemactl.migration.planner import plan_steps, planned_as
 from schemactl.migration.reports import BlockerKind, CheckReport, NextReport, PlanBlocker, RebaseReport
+from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.schema.apply import apply
 from schemactl.schema.changes import ColumnsReordered, HeaderChanged
 from schemactl.schema.diff import diff

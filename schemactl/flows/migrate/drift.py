@@ -17,7 +17,7 @@ from schemactl.migration.records import RunState
 from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import Misplaced
 from schemactl.migration.retyping import variant_origin
-from schemactl.migration.steps import Step, table_of
+from schemactl.migration.steps import Step
 from schemactl.review.rule import place_of
 from schemactl.schema.changes import (
     Change,
@@ -186,5 +186,5 @@ def _was_there(table: str, before: Schema, steps: Sequence[Step]) -> bool:
     """Return whether a table of the schema had rows: some tables wait for their first data."""
     is_seen = bool(before.tables[table].normalizer_hint("seen-data"))
     return is_seen or any(
-        origin_of((table_of(step), ""), steps[:place]) == (table, "") for place, step in enumerate(steps)
+        origin_of((step.table_name, ""), steps[:place]) == (table, "") for place, step in enumerate(steps)
     )

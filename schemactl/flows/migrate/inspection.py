@@ -22,7 +22,6 @@ from schemactl.flows.references import Referred, comparable, reported
 from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.effects import stating
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Run, RunState, StepState, Version
 from schemactl.migration.reports import (
@@ -36,7 +35,8 @@ from schemactl.migration.reports import (
     VerifyReport,
 )
 from schemactl.migration.saved import mark_in
-from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, Step, column_of
+from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, Step
+from schemactl.migration.table_model import with_property
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.diff import diff
 from schemactl.schema.dispositions import named
@@ -200,7 +200,7 @@ _Check = tuple[ChangeType | SetNotNull | AddUnique | AddPrimaryKey, str]
 
 
 def _columns(step: Step) -> tuple[str, ...]:
-    return step.columns if isinstance(step, AddPrimaryKey) else (column_of(step) or "",)
+    return step.columns if isinstance(step, AddPrimaryKey) else (step.column_name or "",)
 
 
 def _checks(found: Found, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
@@ -218,11 +218,11 @@ def _checks(found: Found, schema: Schema, request: VerifyRequest) -> Iterator[_C
             if column_there is None or not column.is_complete:
                 continue
             if not column.nullable and column_there.nullable:
-                step = SetNotNull(there.name, stating(column_there, "nullable", None))
+                step = SetNotNull(there.name, with_property(column_there, "nullable", None))
                 yield step, "null, which the schema forbids"
             if not enforces and column.data_type is not None:
                 # A conversion from a type to itself takes the values that are of this type.
-                kept = replace(stating(column, "nullable", None), name=column_there.name)
+                kept = replace(with_property(column, "nullable", None), name=column_there.name)
                 yield ChangeType(there.name, kept, kept), f"not of type {column.data_type}"
             is_kept = column_there.properties.get("unique") or there.hinted("primary_key") == (column_there.name,)
             if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
@@ -253,6 +253,6 @@ def _look_at_rows(
         unfit = session.unfit(step, sample.share_of(counts.get(step.table, 0)))
         rows[step.table] = unfit.rows
         if unfit.count:
-            examples = example_texts(unfit, schema, step.table, column_of(step))
+            examples = example_texts(unfit, schema, step.table, step.column_name)
             odd.append(OddValues(step.table, columns, message, unfit.count, unfit.rows, examples))
     return tuple(odd), sum(rows.values()), sum((counts or rows).values())

@@ -13,7 +13,6 @@ from typing import Final
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.directory import Folder, check_problems, module_of, read_folder
 from schemactl.flows.migrate.saved_plans import derived_plan
-from schemactl.migration.abilities import Way
 from schemactl.migration.directory import (
     SUM_NAME,
     Migration,
@@ -25,9 +24,9 @@ from schemactl.migration.directory import (
     stated_hashes,
 )
 from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.planner import PlannedStep, Risk, caution
+from schemactl.migration.planner import PlannedStep
 from schemactl.migration.saved import ENDING, read_plan
-from schemactl.migration.steps import column_of, kind_of, name_of, needs_count, table_of
+from schemactl.migration.ways import Risk, Way
 from schemactl.review import migration_rules as rules
 from schemactl.review.migration_rules import finding_of
 from schemactl.review.report import Compatibility, Report, Review, Version
@@ -132,17 +131,17 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
     version = int(plan.schema["version"])
     findings = []
     for number, planned in enumerate(plan.steps, 1):
-        at, table, column = Location(file, lines.get(number)), table_of(planned.step), column_of(planned.step)
-        what = f"step {number} ({kind_of(planned.step)} `{name_of(planned.step)}`)"
+        at, table, column = Location(file, lines.get(number)), planned.step.table_name, planned.step.column_name
+        what = f"step {number} ({planned.step.kind} `{planned.step.full_name}`)"
         for rule, message in _rules_of(planned):
             findings.append(finding_of(rule, f"{what}: {message}", name, location=at, table=table, column=column))
     for own in plan.own:
         step, count = plan.steps[own.number - 1].step, len(own.statements)
         if not own.is_empty:
             what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
-            message = f"`{own.file}` {what} {own.when.words} step {own.number} ({kind_of(step)} `{name_of(step)}`)"
+            message = f"`{own.file}` {what} {own.when.words} step {own.number} ({step.kind} `{step.full_name}`)"
             at = Location(str(Path(file).parent / own.file))
-            findings.append(finding_of(rules.OWN, message, name, location=at, table=table_of(step)))
+            findings.append(finding_of(rules.OWN, message, name, location=at, table=step.table_name))
     return Review(
         name=name,
         base=Version(origin=file, number=version, stated_hash=base, hash=base or "no schema"),
@@ -167,5 +166,5 @@ def _rules_of(planned: PlannedStep) -> Iterator[tuple[rules.MigrationRule, str]]
             mode = f"{planned.lock.mode} " if planned.lock is not None else ""
             if planned.risk in (Risk.BLOCKS, Risk.REWRITES):
                 yield rules.BLOCKS_WRITERS, f"{mode}while all rows {lasts}: writers wait"
-    if needs_count(planned.step):
-        yield rules.COUNTS, caution(planned.step)
+    if planned.step.needs_count:
+        yield rules.COUNTS, planned.step.caution

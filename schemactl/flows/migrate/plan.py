@@ -19,7 +19,7 @@ from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.garbage_collection import paused_collector
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import DialectPlan, Migration
-from schemactl.migration.effects import StepDoesNotFit, in_first_names
+from schemactl.migration.effects import in_first_names
 from schemactl.migration.moves import kept_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.own import OwnSql
@@ -29,7 +29,8 @@ from schemactl.migration.records import Run
 from schemactl.migration.remarks import Note, NoteKind
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.saved import ENDING, mark_in, plan_hash, write_plan
-from schemactl.migration.steps import CreateTable, RenameColumn, Step, table_of
+from schemactl.migration.steps import CreateTable, RenameColumn, Step
+from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.progress import Progress, no_progress
 from schemactl.review.rule import place_of
 from schemactl.schema.changes import (
@@ -267,7 +268,7 @@ def find_start_blocker(found: Found, migration: Migration) -> PlanBlocker | None
         return _refuse(migration, f"it begins with {wanted}, and the ledger names {has}")
     if found.known is None:
         return None
-    touched = {table_of(planned.step) for planned in plan_in(migration, found.target).steps}
+    touched = {planned.step.table_name for planned in plan_in(migration, found.target).steps}
     if names := ", ".join(f"`{place}`" for table, place in differing_places(found, found.known) if table in touched):
         return _refuse(migration, f"its steps are about tables that were changed by hand: {names}")
     return None

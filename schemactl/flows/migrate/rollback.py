@@ -27,7 +27,7 @@ from schemactl.flows.migrate.undoing import (
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import Migration
-from schemactl.migration.effects import StepDoesNotFit, traced, traced_table
+from schemactl.migration.effects import traced, traced_table
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan, render_step
 from schemactl.migration.records import Patience, Run, RunState, StepState
@@ -43,10 +43,8 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     SwapColumns,
-    column_of,
-    needs_count,
-    table_of,
 )
+from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
@@ -241,8 +239,8 @@ def _written(runs: Sequence[UndoneRun], undone: Sequence[UndoneStep]) -> Iterato
         if isinstance(added, AddColumn):
             name = added.column.name
             filled = (FillColumn(added.table, added.column, added.value),) if added.value is not ABSENT else ()
-            of_table = [step for step in later if table_of(step) == added.table]
-            fills = [step for step in of_table if isinstance(step, Backfill | FillColumn) and column_of(step) == name]
+            of_table = [step for step in later if step.table_name == added.table]
+            fills = [step for step in of_table if isinstance(step, Backfill | FillColumn) and step.column_name == name]
             swaps = [step for step in of_table if isinstance(step, SwapColumns) and step.backfill.target.name == name]
             found = (*swaps, *filled, *fills)
         yield from (found for _ in each.planned.undo.steps)
@@ -301,7 +299,7 @@ def _count(
         elif (
             place < changed_from
             and looked_at is not None
-            and needs_count(step)
+            and step.needs_count
             and (unfit := session.unfit(looked_at)).count
         ):
             yield counted(place + 1, unfit, schema, step)
@@ -320,8 +318,8 @@ def _refuse(
         step = steps[place]
         # By the names that are there now: undo steps may give others.
         now = traced(steps, place) or step
-        table = traced_table(steps, place) or table_of(now)
-        column = now.swap.backfill.source.name if isinstance(now, RestoreColumn) else column_of(now)
+        table = traced_table(steps, place) or now.table_name
+        column = now.swap.backfill.source.name if isinstance(now, RestoreColumn) else now.column_name
         name = ".".join(part for part in (table, column) if part)
         if isinstance(step, DropTable | DropColumn):
             if not allows_destructive:

@@ -18,13 +18,14 @@ from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
 from schemactl.flows.migrate.state import check_end, check_left, tables_in
-from schemactl.migration.effects import StepDoesNotFit, apply_to_model, are_done
+from schemactl.migration.effects import apply_to_model, are_done
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.records import NO_PATIENCE, Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.rewrites import rewrite_of
-from schemactl.migration.steps import ChangeType, Step, is_outside_transaction, kind_of, table_of
+from schemactl.migration.steps import ChangeType, Step
+from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.progress import Progress
 from schemactl.schema.types import Table
 
@@ -144,7 +145,7 @@ class Runner:
         model = dict(before)
         for group in self.plan.groups:
             if places := range(max(group.start, self.done), group.stop):
-                yield places, model.get(table_of(steps[places.start]))
+                yield places, model.get(steps[places.start].table_name)
                 apply_to_model(model, [steps[place] for place in places])
 
     def _keep_steps(self, places: range, table: Table | None, unwritten: Sequence[StepRecord]) -> Sequence[StepRecord]:
@@ -152,7 +153,7 @@ class Runner:
 
         ``unwritten`` are those of the steps before. A run killed before they are written goes on within these steps.
         """
-        is_outside = is_outside_transaction(self.plan.steps[places.start].step)
+        is_outside = self.plan.steps[places.start].step.is_outside_transaction
         if self.module.ABILITIES.transactional_ddl and not is_outside:
             self._write_steps(unwritten)
             self.retry.run(lambda: self._keep_at_once(places, table))
@@ -186,7 +187,7 @@ class Runner:
         if len(places) == 1 and any(own.when is When.INSTEAD for own in self.plan.own_of(places.stop)):
             self._run_instead(places.start)
         elif len(steps) > 1 and table is None:
-            raise DestinationError(f"`{self.session.origin}` has no table `{table_of(steps[0])}`", hint="plan anew")
+            raise DestinationError(f"`{self.session.origin}` has no table `{steps[0].table_name}`", hint="plan anew")
         else:
             for place in places:
                 self._notify(place)
@@ -199,7 +200,7 @@ class Runner:
 
     def _notify(self, place: int) -> None:
         step, count = self.plan.steps[place].step, len(self.plan.steps)
-        message = f"step {place + 1} of {count}: {kind_of(step)} on {table_of(step)}"
+        message = f"step {place + 1} of {count}: {step.kind} on {step.table_name}"
         self.retry.progress(message, place / count)
 
     def _run_instead(self, place: int) -> None:

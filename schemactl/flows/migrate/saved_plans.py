@@ -14,7 +14,7 @@ from schemactl.errors import InputError
 from schemactl.flows.migrate.state import Found
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.effects import StepDoesNotFit, apply_to_model, are_done
+from schemactl.migration.effects import apply_to_model, are_done
 from schemactl.migration.plan import MigrationPlan, render_step, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
 from schemactl.migration.records import Run, StepRecord, StepState
@@ -29,9 +29,8 @@ from schemactl.migration.steps import (
     RenameColumn,
     RenameTable,
     Step,
-    kind_of,
-    table_of,
 )
+from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.schema.hash import version_hash
 from schemactl.schema.types import Schema, Table
 
@@ -99,8 +98,8 @@ def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Sc
     catalogue = Schema(name=schema.name, tables=after)
     left = plan_steps(catalogue, schema, schema, stored=destination.stored, abilities=destination.ABILITIES)
     for step in (each.step for each in left.steps):
-        if isinstance(step, _Structural) and not is_bookkeeping(table_of(step)):
-            need = f"`{table_of(step)}` would still need another step, {kind_of(step)}"
+        if isinstance(step, _Structural) and not is_bookkeeping(step.table_name):
+            need = f"`{step.table_name}` would still need another step, {step.kind}"
             raise InputError(f"the plan's steps do not lead to its schema: {need}", hint=_HINT)
 
 

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Final
 from schemactl.errors import InputError
 from schemactl.flows.migrate.state import find_wanted, with_content_hash
 from schemactl.flows.references import find_schemas
-from schemactl.migration.abilities import Abilities, Way
+from schemactl.migration.abilities import Abilities
+from schemactl.migration.fit import fit
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import Place, Render, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
-from schemactl.migration.retyping import fit
 from schemactl.migration.statements import Engine, Retype, checked_type, render
 from schemactl.migration.steps import ChangeType, Step
+from schemactl.migration.ways import Way
 from schemactl.schema.conversions import Conversion
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.hash import bump

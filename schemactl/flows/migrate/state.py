@@ -13,7 +13,7 @@ from schemactl.migration.comparison import check_names, is_bookkeeping, spelled_
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.plan import Place
 from schemactl.migration.records import Run, RunState, Version
-from schemactl.migration.steps import Step, table_of
+from schemactl.migration.steps import Step
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder, SchemasPlace
@@ -170,9 +170,9 @@ def check_left(
     for step in steps:
         there = set(made)
         apply_to_model(made, (step,))
-        touched |= {table_of(step), *(set(made) - there)}
+        touched |= {step.table_name, *(set(made) - there)}
     expected = {name: table for name, table in made.items() if name in touched}
-    gone = sorted({table_of(step) for step in steps} - set(expected))
+    gone = sorted({step.table_name for step in steps} - set(expected))
     if wrong := _differences(expected, gone, session.catalogue().schema, module):
         raise DestinationError(f"{said}: {'; '.join(wrong)}")
 

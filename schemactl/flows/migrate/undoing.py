@@ -17,7 +17,7 @@ from schemactl.migration.plan import MigrationPlan, render_step
 from schemactl.migration.records import Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import RollbackReport, UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps
-from schemactl.migration.steps import Step, name_of, needs_count, table_of
+from schemactl.migration.steps import Step
 from schemactl.progress import Progress
 from schemactl.schema.types import Table
 
@@ -83,7 +83,7 @@ def own_undos(undone: Sequence[UndoneStep]) -> OwnUndos:
             if own.when is When.INSTEAD and start < len(steps):
                 replaced.append(range(start, len(steps)))
     first = min(at, default=len(steps))
-    anew = {place for place in range(first, len(steps)) if needs_count(steps[place])}
+    anew = {place for place in range(first, len(steps)) if steps[place].needs_count}
     behind = {each.stop for each in replaced}
     return OwnUndos(at, tuple(replaced), first, frozenset({*at, *anew, *behind}))
 
@@ -94,9 +94,9 @@ def _refuse_late(session: MigrationSession, step: Step) -> None:
     Raises:
         DestinationError: there are such values.
     """
-    if needs_count(step) and (unfit := session.unfit(step)).count:
+    if step.needs_count and (unfit := session.unfit(step)).count:
         values = "value" if unfit.count == 1 else "values"
-        message = f"{unfit.count:,} {values} of `{name_of(step)}` would not survive the undo, and nothing was changed"
+        message = f"{unfit.count:,} {values} of `{step.full_name}` would not survive the undo, and nothing was changed"
         raise DestinationError(message, hint="what undoes own SQL has left them: mend it, or them")
 
 
@@ -156,7 +156,7 @@ def _one_by_one(
             steps = undo_steps(each.plan.steps, numbers)
             if len(numbers) > 1:
                 places = range(at[each.run.run_id, numbers[0]], at[each.run.run_id, numbers[-1]] + 1)
-                yield places, model[table_of(steps[0])]
+                yield places, model[steps[0].table_name]
             apply_to_model(model, steps)
 
 
@@ -204,7 +204,7 @@ def undo_at_once(undoing: Undoing, notify: Progress) -> None:
         if replaced is None or places.start == replaced.start:
             here = dict(tables)
         group = steps[places.start : places.stop]
-        table = tables.get(table_of(group[0]))
+        table = tables.get(group[0].table_name)
         made = [(step, render_step(step, tables, render)) for step in group]
         if replaced is not None:
             said = f"own SQL has not undone step {numbers[places.start]}, and nothing was changed"
@@ -250,7 +250,7 @@ def undo_one_by_one(undoing: Undoing, notify: Progress) -> None:
                 notify(f"undoing {list_steps(numbers[0], numbers[-1])}", count / len(undoing.report.steps))
                 session.write_steps([*unwritten, *part.records(numbers, StepState.RUNNING)])
                 unwritten = []
-            table = tables.get(table_of(steps[0])) if steps and len(numbers) > 1 else None
+            table = tables.get(steps[0].table_name) if steps and len(numbers) > 1 else None
             try:
                 _run(session, [(step, render_step(step, tables, render)) for step in steps], table)
             except DestinationError as error:

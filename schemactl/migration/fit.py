@@ -1,0 +1,95 @@
+"""Find out whether the values of one column type fit another one, sizes and time zones included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from schemactl.schema.conversions import Conversion, consequence, conversion
+from schemactl.schema.full_types import DEFAULT_DECIMAL, FullType, conversion_between, full_type
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What becomes of the values of a column.
+
+    Attributes:
+        lost: what does not survive, part of a sentence; empty where all values do.
+    """
+
+    conversion: Conversion
+    lost: str = ""
+
+
+_WHOLE: Final = Fit(Conversion.WHOLE)
+
+
+def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
+    """Return what becomes of the values of a column when it takes on another's type."""
+    old, new = full_type(before.properties), full_type(after.properties)
+    if old is None or new is None:
+        known_to_database = before.properties.get(DATABASE_TYPE) or after.properties.get(DATABASE_TYPE)
+        return Fit(Conversion.REFUSED, f"dlt has no type for `{known_to_database}`")
+    if old.data_type is new.data_type:
+        resized = _RESIZED.get(new.data_type)
+        return _WHOLE if resized is None else resized(old, new)
+    found = conversion_between(old, new, counts_seconds=counts_seconds)
+    if found is Conversion.WHOLE:
+        return _WHOLE
+    if found is Conversion.REFUSED:
+        return Fit(found, f"dlt takes no {old.data_type} as {new.data_type}")
+    if conversion(old.data_type, new.data_type, counts_seconds=counts_seconds) is Conversion.WHOLE:
+        return Fit(found, f"what is beyond {new} would not survive")
+    return Fit(found, consequence(old.data_type, new.data_type, counts_seconds=counts_seconds))
+
+
+def _integers(before: FullType, after: FullType) -> Fit:
+    if _is_as_long(before, after):
+        return _WHOLE
+    return Fit(Conversion.DEPENDS, f"integers beyond {after.precision} bits would not survive")
+
+
+def _lengths(before: FullType, after: FullType) -> Fit:
+    if _is_as_long(before, after):
+        return _WHOLE
+    return Fit(Conversion.DEPENDS, f"values of more than {after.size} would not survive")
+
+
+def _is_as_long(before: FullType, after: FullType) -> bool:
+    return after.precision is None or (before.precision is not None and after.precision >= before.precision)
+
+
+def _decimals(before: FullType, after: FullType) -> Fit:
+    (old_whole, old_scale), (new_whole, new_scale) = _digits(before), _digits(after)
+    if new_scale < old_scale:
+        return Fit(Conversion.LOSES, f"digits beyond {new_scale} after the point are lost")
+    if new_whole < old_whole:
+        return Fit(Conversion.DEPENDS, f"numbers of more than {new_whole} digits before the point would not survive")
+    return _WHOLE
+
+
+def _digits(number: FullType) -> tuple[int, int]:
+    """Return digits before and after the point; a wei of no stated size has as many as dlt's decimal."""
+    places = number.scale or 0
+    return (DEFAULT_DECIMAL[0] if number.precision is None else number.precision) - places, places
+
+
+def _moments(before: FullType, after: FullType) -> Fit:
+    # A time zone comes or goes without loss: points in time without one are taken as UTC, as dlt does.
+    if _is_as_long(before, after):
+        return _WHOLE
+    return Fit(Conversion.LOSES, f"fractions of seconds beyond {after.precision} digits are lost")
+
+
+_RESIZED: Final[Mapping[DataType, Callable[[FullType, FullType], Fit]]] = {
+    DataType.BIGINT: _integers,
+    DataType.DECIMAL: _decimals,
+    DataType.WEI: _decimals,
+    DataType.TEXT: _lengths,
+    DataType.BINARY: _lengths,
+    DataType.TIMESTAMP: _moments,
+    DataType.TIME: _moments,
+}
