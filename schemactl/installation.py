@@ -45,7 +45,7 @@ def install_command(extra: str) -> str:
 
 
 def describe_installation() -> dict[str, str]:
-    """Return the distribution and where it came from, and the versions of Python and Spark, by what they are of."""
+    """Return the distribution with its origin, and the versions of Python and Spark, by name."""
     from importlib.metadata import PackageNotFoundError, distribution, version
 
     try:
@@ -67,11 +67,11 @@ def _direct_url(installed: Distribution) -> dict[str, Any] | None:
 
 
 def requirement(extra: str, direct_url: Mapping[str, Any] | None) -> str:
-    """Return what an installer is given, quoted for a shell.
+    """Return the requirement for an installer, quoted for a shell.
 
     Args:
         extra: the extra.
-        direct_url: what ``direct_url.json`` says of where the copy came from (PEP 610); None for a package index.
+        direct_url: the copy's origin in ``direct_url.json`` (PEP 610); None for a package index.
 
     >>> requirement("duckdb", None)
     '"schemactl-cli[duckdb]"'

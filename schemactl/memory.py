@@ -28,7 +28,7 @@ def largest_document() -> int:
 
 
 def why_too_large(size: int) -> str | None:
-    """Return why a document, or a row, of so many bytes is not parsed on this machine; None where it is."""
+    """Return why a document, or a row, of so many bytes is too much to parse on this machine, if it is."""
     limit = largest_document()
     if size <= limit:
         return None
@@ -48,13 +48,13 @@ def machine_memory_mb(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
 
 @contextmanager
 def memory_limit(size: int, error: Callable[[], Exception]) -> Iterator[None]:
-    """Raise an error where the body takes more memory; only Linux has such a limit.
+    """Raise an error if the body takes more memory; only Linux has such a limit.
 
     It counts what the process writes to (``RLIMIT_DATA``, setrlimit(2)), not files that it maps, as git maps its packs.
     Processes that the body starts are given the same limit.
 
     Args:
-        size: in bytes, beyond what the process has taken already; 0 for no limit.
+        size: in bytes, beyond the memory that the process already has; 0 for no limit.
         error: makes it.
     """
     size_match = re.search(r"^VmData:\s+(\d+) kB$", _read(Path("/proc/self/status")), re.MULTILINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Progress = Callable[[str, float | None], None]
-"""Is called with what is being done, empty for what was said last, and how much of it is (0 to 1, None for unknown)."""
+"""Is called with the current stage, empty for the last one, and the done fraction (0 to 1, None for unknown)."""
 
 
 def size_text(size: int) -> str:

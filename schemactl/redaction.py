@@ -37,7 +37,7 @@ _HAVE_PATHS: Final = frozenset({"hdfs", "webhdfs", "swebhdfs", "http", "https", 
 _HAVE_NO_USERS: Final = frozenset(
     {"git", "import", "export", "table", "parquet", "delta", "iceberg", "spark", "duckdb", "sqlite", "dlt", "file"}
 )
-"""What stands before the colon of references that name no user, and may have ``@`` in a name."""
+"""The words before the colon of references that name no user, and may have ``@`` in a name."""
 _SHORTEST: Final = 3
 """Letters of a secret that is looked for in text by itself."""
 
@@ -60,12 +60,12 @@ def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
     """Return text in which no address shows a secret.
 
     Args:
-        text: what is to be printed or stored.
-        secrets: texts that must not stand in it in any form, as ``secrets_of`` finds them.
+        text: to be printed or stored.
+        secrets: texts that it must not contain in any form, as ``secrets_of`` finds them.
     """
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    # Names and addresses stand in backquotes in our messages: a password with blanks ends there.
+    # Names and addresses are in backquotes in our messages: a password with blanks ends there.
     text = _QUOTED.sub(lambda match: _IN_ADDRESS.sub(_without_password, match[0]), text)
     return _hide_parameters(_IN_TEXT.sub(_without_password, text))
 
@@ -94,7 +94,7 @@ def _without_password(match: re.Match[str]) -> str:
 
 
 def _user_without_slashes(address: str) -> re.Match[str] | None:
-    """Return the match of ``USER:PASSWORD@HOST``, with a scheme or without; None where it is no such address."""
+    """Return the match of ``USER:PASSWORD@HOST``, with a scheme or without, if it is such an address."""
     match = _WITHOUT_SLASHES.fullmatch(address)
     return match if match and not {match["scheme"], match["user"]} & _HAVE_NO_USERS else None
 

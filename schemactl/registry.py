@@ -48,7 +48,7 @@ def import_if_there(reference: str, kind: str) -> ModuleType | None:
 
     Args:
         reference: the path, as a user or another package states it.
-        kind: what the module should be, for messages: ``detector``.
+        kind: the kind of plug-in, for messages: ``detector``.
     """
     if not all(name.isidentifier() for name in reference.split(".")):
         return None
@@ -68,7 +68,7 @@ def _broken(reference: str, kind: str, error: BaseException) -> InputError:
 
 
 def stated(plugin: object, name: str, default: Any = None) -> Any:
-    """Return what a plug-in's module states under a name that it may leave out; the default where it does."""
+    """Return an optional attribute of a plug-in's module, or the default."""
     return getattr(plugin, name, default)
 
 
@@ -85,7 +85,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
     """A read-only mapping of plug-in names to modules; built-in names come first, each group in alphabetical order.
 
     Args:
-        kind: what a plug-in is called in messages and, blanks as ``_``, in its entry-point group, for example
+        kind: the name of a plug-in in messages and, blanks as ``_``, in its entry-point group, for example
             ``detector``.
         package: the package whose modules are the built-in plug-ins; names that start with ``_`` are not.
     """
@@ -104,7 +104,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
     def _installed(self) -> dict[str, str]:
         # The group's name must be one that packaging tools take, which no blank is in.
         group = f"schemactl.{self.kind.replace(' ', '_')}"
-        # What lies in the working folder itself is a file of whoever wrote it, and not installed.
+        # Anybody may have written the files of the working folder: they are not installed.
         plugin_paths = [entry for entry in sys.path if Path(entry).resolve() != Path.cwd() and _may_add(entry)]
         if not plugin_paths:
             return {}
@@ -155,7 +155,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
         return InputError(f"there is no {self.kind} `{name}`", hint=nearest_or_all(name, self))
 
     def refused(self, reference: str) -> InputError:
-        """Return the error for what a schema names that is no plug-in, and no module that the user has admitted."""
+        """Return the error for a reference to neither a plug-in nor a module that the user has admitted."""
         is_path = all(name.isidentifier() for name in reference.split("."))
         if is_admitted(reference) or not is_path or did_you_mean(reference.rpartition(".")[2], self):
             return self.unknown(reference)

@@ -24,7 +24,7 @@ def time_limit(seconds: float, error: Callable[[], Exception], *, of_processor: 
     Args:
         seconds: 0 for no limit.
         error: makes it.
-        of_processor: whether only the processor's time counts. Limits of both kinds may stand inside each other.
+        of_processor: whether only the processor's time counts. Limits of both kinds may be nested.
     """
     if not seconds or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield

@@ -39,14 +39,14 @@ class SchemaBuilder:
         description: str | None = None,
         **hints: Any,
     ) -> SchemaBuilder:
-        """Add a table, or go on with one that is there; ``column`` adds to it from here on.
+        """Add a table, or continue an existing one; ``column`` then adds to it.
 
         Args:
             name: of the table.
             parent: the table that it is nested in.
             write_disposition: of a new root table by default ``append``.
             description: what it holds.
-            hints: as a schema file states them; ``x_owner`` stands for ``x-owner``.
+            hints: as in a schema file; ``x_owner`` is ``x-owner``.
         """
         naming = naming_of(self._schema)
         table_name = naming.normalize_tables_path(name)
@@ -79,7 +79,7 @@ class SchemaBuilder:
         description: str | None = None,
         **hints: Any,
     ) -> SchemaBuilder:
-        """Add a column to the table, or state more of one that is there.
+        """Add a column to the table, or set more properties of an existing one.
 
         Args:
             name: of the column; a path (``ship__city``) stays one.
@@ -89,7 +89,7 @@ class SchemaBuilder:
             nullable: by default as for a column without a statement: true, but for primary keys.
             primary_key: whether rows are found by it.
             description: what it holds.
-            hints: as a schema file states them; ``x_pattern`` stands for ``x-pattern``.
+            hints: as in a schema file; ``x_pattern`` is ``x-pattern``.
 
         Raises:
             InputError: no table was begun.
@@ -113,7 +113,7 @@ class SchemaBuilder:
         return self._with(replace(table, columns={**table.columns, column_name: column}))
 
     def reference(self, columns: Sequence[str] | str, table: str, referenced: Sequence[str] | str) -> SchemaBuilder:
-        """State that columns of the table name rows of another one.
+        """Declare that columns of the table refer to rows of another table.
 
         Raises:
             InputError: no table was begun.
@@ -143,7 +143,7 @@ class SchemaBuilder:
         """Return the schema, with its hash.
 
         Raises:
-            InputError: it states what no schema can; with all problems.
+            InputError: the schema is invalid; with all problems.
         """
         if findings := check(self._schema.to_dict()):
             problems = tuple(Problem(finding.message, hint=finding.hint) for finding in findings)
@@ -155,7 +155,7 @@ class SchemaBuilder:
 
 
 def _stated(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return properties that are stated, with hyphens where Python takes none."""
+    """Return the properties that are not None, with hyphens in the names of ``x-`` hints."""
     set_properties = {key: value for key, value in properties.items() if value is not None}
     return {
         f"x-{key[2:].replace('_', '-')}" if key.startswith("x_") else key: value

@@ -110,7 +110,7 @@ def infer(
     engine: EngineName | None = None,
     spark: SparkSettings | None = None,
 ) -> InferenceReport:
-    """Infer the schema of data and save it, as ``schemactl infer`` does; ``schema`` of what is returned is the schema.
+    """Infer the schema of data and save it, as ``schemactl infer`` does; the schema is ``schema`` of the report.
 
     What a contract freezes is in ``violations`` of what is returned; nothing is written then.
 
@@ -233,7 +233,7 @@ def _with_row_options(
     typing: str | Path | None,
     typing_errors: TypingErrors | None,
 ) -> InferRequest:
-    """Return the request with the model, the typing and the field of tables that a call states."""
+    """Return the request with the model, the typing and the dispatch field of a call."""
     if typing_errors is not None:
         check_choice("typing_errors", typing_errors, get_args(TypingErrors))
     if isinstance(model, type):
@@ -421,7 +421,7 @@ def _write_frame(frame: ArrowStream, file: Path) -> None:
     except (SchemactlError, ModuleNotFoundError, OSError, MemoryError):
         raise
     except Exception as error:  # pandas, Polars, DuckDB and pyarrow have errors of their own, which share no class
-        # pyarrow says of which column it speaks in an argument of its own.
+        # pyarrow names the column in a second argument.
         reason = "; ".join(str(argument).partition("\n")[0] for argument in error.args)
         message = f"{_FRAME} cannot be read: {reason or type(error).__name__}"
         is_of_types = isinstance(error, (ValueError, TypeError, pa.ArrowException))

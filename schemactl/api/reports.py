@@ -48,13 +48,13 @@ class _Printable:
         return render_html(self._styled_text())
 
     def _styled_text(self) -> Text:
-        """Return the text in its colors. Renderers escape what comes from data, so only they can set colors."""
+        """Return the text in its colors. Renderers escape values from data, so only they can set colors."""
         from rich.text import Text
 
         return Text.from_ansi(self._print(_look(color=True)).rstrip("\n"))
 
     def _print(self, look: Look) -> str:
-        """Return what the command prints."""
+        """Return the output of the command."""
         raise NotImplementedError
 
     def _summary(self) -> str:

@@ -91,7 +91,7 @@ def save(schema: Schema, schemas: SchemasPlace = "schemas", *, merge: bool = Fal
 
 
 def diff(base: Schema, head: Schema) -> tuple[Change, ...]:
-    """Return what makes ``head`` of ``base``, names, versions and hashes apart."""
+    """Return the changes that turn ``base`` into ``head``, without those of names, versions and hashes."""
     return diff_schemas(base, with_lineage(replace(head, name=base.name), base))
 
 
@@ -105,7 +105,7 @@ def review(
     silences: Sequence[Silence] = (),
     schemas: SchemasPlace = "schemas",
 ) -> Report:
-    """Judge what makes ``head`` of ``base``, as ``schemactl diff`` does; settings files are not read.
+    """Review the changes that turn ``base`` into ``head``, as ``schemactl diff`` does; settings files are not read.
 
     Args:
         base: a schema, a file, a REF or a destination's address.
@@ -158,13 +158,13 @@ def plan(
 ) -> PlanReport:
     """Plan the steps that bring a destination to a schema, as ``schemactl migrate plan`` does; nothing is changed.
 
-    What stands against the plan is in ``blockers`` of what is returned.
+    The report's ``blockers`` say why the plan cannot be applied.
 
     Args:
         schema: a schema, a file or a REF.
         to: the destination's address.
         dialect: in place of ``to``, sqlglot's name for an engine that is not connected.
-        start: with ``dialect``, what the engine has now; None for nothing.
+        start: with ``dialect``, the schema that the engine has now; None for an empty database.
         allow_destructive: whether steps may lose data.
         on_unfit: what becomes of columns whose values do not all survive.
         out: a file ``*.plan.json`` to keep the plan in, for ``apply``.
@@ -197,7 +197,7 @@ def apply(
 ) -> ApplyReport:
     """Bring a destination to a schema, as ``schemactl migrate apply --yes`` does.
 
-    Nothing is changed where something stands against the plan: see ``outcome`` and ``planned`` of what is returned.
+    A plan with blockers changes nothing: see ``outcome`` and ``planned`` of the report.
 
     Args:
         reference: a plan's file, a schema file or a REF.

@@ -45,13 +45,13 @@ class DiffRequest:
     """The request of ``schemactl diff``.
 
     Attributes:
-        base, head: REFs; None where the call leaves them out.
+        base, head: REFs; None if the call leaves them out.
         compatibility: whom the changes must not break.
         is_transitive: whether the head is held against older versions of the base as well.
         severities: of single rules, in place of their own.
         today: silences that ended before it do not hold.
-        settings: what the head makes of the settings by which it is judged.
-        data: what decides the changes that depend on the rows; None where nothing was named.
+        settings: the head's changes to the settings of its own review.
+        data: decides the changes that depend on the rows; None if no data was named.
         model: a Pydantic model, ``MODULE:CLASS``, that the base is compared with: what a load with it would make of
             the schema; None for none.
         table: of the model, where it is no union; None for the schema's only root table.
@@ -113,7 +113,7 @@ def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress
 
 
 def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair:
-    """Return a schema, and what it is with the columns of a model."""
+    """Return a schema, and the same schema with the columns of a model."""
     from schemactl.flows.models import find_model, schema_of, unfilled_columns
 
     if request.base is None or request.head is not None:
@@ -127,7 +127,7 @@ def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair
 
 
 def diff_files(paths: tuple[str, str], base: Path | None, head: Path | None, request: DiffRequest) -> Report:
-    """Compare two states of one file, as ``git diff`` hands them over, each in a file, or None where there is none.
+    """Compare two states of one file, as ``git diff`` hands them over, each in a file, or None for a missing file.
 
     ``paths`` are what the file is called before and after, as a schema that states no name has that of its file. The
     references of the request are left alone.
@@ -237,7 +237,7 @@ def _is_descendant(pair: Pair) -> bool:
 
 
 def _structure(referred: Referred, schema: Schema) -> Side:
-    """Return the side of a comparison with a catalog: its structure, and what else the two can be held against."""
+    """Return the side of a comparison with a catalog: its structure, and its hashes or limits of names."""
     if referred.destination is not None:
         return Side(schema, destination=referred.destination.NAMES, hashes=referred.hashes)
     hashes = (bump(referred.schema).version_hash, *bump(referred.schema).previous_hashes)
@@ -308,7 +308,7 @@ def _count(comparison: Comparison, request: DiffRequest, progress: Progress) -> 
 def _with_older(
     findings: tuple[Finding, ...], pair: Pair, comparison: Comparison, settings: ReviewSettings
 ) -> tuple[Finding, ...]:
-    """Add what breaks older versions of the base, each finding with the newest version that it breaks."""
+    """Add the findings that break older versions of the base, each with the newest version that it breaks."""
     known_fingerprints = {finding.fingerprint for finding in findings}
     about_file = {rule.id for rule in all_rules() if rule.is_about_file}
     older_findings = []

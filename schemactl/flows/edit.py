@@ -42,7 +42,7 @@ class Edited:
 
     Attributes:
         name: of the schema.
-        path: the import file; the export file where there is no other.
+        path: the import file, or the only file if there is no import folder.
         is_taken_over: whether the export file has it already.
     """
 
@@ -56,7 +56,7 @@ class Edited:
 def edit_import(
     name: str, schemas: SchemasPlace, hints: Hints, *, table: str | None, contract: str | None, naming: str | None
 ) -> Edited:
-    """State hints in the import file; where there is none, it begins as the stored schema, or as a new one.
+    """Set hints in the import file; a missing file begins as the stored schema, or as a new one.
 
     ``table`` is the one that hints without a table are about; None for the only root table. By another naming
     convention all names are made anew.
@@ -88,7 +88,7 @@ def edit_import(
             check_unchanged(folder, opened)
             replace_file(path, write(content, str(path), document.layout if document else None))
         if effective is not None:
-            # The file may state what the schema has from data already.
+            # The file may have hints that the schema has from data already.
             changes = diff(
                 effective, with_lineage(meaning_of(folder, name).taken_over.schema, effective), guess_renames=False
             )

@@ -31,7 +31,7 @@ class ExportRequest:
             the text.
         version_hash: the beginning of a hash in a destination's ledger; None for the last schema there.
         takes_tables: whether a destination's tables are exported as they are, not the schema that its ledger names.
-        table: the only table to export, with what is nested in it where the text has room for it; None for all.
+        table: the only table to export, with its nested tables if the format can hold them; None for all.
         is_nested: whether nested tables are folded back into documents.
         is_strict: whether a loss is an error.
         dialect: of SQL; None for PostgreSQL.
@@ -58,8 +58,8 @@ class Exported:
     """A schema as text.
 
     Attributes:
-        path: the file that holds it now, None where none was asked for.
-        losses: what the text does not say of the schema.
+        path: the written file, if one was requested.
+        losses: the parts of the schema that the text lacks.
     """
 
     name: str
@@ -122,7 +122,7 @@ def _selected(schema: Schema, request: ExportRequest) -> Schema:
             )
         others = {table.name for table in data_tables(schema) if request.table not in chain_of(schema, table.name)}
         schema = replace(schema, tables={name: table for name, table in schema.tables.items() if name not in others})
-        # What it is nested in is left out: it stands for itself.
+        # Without its parent it becomes a root table.
         table = schema.tables[request.table]
         if table.is_nested:
             properties = {key: value for key, value in table.properties.items() if key != "parent"}
@@ -165,7 +165,7 @@ def _find(request: ExportRequest) -> Iterator[Schema]:
             raise InputError(f"`{request.reference}` keeps no past schemas", hint="`--hash` asks a destination")
         stored: tuple[Schema, ...] = ()
         if referred.destination is not None and not request.takes_tables:
-            # Files should not wait for what only destinations need.
+            # Files should not wait for imports that only destinations need.
             from schemactl.flows.migrate.ledger import stored_schemas
 
             stored = stored_schemas(request.reference, referred, request.version_hash)

@@ -40,7 +40,7 @@ def list_schemas(schemas: SchemasPlace) -> tuple[Meaning, ...]:
 
 
 def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[Path, tuple[Problem, ...]], ...]:
-    """Return what is wrong with schema files: content, hash, naming convention and normalizer.
+    """Return the problems of schema files: content, hash, naming convention and normalizer.
 
     Args:
         files: by default all of the schemas folder.
@@ -51,7 +51,7 @@ def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[P
 
 
 def format_files(files: tuple[Path, ...], schemas: SchemasPlace, *, is_check: bool) -> tuple[tuple[Path, bool], ...]:
-    """Write schema files in the form that dlt takes, comments kept; nothing where it is a check."""
+    """Write schema files in dlt's form, with their comments; a check writes nothing."""
     folder = SchemasFolder.at(schemas)
     schema_files = (TextFile(path, read_text(path)) for path in _find(files, folder))
     documents = [(file, _parse(file, folder)) for file in schema_files]

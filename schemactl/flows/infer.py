@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from schemactl.engine.choice import OpenEngine
 
 MOST_ATTEMPTS = 10
-"""The number of times that a command begins anew because another one has saved the schema meanwhile."""
+"""The number of times that a command starts again because another one has saved the schema meanwhile."""
 
 
 def infer(
@@ -85,7 +85,7 @@ def infer_documents(request: InferRequest, documents: Iterable[tuple[Position, A
 
 
 def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
-    """Report what is wrong with the call or a schema file at once, before data is read.
+    """Report errors of the call or a schema file before data is read.
 
     Returns:
         The schema as it is, a new one where there is none.
@@ -132,7 +132,7 @@ def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceRe
         if request.is_check or report.is_refused:
             return report
         last_evolution = evolutions[-1]
-        # Where another command was quicker: build on what it has saved rather than read the data again.
+        # If another command was quicker, build on its schema rather than read the data again.
         if (written := try_save(folder, opened, last_evolution.schema, last_evolution.hints)) is not None:
             part_evolutions = zip(parts, evolutions, strict=True)
             evidence = (hide_values(data.evidence, evolution.resolution) for data, evolution in part_evolutions)
@@ -146,7 +146,7 @@ def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceRe
 
 
 def try_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None) -> tuple[str, ...] | None:
-    """Save as ``save`` does, and return the files written; None where another command has saved meanwhile."""
+    """Save as ``save`` does, and return the written files; None if another command has saved meanwhile."""
     try:
         return save(folder, opened, schema, hints)
     except InputError:
@@ -167,7 +167,7 @@ class CollectedData:
 
     Attributes:
         reading: None for saved evidence.
-        hint: what would have read the data sooner; empty if nothing would.
+        hint: the engine that would have read the data sooner, if any.
     """
 
     tables: list[TableData]
@@ -190,9 +190,9 @@ def collected(
     *,
     is_load: bool = False,
 ) -> Iterator[CollectedData]:
-    """Hand out the evidence of each root table, saved evidence among it; an engine is opened once, where there is data.
+    """Yield the evidence of each root table, saved evidence included; an engine is opened once, if there is data.
 
-    A load looks at what stands in typed columns only where the schema is known, and warns of nanoseconds later.
+    A load counts the values of typed columns only if the schema is known, and warns of nanoseconds later.
     """
     saved_evidences = [read_saved(table_part.saved, {file.path for file in table_part.inputs}) for table_part in parts]
     if not any(table_part.inputs for table_part in parts):
@@ -237,7 +237,7 @@ def collected(
 
 @contextmanager
 def noted_warnings() -> Iterator[dict[str, SourceWarning]]:
-    """Hand out what becomes the warnings of the block by their words, in order, each once."""
+    """Yield a dict that collects the warnings of the block by their text, in order."""
     noted: dict[str, SourceWarning] = {}
     show = warnings.showwarning
 

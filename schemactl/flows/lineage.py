@@ -13,7 +13,7 @@ from schemactl.store.text import PRIVATE_MODE, read_text, remove_leftovers, repl
 
 
 def lineage_in(folder: Path, name: str) -> Lineage:
-    """Return the lineage of schema ``name`` that lies in a folder; nothing where there is no file."""
+    """Return the lineage of schema ``name`` in a folder, empty if it has no file."""
     path = folder / f"{name}{ENDING}"
     return from_json(read_text(path), str(path)) if path.exists() else Lineage()
 
@@ -24,10 +24,10 @@ def sources_beside(file: Path | None, name: str) -> Sources:
 
 
 def save_lineage(folder: SchemasFolder, name: str, lineages: Iterable[Lineage]) -> tuple[Lineage, tuple[str, ...]]:
-    """Add what was found of each root table's data to the lineage of schema ``name``.
+    """Add the lineage of each root table's data to the lineage of schema ``name``.
 
     Returns:
-        All lineage so far, and the file where that is new.
+        All lineage so far, and the file if it is new.
     """
     path, added = folder.exports / f"{name}{ENDING}", reduce(merge, lineages, Lineage())
     earlier = lineage_in(folder.exports, name)
@@ -40,7 +40,7 @@ def save_lineage(folder: SchemasFolder, name: str, lineages: Iterable[Lineage]) 
 
 
 def write_lineage(folder: SchemasFolder, name: str, lineage: Lineage) -> tuple[str, ...]:
-    """Write the lineage of schema ``name``, and return the file; none where there is no lineage."""
+    """Write the lineage of schema ``name``, and return the file, if there is any lineage."""
     if not lineage.tables:
         return ()
     path = folder.exports / f"{name}{ENDING}"

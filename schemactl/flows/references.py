@@ -50,13 +50,13 @@ class Referred:
 
     Attributes:
         origin: the place that messages name; it holds no password.
-        document: what it stands in; None for a destination's catalog.
+        document: its file; None for a destination's catalog.
         destination: whose catalog it is; None for a document.
         address: of that destination, which may hold a password; None for a document.
         hashes: of the schemas that the destination was loaded with, the last one first.
-        history: the file whose versions in git are older versions of the schema; None where it is no file.
-        commit: the full hash of the git revision that it was read from; None for what is no revision.
-        meaning: what it comes from, where that is a schemas folder.
+        history: the file whose versions in git are older versions of the schema, if there is such a file.
+        commit: the full hash of the git revision that it was read from, if any.
+        meaning: the effective schema that it comes from, if any.
         unfilled: as of ``review.comparison.Side``.
     """
 
@@ -72,19 +72,19 @@ class Referred:
     unfilled: tuple[tuple[str, str], ...] = ()
 
     def locate(self, keys: tuple[str | int, ...]) -> Location | None:
-        """Return the place of a key in its file, or of what would hold it; None where it is in no file."""
+        """Return the place of a key in its file, or of the nearest existing key above it; None without a file."""
         if self.meaning is not None:
             return self.meaning.locate(keys)
         return self.document.locate(*keys) if self.document else None
 
     @classmethod
     def of(cls, document: Document, origin: str, history: Path | None = None) -> Referred:
-        """Return what a document says."""
+        """Return the schema of a document."""
         return cls(document.schema, origin, document, history=history)
 
     @classmethod
-    def meant(cls, meaning: Meaning, history: Path | None) -> Referred:
-        """Return what a schemas folder says."""
+    def of_meaning(cls, meaning: Meaning, history: Path | None) -> Referred:
+        """Return the effective schema of a schemas folder."""
         schema = meaning.document.schema if meaning.document else meaning.schema
         return cls(schema, meaning.origin, meaning.document, history=history, meaning=meaning)
 
@@ -115,7 +115,7 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     if reference in list_names(folder.exports):
         return _from_folder(folder.exports, reference)
     path = Path(reference)
-    if _is_there(reference):
+    if _names_path(reference):
         return _from_directory(path) if path.is_dir() else (_from_file(path),)
     refuse_revision(reference, folder)
     has_folder = any(mark in reference for mark in (os.sep, os.altsep) if mark)
@@ -177,15 +177,15 @@ def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:
 
 def _from_imports(folder: SchemasFolder, name: str) -> tuple[Referred, ...]:
     if not name:
-        return meant_by(folder) or _all_of(folder.imports)
+        return effective_schemas(folder) or _all_of(folder.imports)
     if find_file(folder.imports, name) is None:
         hint = nearest_or_all(name, list_names(folder.imports))
         raise InputError(f"there is no schema `{name}` in `{folder.imports}`", hint=hint)
-    return (meant(folder, name),)
+    return (effective_schema(folder, name),)
 
 
 def find_exported(folder: SchemasFolder, name: str | None = None) -> tuple[Referred, ...]:
-    """Return the schemas of the export folder as they stand there, or the one of a name; none where it has none."""
+    """Return the schemas of the export folder, or the one of a name, if it exists."""
     names = list_names(folder.exports)
     selected_names = names if name is None else (name,) if name in names else ()
     return tuple(
@@ -193,30 +193,30 @@ def find_exported(folder: SchemasFolder, name: str | None = None) -> tuple[Refer
     )
 
 
-def meant_by(folder: SchemasFolder) -> tuple[Referred, ...]:
-    """Return what a schemas folder means, by name; none where it is empty."""
-    return tuple(_meant(meaning) for meaning in meanings(folder))
+def effective_schemas(folder: SchemasFolder) -> tuple[Referred, ...]:
+    """Return the effective schemas of a folder, sorted by name."""
+    return tuple(_effective_schema(meaning) for meaning in meanings(folder))
 
 
-def meant(folder: SchemasFolder, name: str) -> Referred:
-    """Return what a schemas folder means by a name, which must be there."""
-    return _meant(meaning_of(folder, name))
+def effective_schema(folder: SchemasFolder, name: str) -> Referred:
+    """Return the effective schema of a name, which must exist."""
+    return _effective_schema(meaning_of(folder, name))
 
 
-def _meant(meaning: Meaning) -> Referred:
+def _effective_schema(meaning: Meaning) -> Referred:
     file = meaning.opened.export_file or meaning.opened.import_file
-    return Referred.meant(meaning, file.path if file else None)
+    return Referred.of_meaning(meaning, file.path if file else None)
 
 
 def _from_directory(path: Path) -> tuple[Referred, ...]:
-    """Return the schemas right in a folder, or what it means where it holds ``import/`` and ``export/``."""
+    """Return the schemas in a folder, the effective ones if it has ``import/`` and ``export/``."""
     if list_names(path):
         return _all_of(path)
     from schemactl.destinations.parquet.catalogue import holds_tables
 
     if holds_tables(path):
         raise InputError(f"there is no schema in `{path}`, but Parquet", hint=f"its tables: `parquet:{path}`")
-    return meant_by(SchemasFolder.at(path)) or _all_of(path)
+    return effective_schemas(SchemasFolder.at(path)) or _all_of(path)
 
 
 def _all_of(folder: Path) -> tuple[Referred, ...]:
@@ -244,7 +244,7 @@ def _from_git(revision_and_path: str, folder: SchemasFolder) -> tuple[Referred, 
             schemas = [replace(_named(file), history=history(file), commit=commit) for file in files]
             return tuple(sorted(schemas, key=lambda schema: schema.schema.name))
     return tuple(
-        replace(Referred.meant(meaning, history(file) if file else None), commit=commit)
+        replace(Referred.of_meaning(meaning, history(file) if file else None), commit=commit)
         for meaning in meanings_at(revision, SchemasFolder.at(path) if inside else folder)
         for file in (meaning.opened.export_file or meaning.opened.import_file,)
     )
@@ -254,7 +254,7 @@ def _named(file: TextFile) -> Referred:
     return Referred.of(parse_named(file), str(file.path), file.path)
 
 
-def _is_there(reference: str) -> bool:
+def _names_path(reference: str) -> bool:
     try:
         return bool(reference) and Path(reference).exists()
     except OSError:  # longer than a file name can be
@@ -273,7 +273,7 @@ class Pair:
 
     @property
     def any_side(self) -> Referred:
-        """The head, the base where there is no head."""
+        """The head, or the base without a head."""
         side = self.head or self.base
         assert side is not None, "a pair has a side"
         return side
@@ -290,7 +290,7 @@ class Pair:
 
 
 def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tuple[Pair, ...]:
-    """Return what is compared with what: one schema with one, else schemas of the same name.
+    """Return the pairs to compare: a schema with a schema, else schemas of the same name.
 
     Without references the export folder is compared with what the schemas folder means, edits of import files taken
     over; a bare ``NAME`` is that schema in both. Any other base alone is compared with what the folder means: a folder
@@ -300,14 +300,14 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
     if base == head == STDIN:
         raise InputError("standard input can be one of the two only")
     if base is None:
-        return _by_name(find_exported(folder), meant_by(folder)) or _refuse_empty(folder)
+        return _by_name(find_exported(folder), effective_schemas(folder)) or _refuse_empty(folder)
     if any(map(_is_of_git, (base, head))):
         _refuse_links_of_review(base, head, folder)
     if head is None and (base in folder.names or base.isidentifier()):
         refuse_revision(base, folder)
         if base not in folder.names:
             raise missing_schema(folder, base)
-        return _by_name(find_exported(folder, base), (meant(folder, base),))
+        return _by_name(find_exported(folder, base), (effective_schema(folder, base),))
     bases = _bases(base, head, folder)
     heads = _heads(base, bases, head, folder)
     if head is not None and len(heads) == 1 < len(bases) and not _holds_several(head) and _holds_several(base):
@@ -327,7 +327,7 @@ def _refuse_links_of_review(base: str, head: str | None, folder: SchemasFolder) 
         if _is_of_git(reference):
             continue
         refuse_linked_schemas(folder)
-        if reference is not None and _is_there(reference):
+        if reference is not None and _names_path(reference):
             path = Path(reference)
             refuse_linked_schemas(SchemasFolder.at(path)) if path.is_dir() else refuse_links(path)
 
@@ -336,11 +336,11 @@ def _heads(base: str, bases: tuple[Referred, ...], head: str | None, folder: Sch
     if head is not None:
         return find_schemas(head, folder)
     if not bases or _holds_several(base):
-        return meant_by(folder) or (() if bases else _refuse_empty(folder))
+        return effective_schemas(folder) or (() if bases else _refuse_empty(folder))
     for base_schema in bases:
         if base_schema.schema.name not in folder.names:
             raise missing_schema(folder, base_schema.schema.name)
-    return tuple(meant(folder, base_schema.schema.name) for base_schema in bases)
+    return tuple(effective_schema(folder, base_schema.schema.name) for base_schema in bases)
 
 
 def _by_name(bases: tuple[Referred, ...], heads: tuple[Referred, ...]) -> tuple[Pair, ...]:
@@ -390,7 +390,7 @@ def _holds_several(reference: str) -> bool:
 
 
 def comparable(base: Referred, head: Referred) -> tuple[Schema, Schema]:
-    """Return two schemas, of which one is a catalog at least, such that what differs is drift.
+    """Return two schemas, at least one of them a catalog, so that their differences are drift.
 
     Two catalogs of one kind of destination are compared as they are.
     """
@@ -409,5 +409,5 @@ def comparable(base: Referred, head: Referred) -> tuple[Schema, Schema]:
 
 
 def reported(changes: tuple[Change, ...]) -> tuple[Change, ...]:
-    """Return the changes that say something of a catalog: its columns stand in the order in which they were made."""
+    """Return the changes that matter for a catalog, whose columns are in the order of their creation."""
     return tuple(change for change in changes if not isinstance(change, ColumnsReordered))

@@ -37,9 +37,9 @@ class Opened:
     """A schema as a command found it.
 
     Attributes:
-        schema: the schema to work with, its version fields true to its content; None where there is no file.
-        import_document: the import file, None where there is none; the export file where both are one.
-        export_document: the export file, None where there is none.
+        schema: the schema to work with, its version fields true to its content; None if there is no file.
+        import_document: the import file, if it exists; the export file if both are one.
+        export_document: the export file, if it exists.
         import_adopted: hash of the import file, where its content has taken the place of the export file's.
     """
 
@@ -75,7 +75,7 @@ def open_files(name: str, import_file: TextFile | None, export_file: TextFile | 
 
 
 def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None = None) -> tuple[str, ...]:
-    """Write what differs from the files that ``opened`` was read from, under the folder's lock.
+    """Write the changed files of ``opened``, under the folder's lock.
 
     The schema is ``opened.schema`` with its new content, or a new one where that is None; ``hints`` is what a new
     import file holds, by default all of the schema.
@@ -249,12 +249,12 @@ def _states_link(text: str, path: Path, link: str) -> bool:
 
 
 def _first_import(schema: Schema) -> Schema:
-    """Return what a new import file holds."""
+    """Return the content of a new import file."""
     return bump(replace(without_processing_hints(schema), imported_version_hash=None))
 
 
 def check_unchanged(folder: SchemasFolder, opened: Opened) -> None:
-    """Raise InputError where a schema's file is another than when it was read, or has come about since."""
+    """Raise InputError if a schema's file was changed or created since it was read."""
     imports = () if folder.is_shared else ((folder.imports, opened.import_file),)
     for directory, file in (*imports, (folder.exports, opened.export_file)):
         path = find_file(directory, opened.name)

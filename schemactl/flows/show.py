@@ -1,4 +1,4 @@
-"""``schemactl show``: the schemas that a reference names, those of a destination with what its ledger knows of them."""
+"""``schemactl show``: the schemas that a reference names, those of a destination with the hints of its ledger."""
 
 from __future__ import annotations
 

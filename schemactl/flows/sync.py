@@ -23,7 +23,7 @@ def sync_schemas(
     is_check: bool = False,
     to: str | None = None,
 ) -> tuple[Synced, ...]:
-    """Take the edits of import files over, all or none.
+    """Apply the edits of import files, all or none.
 
     No names stand for all schemas. ``agree`` shows what is planned, and returns whether the user agrees to drop what
     data brought. Of ``to``, a destination, comes back what it holds and the export file has lost.

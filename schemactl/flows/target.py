@@ -30,7 +30,7 @@ from schemactl.redaction import redact
 from schemactl.schema.types import Table
 
 FOLDER_KIND: Final = "parquet"
-"""The destination that a folder without a scheme stands for, where rows are loaded."""
+"""The destination of loads for a folder without a scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Target:
 
     @property
     def max_identifier_length(self) -> int | None:
-        """Longest name of a table or column there, None where there is no limit that matters."""
+        """The longest name of a table or column, None without a limit that matters."""
         return name_limits(self.destination, self.url).max_bytes
 
 
@@ -75,7 +75,7 @@ class MigrationTarget(Target):
     def open_for_reading(
         self, schema_name: str, *, may_be_new: bool = False
     ) -> AbstractContextManager[MigrationSession]:
-        """Open it; nothing is locked. ``may_be_new``: what is not there counts as empty."""
+        """Open it without locks. ``may_be_new``: a missing dataset counts as empty."""
         return self.destination.connect(self.url, schema_name, is_read_only=True, may_be_new=may_be_new)
 
     def open_for_writing(self, schema_name: str, patience: Patience) -> AbstractContextManager[MigrationSession]:
@@ -87,7 +87,7 @@ class MigrationTarget(Target):
         return Place(self.kind, session.origin, session.dataset)
 
     def renderer(self, session: MigrationSession) -> Render:
-        """Return what writes a step's statements for the dataset of a session."""
+        """Return the function that writes a step's statements for the dataset of a session."""
         return partial(self.destination.render, dataset=session.dataset)
 
     def decide_rewrites(
@@ -99,7 +99,7 @@ class MigrationTarget(Target):
 
 
 def find_destination(text: str) -> Target:
-    """Return the destination that an address names as loads read it: what has no scheme is a folder of Parquet."""
+    """Return the destination of an address, as loads read it: without a scheme it is a folder of Parquet."""
     kind, _, remainder = text.partition(":")
     if not text.strip():
         raise InputError("`--to` does not name a destination", hint="a folder, `duckdb:///PATH` ...")

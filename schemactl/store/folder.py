@@ -86,14 +86,14 @@ def schema_name(path: Path) -> str | None:
 
 
 def list_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of the schemas in one folder, sorted; none where there is no folder."""
+    """Return the names of the schemas in one folder, sorted; empty if it does not exist."""
     # On disk a colon is part of the name, so `a:b.schema.yaml` is no schema `b`.
     matches = (_SCHEMA_FILE.fullmatch(path.name) for path in _entries(folder))
     return tuple(sorted({match["name"] for match in matches if match}))
 
 
 def find_file(folder: Path, name: str) -> Path | None:
-    """Return the file of schema ``name`` in one folder, None where there is none."""
+    """Return the file of schema ``name`` in one folder, if it exists."""
     check_name(name)
     paths = [folder / f"{name}.schema.{ending}" for ending in ENDINGS]
     existing_paths = [path for path in paths if path.exists() or path.is_symlink()]
@@ -104,7 +104,7 @@ def find_file(folder: Path, name: str) -> Path | None:
 
 
 def read_schema(folder: Path, name: str) -> TextFile | None:
-    """Return the file of schema ``name`` with its text, None where there is none.
+    """Return the file of schema ``name`` with its text, if it exists.
 
     Raises:
         InputError: as ``find_file``, or the file cannot be read.
@@ -114,7 +114,7 @@ def read_schema(folder: Path, name: str) -> TextFile | None:
 
 
 def refuse_linked_schemas(folder: SchemasFolder) -> None:
-    """Refuse a folder, one above it, or a schema file in it, that is a link of its repository."""
+    """Refuse a folder, its parents and its schema files if one of them is a link of the repository."""
     for directory in (folder.root, folder.imports, folder.exports):
         refuse_links(directory)
         for path in _entries(directory):

@@ -124,7 +124,7 @@ def is_shallow(top: Path) -> bool:
 
 
 def colors_diffs(folder: Path) -> bool:
-    """Return whether git colors what ``git diff`` shows to a person, as its settings say."""
+    """Return whether git's settings color the output of ``git diff``."""
     return run_git(folder, "config", "--get-colorbool", "color.diff", "true").stdout.strip() == b"true"
 
 
@@ -151,7 +151,7 @@ def one_look() -> Iterator[None]:
 
 
 def run_git(folder: Path, *arguments: str, lines: str = "") -> subprocess.CompletedProcess[bytes]:
-    """Return what a git command answers in a folder, ``lines`` given to it as its input.
+    """Run a git command in a folder, with ``lines`` as its input, and return its result.
 
     Raises:
         InputError: git is absent, or silent for ``TIMEOUT_SECONDS``.
@@ -183,12 +183,12 @@ def _run(folder: Path, arguments: tuple[str, ...], lines: str) -> subprocess.Com
 
 
 def sizes_of(top: Path, blobs: Sequence[str]) -> list[int]:
-    """Return the bytes that each of some files has."""
+    """Return the sizes of files in bytes."""
     return [_size_in(line, top) for line in _asked_of(top, "--batch-check", blobs).splitlines()]
 
 
 def contents_of(top: Path, blobs: Sequence[str]) -> list[bytes]:
-    """Return what each of some files holds, by one process."""
+    """Return the contents of files, read by one process."""
     answer, contents, position = _asked_of(top, "--batch", blobs), [], 0
     for _ in blobs:
         start = answer.index(b"\n", position) + 1
@@ -199,7 +199,7 @@ def contents_of(top: Path, blobs: Sequence[str]) -> list[bytes]:
 
 
 def _size_in(line: bytes, top: Path) -> int:
-    """Return the size in what git says of an object: its name, kind and size."""
+    """Return the size in git's line about an object: its name, kind and size."""
     blob, *kind_and_size = line.decode("ascii").split()
     if len(kind_and_size) != 2:
         raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` shows what is broken")
@@ -214,7 +214,7 @@ def _asked_of(top: Path, how: str, blobs: Sequence[str]) -> bytes:
 
 
 def failure(task: str, result: subprocess.CompletedProcess[bytes]) -> InputError:
-    """Return the error for what git could not do, with the way out where it is known."""
+    """Return the error for a failed git command, with a hint if its cause is known."""
     lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
     fatal = next((line for line in lines if line.startswith(("fatal: ", "error: "))), "")
     reason = fatal.partition(": ")[2] or "; ".join(lines) or f"exit code {result.returncode}"
@@ -226,7 +226,7 @@ _SAME, _DIFFERENT = 0, 1
 
 
 def text_diff(base: Path | None, head: Path | None) -> str:
-    """Return a unified diff of two files; None stands for a file that is not there."""
+    """Return a unified diff of two files; None for a missing file."""
     files = [str(path) if path else os.devnull for path in (base, head)]
     quiet = ("--no-index", "--no-ext-diff", "--no-textconv", "--no-color")
     result = run_git(Path.cwd(), "diff", *quiet, "--", *files)

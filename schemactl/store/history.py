@@ -45,7 +45,7 @@ class RevisionFile:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A line of ``git log --raw``: what a commit made of the file."""
+    """A line of ``git log --raw``: the change of a file in a commit."""
 
     commit: str
     date: datetime
@@ -84,7 +84,7 @@ def versions_of(path: Path) -> tuple[RevisionFile, ...]:
 
 
 def _changes(top: Path, commit: str, inside: str) -> Iterator[_Change]:
-    """Yield what commits made of a file, newest first; merges too where they are more than their parents."""
+    """Yield the changes of a file in commits, newest first; merges too if they differ from their parents."""
     result = git.run_git(
         *(top, "-c", "log.showRoot=true", "--literal-pathspecs", "log", "--follow", f"--max-count={MAX_VERSIONS}"),
         *("-c", "--raw", "-z", "--no-abbrev", "--no-color", "--no-show-signature", "--format=tformat:%H %cI"),
@@ -105,5 +105,5 @@ def _changes(top: Path, commit: str, inside: str) -> Iterator[_Change]:
             if fields[-1][0] in "RC" and parents == 1:
                 path = next(tokens)
             yield _Change(commit, date, path, fields[parents], fields[2 * parents + 1])
-            if fields[-1][0] == "C":  # what comes before is the history of the file that it was copied from
+            if fields[-1][0] == "C":  # earlier lines are the history of the copied file
                 return

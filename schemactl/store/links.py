@@ -94,7 +94,7 @@ def check_file(path: Path) -> None:
         try:
             mode = path.stat().st_mode
         except (OSError, ValueError):
-            return  # whoever opens the file reports it
+            return  # opening the file reports it
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise InputError(f"`{path}` is a pipe or a device, not a file", hint="save its content to a file")
 

@@ -1,6 +1,6 @@
 """Folders of this user's processes: one for the time of a command, and one that all share and nobody else may read.
 
-No killed command leaves its folder for ever: the next one removes it. Beside each folder stands a file with a lock,
+No killed command leaves its folder for ever: the next one removes it. Beside each folder is a file with a lock,
 which the operating system frees when the last process that holds it ends.
 """
 
@@ -105,7 +105,7 @@ def _empty(folder: Path, log_name: str | None) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock; on a file system without locks do without, so that what a kill leaves there stays."""
+    """Hold a lock, if the file system has locks; without them the folders of killed commands stay."""
     from filelock import FileLock
 
     descriptors: list[int] = []
@@ -145,7 +145,7 @@ def private_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Return the folder, made where it is not there: below ``XDG_RUNTIME_DIR``, else below the temporary folder.
 
     Raises:
-        InputError: it cannot be made, or what has its name is a link, another user's, or open to others.
+        InputError: it cannot be created, or is a link, another user's, or open to others.
     """
     environment = os.environ if environment is None else environment
     runtime_folder = environment.get("XDG_RUNTIME_DIR", "")

@@ -30,7 +30,7 @@ class MissingInRevision(InputError):
     """The revision is there, and holds no schema file at the path.
 
     Attributes:
-        elsewhere: the folders that hold schema files then; none where there is none in the whole revision.
+        elsewhere: the folders of the revision that hold schema files.
     """
 
     def __init__(self, message: str, elsewhere: tuple[Path, ...] = ()) -> None:
@@ -40,7 +40,7 @@ class MissingInRevision(InputError):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A file, a folder or a submodule of a revision; ``object`` is the hash of what it holds, or of its commit."""
+    """A file, a folder or a submodule of a revision; ``object`` is the hash of its content, or of its commit."""
 
     mode: str
     object: str
@@ -61,7 +61,7 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
     top = find_repository(path)
     commit = commit_of(top, revision)
     inside = path_inside(top, path)
-    # With a slash at its end a path is that of what a folder holds.
+    # With a slash at its end a path names the content of a folder.
     files = _entries(top, commit, *((".",) if inside == "." else (inside, f"{inside}/")))
     entries = [entry for entry in files if entry.path == inside]
     entries = entries or [entry for entry in files if schema_name(Path(entry.path))]
@@ -117,7 +117,7 @@ def _entries(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
 
 
 def _listed(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
-    """Return what is at some places."""
+    """Return the entries of some paths."""
     where = () if insides == (".",) else ("--", *insides)
     result = run_git(top, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, *where)
     if result.returncode:

@@ -15,7 +15,7 @@ TABLE_PREFIX: Final = "table:"
 
 
 class LeftOutWarning(CommandWarning):
-    """Something that a source holds, or a schema states, is not read or not taken as it stands; a person should know.
+    """Part of a source or a schema is ignored or changed; a person should know.
 
     Attributes:
         files: the files that it is about; empty where it is about no file of its own.

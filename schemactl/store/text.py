@@ -64,7 +64,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def nearest_file(path: Path) -> str | None:
-    """Return a hint that names the file beside ``path`` whose name is nearest to its own; None where none is near."""
+    """Return a hint that names the file beside ``path`` with the most similar name, if one is similar enough."""
     try:
         names = [sibling.name for sibling in path.parent.iterdir() if sibling.name != path.name]
         return did_you_mean(path.name, names, lambda name: str(path.with_name(name)))
@@ -113,7 +113,7 @@ PRIVATE_MODE: Final = 0o600
 
 
 def replace_file(path: Path, content: str | bytes, mode: int = NEW_FILE_MODE) -> None:
-    """Write ``content``, texts as UTF-8, to ``path``, in place of what is there; missing folders are made.
+    """Write ``content``, texts as UTF-8, to ``path``, in place of an existing file; missing folders are created.
 
     The content goes to a temporary file in the same folder, is forced to disk, and takes the name in one step.
     A symbolic link stays and its target is replaced; mode and, where allowed, owner stay, a new file gets ``mode``. A
