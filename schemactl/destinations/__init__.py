@@ -10,7 +10,8 @@ server without transactions around its DDL. Its files, in the order in which the
    SQL where it can: names in double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut.
    Addresses of files and of servers are read by ``_address``.
 3. ``catalogue``: ``read_catalogue``, the engine's queries (``_catalogue`` makes a schema of their rows). That is
-   enough for ``show``, ``diff``, ``import`` and ``export`` (``Destination``).
+   enough for ``show``, ``diff``, ``import`` and ``export`` (``Destination``). ``read_definitions`` gives ``import`` the
+   foreign keys, and what it reports as lost (``Defined``).
 4. ``load``: ``read_past_loads``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` takes the steps of
    a load, the same ones everywhere, on a ``Load``, a base class that says what a destination does in each.
    Databases share one (``_sql_load``), lakes another (``_lake.load``). ``_rows`` reads staged files for engines that
@@ -79,6 +80,19 @@ class Catalogue:
         return replace(self, schema=replace(self.schema, tables=theirs))
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A statement of SQL that would create something of a destination.
+
+    Attributes:
+        table: the table that it creates or belongs to; the view that it creates.
+        sql: in the dialect of the destination.
+    """
+
+    table: str
+    sql: str
+
+
 class Destination(Protocol):
     """A module that knows one kind of database, or of files that are used like one."""
 
@@ -105,6 +119,22 @@ class Destination(Protocol):
 
         ``stored`` of a catalog's own column is what both have in common, so to compare by it is to compare what
         the destination keeps. A column with ``x-database-type`` keeps its type.
+        """
+        ...
+
+
+class Defined(Destination, Protocol):
+    """A destination module that gives the statements which would create its tables."""
+
+    def read_definitions(self, url: str) -> tuple[Definition, ...]:
+        """Return the statements for the tables, keys, indexes, triggers and views of one dataset; nothing is written.
+
+        They tell what a catalog has no words for: foreign keys, checks, defaults, generated columns. The first
+        statement on a table creates it.
+
+        Raises:
+            InputError: the address is wrong, or names no dataset.
+            DestinationError: the destination cannot be reached or read, or its driver is missing.
         """
         ...
 
@@ -442,6 +472,11 @@ def address_form(name: str) -> str | None:
             return str(stated(DESTINATIONS[kind], "ADDRESS", f"{kind}:ADDRESS"))
         return f"{kind}:ADDRESS"
     return f"dlt:{name.lower()}?dataset=NAME" if canonical_dialect(name) in DIALECTS else None
+
+
+def is_defined(destination: Destination) -> TypeGuard[Defined]:
+    """Return whether a destination gives the statements that would create its tables."""
+    return stated(destination, "read_definitions") is not None
 
 
 def is_loader(destination: Destination) -> TypeGuard[Loader]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from schemactl.destinations import find_address
+from schemactl.destinations import find_address, is_defined
 from schemactl.errors import InputError, Problem, nearest_or_all
 from schemactl.flows.schemas import open_schemas, save, to_save, with_lineage
 from schemactl.formats import (
@@ -21,9 +22,10 @@ from schemactl.formats import (
     in_versions,
     is_binary,
     is_readable,
+    sql,
 )
 from schemactl.formats._losses import PROCESSING, describe_loss
-from schemactl.formats._tables import Record, data_tables, schema_of, table_properties
+from schemactl.formats._tables import Record, data_tables, names_between, schema_of, table_properties
 from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.changes import Change
 from schemactl.schema.diff import diff
@@ -37,6 +39,11 @@ from schemactl.schema.types import Properties, Schema, Table
 from schemactl.store.folder import SchemasFolder, SchemasPlace
 from schemactl.store.text import STDIN, STDIN_PATH, read_bytes, read_stdin, read_text
 from schemactl.type_systems.arrow_types import restate
+
+if TYPE_CHECKING:
+    from schemactl.flows.references import Referred
+
+_CREATES_VIEW: Final = re.compile(r"create\s+(?:\w+\s+){0,3}?view\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,7 @@ class Imported:
         after: as it is stored now, or would be.
         violations: what the stored schema's contract does not let through; then nothing is written.
         losses: what the files say and the schema does not.
+        names: of tables and ``table.column`` in SQL and databases, with those in the schema, if they differ.
     """
 
     before: Schema | None
@@ -84,6 +92,7 @@ class Imported:
     violations: tuple[Violation, ...] = ()
     written: tuple[str, ...] = ()
     losses: tuple[Loss, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
 
     @property
     def changes_schema(self) -> bool:
@@ -97,9 +106,10 @@ def import_files(request: ImportRequest) -> Imported:
     Of several files each brings tables of its own; what else a schema states comes from the first.
     """
     check_name(request.name)
-    asked = (request.source, request.schemas, request.dialect, request.versions)
+    asked = (request.source, request.schemas, request.dialect, request.versions, request.name)
     found = [each for file in request.files for each in read_source(file, *asked)]
     losses = tuple(loss for _, document in found for loss in document.losses)
+    names = tuple(pair for _, document in found if isinstance(document, _losses.Document) for pair in document.names)
     if request.is_strict and losses:
         problems = tuple(Problem(describe_loss(loss)) for loss in losses)
         raise InputError("a schema cannot hold all that the files say (--strict)", problems=problems)
@@ -129,7 +139,7 @@ def import_files(request: ImportRequest) -> Imported:
             origins.setdefault(table.name, path)
     content = replace(merged, name=request.name)
     imported = import_schema(content, request.schemas, is_check=request.is_check, is_merged=request.is_merged)
-    return replace(imported, losses=losses)
+    return replace(imported, losses=losses, names=names)
 
 
 def import_schema(
@@ -175,13 +185,23 @@ def read_source(
     schemas: SchemasPlace,
     dialect: str | None = None,
     versions: str | None = None,
+    name: str | None = None,
 ) -> tuple[tuple[str, Document], ...]:
-    """Return what a file of a format says, standard input (``-``) or a destination, with where it stands."""
+    """Return the schemas of a file, of standard input (``-``) or of a destination, with the origin for messages.
+
+    Args:
+        file: a path, ``-``, or the address of a destination.
+        source: the format of the file; None to infer it.
+        schemas: the schemas folder.
+        dialect: of SQL.
+        versions: of dbt's models.
+        name: of the stored schema whose naming convention names the tables of a destination; None for snake_case.
+    """
     path = Path(file)
     if find_address(str(file)) and not path.exists():
         if source is not None:
             raise InputError("`--from` names the format of a file, and this is a destination", hint="leave it out")
-        return _read_destination(str(file), schemas)
+        return _read_destination(str(file), schemas, name)
     text: tuple[str, str] | None = None
     if source is None and dialect is not None:
         source = "dbt" if _has_ending(path, FORMATS["dbt"]) else "sql"
@@ -212,25 +232,79 @@ def _text_of(path: Path) -> tuple[str, str]:
     return origin, text.removeprefix("\ufeff")
 
 
-def _read_destination(address: str, schemas: SchemasPlace) -> tuple[tuple[str, Document], ...]:
-    """Return the schemas that a destination's ledger names, else its tables, as ``export`` does."""
+def _read_destination(address: str, schemas: SchemasPlace, name: str | None) -> tuple[tuple[str, Document], ...]:
+    """Return the schemas that a destination's ledger names, else its tables, as ``export`` does.
+
+    Foreign keys are references; what else the tables have beside columns and keys is lost.
+    """
     from schemactl.flows.migrate.ledger import stored_schemas
     from schemactl.flows.references import find_schemas
 
-    (found,) = find_schemas(address, SchemasFolder.at(schemas))
-    if stored := stored_schemas(address, found, None):
-        return tuple((found.origin, _losses.Document(schema)) for schema in stored)
-    records, losses = [], []
-    for table in data_tables(found.schema):
+    (database,) = find_schemas(address, SchemasFolder.at(schemas))
+    if stored := stored_schemas(address, database, None):
+        return tuple((database.origin, _losses.Document(schema)) for schema in stored)
+    tables = list(data_tables(database.schema))
+    references, losses = _read_definitions(database, tables)
+    records, type_losses = [], []
+    for table in tables:
         columns = tuple((column.name, _with_structure(column.properties)) for column in table.columns.values())
-        note = table.properties.get("description")
-        records.append(Record(table.name, columns, table_properties(table.name, note)))
-        losses += [
-            Loss(f"{table.name}.{name}", "type", {"type": each[DATABASE_TYPE]}, {})
-            for name, each in columns
-            if DATABASE_TYPE in each
+        properties = table_properties(table.name, table.properties.get("description"))
+        properties |= {"references": references[table.name]} if references.get(table.name) else {}
+        records.append(Record(table.name, columns, properties))
+        type_losses += [
+            Loss(f"{table.name}.{name}", "type", {"type": column[DATABASE_TYPE]}, {})
+            for name, column in columns
+            if DATABASE_TYPE in column
         ]
-    return ((found.origin, _losses.Document(schema_of(records, None, found.origin), tuple(losses))),)
+    known = open_schemas(SchemasFolder.at(schemas), name).schema if name else None
+    schema = schema_of(records, {"normalizers": dict(known.normalizers)} if known else None, database.origin)
+    document = _losses.Document(schema, (*type_losses, *losses), names_between(records, schema))
+    return ((database.origin, document),)
+
+
+def _read_definitions(
+    database: Referred, tables: Sequence[Table]
+) -> tuple[Mapping[str, Sequence[Properties]], Sequence[Loss]]:
+    """Return the foreign keys of a database's tables, and what its statements say that a schema cannot."""
+    if database.destination is None or database.address is None or not is_defined(database.destination):
+        return {}, ()
+    definitions = database.destination.read_definitions(database.address)
+    created = dict(reversed([(definition.table, definition.sql) for definition in definitions]))
+    names = {table.name for table in tables} | {name for name, sql in created.items() if _CREATES_VIEW.match(sql)}
+    relevant = [(definition.table, definition.sql) for definition in definitions if definition.table in names]
+    stated, losses = sql.in_dialect(database.address.partition(":")[0]).read_definitions(relevant)
+    references: dict[str, list[Properties]] = {}
+    for table, keys in stated.items():
+        for key in keys:
+            if (reference := _as_in_catalog(key, table, tables)) is not None:
+                references.setdefault(table, []).append(reference)
+            else:
+                text = f"REFERENCES {key['referenced_table']} ({', '.join(key['referenced_columns'])})"
+                losses.append(Loss(f"{table}.{','.join(key['columns'])}", "constraint", text))
+    return references, losses
+
+
+def _as_in_catalog(reference: Properties, table_name: str, tables: Sequence[Table]) -> Properties | None:
+    """Return a reference with names as the catalog spells them; None if the other table is not in the dataset.
+
+    SQLite, DuckDB and MySQL find names in statements whatever their case.
+    """
+    target = _named(reference["referenced_table"], {table.name: table for table in tables})
+    table = next(table for table in tables if table.name == table_name)
+    if target is None:
+        return None
+    columns = [_named(name, {column: column for column in table.columns}) for name in reference["columns"]]
+    others = [_named(name, {column: column for column in target.columns}) for name in reference["referenced_columns"]]
+    return {"columns": columns, "referenced_table": target.name, "referenced_columns": others}
+
+
+Named = TypeVar("Named")
+
+
+def _named(name: str, candidates: Mapping[str, Named]) -> Named | None:
+    """Return the candidate of a name, or else the one whose name differs in case alone."""
+    folded = {candidate.casefold(): value for candidate, value in candidates.items()}
+    return candidates.get(name, folded.get(name.casefold()))
 
 
 def _with_structure(properties: Properties) -> Properties:

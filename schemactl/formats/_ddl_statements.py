@@ -80,7 +80,7 @@ class UnreadTable(Exception):
 
 
 def parse_statement(statement: Statement, name: str, dialect: Dialect) -> exp.Expr:
-    """Return a statement as sqlglot reads it, with its line as ``meta["line"]``.
+    """Return a statement as sqlglot reads it, with its line as ``meta["place"]``.
 
     A statement that sqlglot does not parse becomes a command. What sqlglot does not parse after the columns
     of CREATE TABLE becomes one property.
@@ -102,11 +102,11 @@ def parse_statement(statement: Statement, name: str, dialect: Dialect) -> exp.Ex
         tree = _parse_columns(statement, name, dialect)
     if isinstance(tree, exp.Command) and _ADDS_COLUMNS.match(statement.text):
         tree = None
-    if tree is None:
-        if creates_table or _ALTERS_TABLE.match(statement.text):
-            raise failure
+    if tree is None and (creates_table or _ALTERS_TABLE.match(statement.text)):
+        raise failure
+    if tree is None or isinstance(tree, exp.Command):
         tree = exp.Command(this=statement.text)
-    tree.meta["line"] = statement.line
+    tree.meta["place"] = f"line {statement.line}"
     return tree
 
 

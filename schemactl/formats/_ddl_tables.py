@@ -46,10 +46,16 @@ _DEFAULT_CLAUSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A foreign key; ``others`` is None for the primary key of the other table."""
+    """A foreign key.
+
+    Attributes:
+        dataset: of the other table; empty if the key does not name it.
+        others: the columns of the other table; None for its primary key.
+    """
 
     columns: list[str]
     table: str
+    dataset: str
     others: list[str] | None
     text: str
 
@@ -60,7 +66,7 @@ def read_tables(
     """Return the tables that statements create, and what they lose.
 
     Args:
-        statements: as sqlglot parses them, with their lines as ``meta["line"]``.
+        statements: as sqlglot parses them, with the place for losses as ``meta["place"]``.
         dialect: of sqlglot.
         codec: of columns in the format's native form.
         path: of the file, for errors.
@@ -98,8 +104,7 @@ def read_tables(
             case exp.Alter() if table is not None and _is_table(statement):
                 table.alter(statement)
                 continue
-        line = statement.meta.get("line")
-        losses.append(Loss("" if line is None else f"line {line}", "statement", _spelled(statement, dialect)))
+        losses.append(Loss(statement.meta.get("place", ""), "statement", _spelled(statement, dialect)))
     records = [table.record(codec, path, hints.get(name, {})) for name, table in tables.items()]
     return records, [*(loss for table in tables.values() for loss in table.losses), *losses]
 
@@ -157,6 +162,7 @@ class _Table:
         self.losses: list[Loss] = []
         self.natives: dict[str, dict[str, Any]] = {}
         self._dialect, self._tables = dialect, tables
+        self._dataset = ""
         self._note: str | None = None
         self._references: list[_Reference] = []
         self._layout: dict[str, dict[str, Any]] = {}
@@ -167,6 +173,7 @@ class _Table:
 
         schema = created.this
         place = schema.this if isinstance(schema, exp.Schema) else schema
+        self._dataset = place.db
         for member in schema.expressions if isinstance(schema, exp.Schema) else ():
             match member:
                 case exp.ColumnDef():
@@ -370,7 +377,7 @@ class _Table:
         table = target.this if isinstance(target, exp.Schema) else target
         text = _spelled(reference, self._dialect)
         if isinstance(table, exp.Table):
-            self._references.append(_Reference(columns, table.name, others, text))
+            self._references.append(_Reference(columns, table.name, table.db, others, text))
             self._lose_args(reference, ",".join(columns), "this")
         else:
             self._lose("constraint", text, ",".join(columns))
@@ -426,12 +433,14 @@ class _Table:
 
     def _resolved_references(self) -> Iterator[dict[str, Any]]:
         """Yield the foreign keys; one that names no columns refers to the primary key, if its table is in the file."""
+        folded = {name.casefold(): table for name, table in self._tables.items()}  # names without quotes have no case
         for reference in self._references:
             others = reference.others
-            if others is None and reference.table in self._tables:
-                natives = self._tables[reference.table].natives
-                others = [name for name, native in natives.items() if native.get("primary_key")]
-            if others is None or len(others) != len(reference.columns):
+            target = self._tables.get(reference.table, folded.get(reference.table.casefold()))
+            if others is None and target is not None:
+                others = [name for name, native in target.natives.items() if native.get("primary_key")]
+            is_elsewhere = target is not None and "" != target._dataset != reference.dataset != ""
+            if others is None or len(others) != len(reference.columns) or is_elsewhere:
                 self._lose("constraint", reference.text, ",".join(reference.columns))
             else:
                 columns = reference.columns

@@ -43,10 +43,16 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file of a format that keeps nothing of its text; the losses are what no column has a property for."""
+    """A file of a format that keeps nothing of its text.
+
+    Attributes:
+        losses: what no column has a property for.
+        names: of tables and ``table.column`` in a database, with those in the schema, if they differ.
+    """
 
     schema: Schema
     losses: tuple[Loss, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
 
 
 def losses_between(before: Schema, after: Schema) -> tuple[Loss, ...]:

@@ -129,6 +129,17 @@ def schema_of(records: Iterable[Record], hints: Any, path: str, naming: Naming |
     return schema
 
 
+def names_between(records: Iterable[Record], schema: Schema) -> tuple[tuple[str, str], ...]:
+    """Return the names of tables and ``table.column`` that are others in the schema, with those."""
+    naming, renamed = naming_of(schema), []
+    for record in records:
+        table = naming.normalize_tables_path(record.name)
+        renamed += [(record.name, table)] if table != record.name else []
+        columns = ((column, naming.normalize_path(column)) for column, _ in record.columns)
+        renamed += [(f"{record.name}.{column}", f"{table}.{name}") for column, name in columns if column != name]
+    return tuple(renamed)
+
+
 def _renamed(name: str, record: Record, tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
     """Return the properties of a table with its name, and those in its references, as the schema has them."""
     properties = dict(record.properties)

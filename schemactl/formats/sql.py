@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
@@ -21,10 +21,10 @@ from schemactl.formats._ddl_types import field_of_type, spell, spell_type, unlog
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
 from schemactl.formats._losses import Document, Loss, losses_between
 from schemactl.formats._relations import REFERENCE, references_of
-from schemactl.formats._tables import data_tables, empty_schema, schema_hints, schema_of, table_hints
+from schemactl.formats._tables import data_tables, empty_schema, names_between, schema_hints, schema_of, table_hints
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.structure import description_of
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Column, Properties, Schema, Table
 from schemactl.time_limit import time_limit
 from schemactl.type_systems.ddl import Dialect
 from schemactl.type_systems.dialect_names import resolve_dialect
@@ -166,7 +166,38 @@ class SqlDialect:
         records, losses = read_tables(trees, self.name, self.codec, path, table_hints)
         if not records:
             raise self._no_table(trees, path)
-        return Document(schema_of(records, hints, path), tuple(losses))
+        schema = schema_of(records, hints, path)
+        # Case is no part of most names in SQL.
+        names = tuple(pair for pair in names_between(records, schema) if pair[0].lower() != pair[1])
+        return Document(schema, tuple(losses), names)
+
+    @unlogged()
+    def read_definitions(
+        self, definitions: Iterable[tuple[str, str]]
+    ) -> tuple[dict[str, list[Properties]], list[Loss]]:
+        """Return the foreign keys of a database's tables, and what its statements say that a schema cannot.
+
+        Types of columns are not lost: the database's catalog has them.
+
+        Args:
+            definitions: tables or views, with statements that would create them or belong to them.
+        """
+        from sqlglot.dialects.dialect import Dialect as Sqlglot
+
+        dialect = Sqlglot.get_or_raise(self.name)
+        trees, losses = [], []
+        for table, sql in definitions:
+            text = " ".join(sql.split())
+            try:
+                tree = parse_statement(Statement(sql, 1, 1, text), self.name, dialect)
+            except (UnreadTable, RecursionError):
+                losses.append(Loss(table, "definition", text))
+                continue
+            tree.meta["place"] = table
+            trees.append(tree)
+        records, table_losses = read_tables(trees, self.name, self.codec, "", {})
+        references = {record.name: list(record.properties.get("references") or ()) for record in records}
+        return references, [*(loss for loss in table_losses if loss.what != "type"), *losses]
 
     def _no_table(self, trees: Sequence[exp.Expr], path: str) -> InputError:
         """Return the error for a script without tables; it names the first statement that is no SQL of the dialect."""
@@ -180,7 +211,7 @@ class SqlDialect:
             return InputError(message, at=Location(path))
         hint = "name another `--dialect`, or correct the statement"
         message = f"{message}; not read: `{spell(unread, self.name)[:80]}`"
-        return InputError(message, at=Location(path, unread.meta["line"]), hint=hint)
+        return InputError(message, at=Location(path, int(unread.meta["place"].removeprefix("line "))), hint=hint)
 
     def _without_false_camel_case(self, statement: Statement, dialect: Sqlglot, naming: Naming) -> str:
         """Return the SQL of a statement; names in capitals that would be split like camel case are in lower case.

@@ -12,6 +12,19 @@ from schemactl.render.harmless import escape
 _SHOWN: Final = 3
 
 
+def print_names(names: Sequence[tuple[str, str]], *, is_verbose: bool = False) -> str:
+    """Return which names the schema has in place of others; the first ones, unless ``is_verbose``."""
+    if not names:
+        return ""
+    listed = names if is_verbose else names[:_SHOWN]
+    shown = escape(", ".join(f"{before} becomes {after}" for before, after in listed))
+    return f"other names in the schema: {shown}{_hidden(len(names) - len(listed))}\n"
+
+
+def _hidden(count: int) -> str:
+    return f" and {count} more (--verbose lists all)" if count else ""
+
+
 def print_losses(losses: Sequence[Loss], holder: str, *, is_verbose: bool = False) -> str:
     """Return a line for each lost property, with its first places, or all of them if ``is_verbose``."""
     by_property: dict[str, list[Loss]] = {}
@@ -21,7 +34,5 @@ def print_losses(losses: Sequence[Loss], holder: str, *, is_verbose: bool = Fals
     for property_losses in by_property.values():
         listed = property_losses if is_verbose else property_losses[:_SHOWN]
         shown, hidden_count = escape(", ".join(map(describe_loss, listed))), len(property_losses) - len(listed)
-        lines.append(
-            f"not in {holder}: {shown}{f' and {hidden_count} more (--verbose lists all)' if hidden_count else ''}\n"
-        )
+        lines.append(f"not in {holder}: {shown}{_hidden(hidden_count)}\n")
     return "".join(lines)

@@ -66,7 +66,7 @@ class Options(CommonOptions):
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Import, print the changes, and return 1 if they are forbidden or pending."""
     from schemactl.flows.import_ import ImportRequest, import_files
-    from schemactl.render.losses import print_losses
+    from schemactl.render.losses import print_losses, print_names
 
     request = ImportRequest(
         files=tuple(options.files),
@@ -84,6 +84,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     imported = import_files(request)
     if not options.quiet:
         terminal.report(print_losses(imported.losses, "the schema", is_verbose=options.verbose))
+        terminal.report(print_names(imported.names, is_verbose=options.verbose))
     from schemactl.render.files import print_import, report_document
 
     return write_report(

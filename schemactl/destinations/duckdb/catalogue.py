@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from schemactl.destinations import Catalogue
+from schemactl.destinations import Catalogue, Definition
 from schemactl.destinations._address import file_address
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset, driver
 from schemactl.destinations._database_files import check_duckdb_files
@@ -29,6 +31,19 @@ _CONSTRAINTS: Final = """
 """
 
 
+_DEFINITIONS: Final = """
+    select table_name, sql from (
+        select 1 as kind, table_name, table_oid as made, sql, database_name, schema_name from duckdb_tables()
+        union all
+        select 2, table_name, index_oid, sql, database_name, schema_name from duckdb_indexes() where sql is not null
+        union all
+        select 3, view_name, view_oid, sql, database_name, schema_name from duckdb_views() where not internal
+    )
+    where database_name = current_database() and schema_name = ?
+    order by kind, made
+"""
+
+
 def read_catalogue(url: str) -> Catalogue:
     """Return the tables of one dataset; the file is opened for reading only.
 
@@ -36,6 +51,25 @@ def read_catalogue(url: str) -> Catalogue:
         InputError: the address is wrong, there is no such file, or it names no dataset.
         DestinationError: DuckDB cannot read the file, another process writes it, or DuckDB is not installed.
     """
+    with _open_file(url) as (session, asked):
+        return read_session(session, asked)
+
+
+def read_definitions(url: str) -> tuple[Definition, ...]:
+    """Return the statements that would create the tables, indexes and views of one dataset.
+
+    Raises:
+        InputError: as ``read_catalogue``.
+        DestinationError: as ``read_catalogue``.
+    """
+    with _open_file(url) as (session, asked):
+        dataset = choose_dataset({row[1] for row in session.query(_COLUMNS)}, asked, session.shown)
+        return tuple(Definition(table, sql) for table, sql in session.query(_DEFINITIONS, dataset))
+
+
+@contextmanager
+def _open_file(url: str) -> Iterator[tuple[DuckDbSession, str | None]]:
+    """Open the file of an address for reading, with the dataset that the address names."""
     address = file_address(url)
     check_duckdb_files(address.path)
     with driver("duckdb", "duckdb"):
@@ -43,7 +77,7 @@ def read_catalogue(url: str) -> Catalogue:
     try:
         with duckdb.connect(config=dict(OFFLINE)) as connection:
             attach(connection, str(address.path.absolute()), is_read_only=True)
-            return read_session(DuckDbSession(connection, address), address.dataset)
+            yield DuckDbSession(connection, address), address.dataset
     except duckdb.Error as error:
         hint = "another process has it open for writing: end that first, or name a copy" if is_lock(error) else None
         raise DestinationError(f"cannot read `{address}`: {str(error).splitlines()[0]}", hint=hint) from error

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from schemactl.destinations import Catalogue
+from schemactl.destinations import Catalogue, Definition
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations.mysql.session import MySqlSession, json_columns, open_session, parse_address, text_of
 from schemactl.destinations.mysql.types import kind_of
@@ -28,6 +29,24 @@ _KEYS: Final = """
 """
 
 
+_TABLES: Final = """
+    select table_name from information_schema.tables
+    where table_schema = %s and table_type = 'BASE TABLE' order by create_time, table_name
+"""
+
+_OTHERS: Final = """
+    select table_name, concat('CREATE VIEW `', table_name, '` AS ', view_definition)
+    from information_schema.views where table_schema = %s
+    union all
+    select event_object_table, concat('CREATE TRIGGER `', trigger_name, '` ', action_timing, ' ', event_manipulation,
+        ' ON `', event_object_table, '` FOR EACH ROW ', action_statement)
+    from information_schema.triggers where trigger_schema = %s
+"""
+
+_NEXT_ID: Final = re.compile(r" AUTO_INCREMENT=\d+(?= )")
+_JSON: Final = re.compile(r" CHARACTER SET \w+ COLLATE \w+(?P<other>[^\n]*?) CHECK \(json_valid\(`[^`\n]*`\)\)")
+
+
 def read_catalogue(url: str) -> Catalogue:
     """Return the tables of one dataset.
 
@@ -38,6 +57,30 @@ def read_catalogue(url: str) -> Catalogue:
     address = parse_address(url)
     with open_session(address) as session, session.wrap_errors("read the catalog"):
         return read_session(session, address.dataset)
+
+
+def read_definitions(url: str) -> tuple[Definition, ...]:
+    """Return the statements that would create the tables, triggers and views of one dataset: a query for each table.
+
+    The counters of AUTO_INCREMENT are left out, as are the checks by which MariaDB keeps JSON.
+
+    Raises:
+        InputError: as ``read_catalogue``.
+        DestinationError: as ``read_catalogue``.
+    """
+    address = parse_address(url)
+    with open_session(address) as session, session.wrap_errors("read the catalog"):
+        dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, address.dataset, session.shown)
+        session.execute("set session sql_mode = ''")  # with it names are in backticks, and options are written out
+        place = f"`{dataset.replace('`', '``')}`"
+        tables = []
+        for (name,) in session.query(_TABLES, dataset):
+            quoted = name.replace("`", "``")
+            sql = text_of(session.query(f"show create table {place}.`{quoted}`")[0][1])
+            sql = sql.replace("CREATE TABLE ", f"CREATE TABLE {place}.", 1)
+            tables.append(Definition(name, _JSON.sub(r"\g<other>", _NEXT_ID.sub("", sql))))
+        others = (Definition(table, text_of(sql)) for table, sql in session.query(_OTHERS, dataset, dataset))
+        return (*tables, *others)
 
 
 def read_session(session: MySqlSession, asked: str | None) -> Catalogue:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from schemactl.destinations import Catalogue
+from schemactl.destinations import Catalogue, Definition
 from schemactl.destinations._address import file_address
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations._session import qualify
@@ -27,6 +29,12 @@ _UNIQUE: Final = """
 """
 
 
+_DEFINITIONS: Final = """
+    select tbl_name, sql from sqlite_master
+    where sql is not null and name not like 'sqlite\\_%' escape '\\' order by type <> 'table', rowid
+"""
+
+
 def read_catalogue(url: str) -> Catalogue:
     """Return the tables of one dataset, by the types that they were declared with; nothing is written.
 
@@ -34,6 +42,24 @@ def read_catalogue(url: str) -> Catalogue:
         InputError: the address is wrong, there is no such file, or it names no dataset.
         DestinationError: SQLite cannot read the file.
     """
+    with _open_dataset(url) as (session, dataset):
+        return read_session(session, dataset)
+
+
+def read_definitions(url: str) -> tuple[Definition, ...]:
+    """Return the statements that created the tables, indexes, triggers and views of one dataset.
+
+    Raises:
+        InputError: as ``read_catalogue``.
+        DestinationError: as ``read_catalogue``.
+    """
+    with _open_dataset(url) as (session, _):
+        return tuple(Definition(table, sql) for table, sql in session.query(_DEFINITIONS))
+
+
+@contextmanager
+def _open_dataset(url: str) -> Iterator[tuple[SqliteDatabase, str]]:
+    """Open the file of the dataset that an address names."""
     address = file_address(url)
     if address.dataset is not None:
         dataset_file(address.path, address.dataset)  # a link is not read
@@ -41,7 +67,7 @@ def read_catalogue(url: str) -> Catalogue:
     dataset = choose_dataset(files, address.dataset, str(address))
     path = files[dataset]
     with reading(path) as connection:
-        return read_session(SqliteDatabase(connection, address, path), dataset)
+        yield SqliteDatabase(connection, address, path), dataset
 
 
 def read_session(session: SqliteDatabase, dataset: str) -> Catalogue:
