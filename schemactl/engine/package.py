@@ -165,11 +165,11 @@ def find_records(engine: Engine, scan: Scan, positions: Set[Position]) -> dict[P
         if not files.isdisjoint(file for file, _ in read.before):
             gaps = read.documents.gaps
             records += _run_kernel(engine, read.records, "find_records", read.before, gaps, positions=places)
-    for typed in scan.typed:
-        if isinstance(typed.batch, RowBatch) and not files.isdisjoint(file for file, _ in typed.before):
-            rows = typed.batch.rows()
+    for read_rows in scan.rows:
+        if isinstance(read_rows.batch, RowBatch) and not files.isdisjoint(file for file, _ in read_rows.before):
+            rows = read_rows.batch.rows()
             source = ColumnarSource(rows.names, {}, rows.json_paths)
-            before = typed.before
+            before = read_rows.before
             records += _run_kernel(engine, rows.records, "find_records", before, None, positions=places, source=source)
     return {Position(file, number): record for of_partition in records for file, number, record in of_partition}
 
@@ -183,15 +183,17 @@ def _run(engine: Engine, scan: Scan, job: RowsJob) -> list[WrittenPart]:
     for read in scan.documents:
         before, gaps = read.before, read.documents.gaps
         partitions += _run_kernel(engine, read.records, "write_documents", before, gaps, job=job, columns=read.columns)
-    for typed in scan.typed:
-        batch = typed.batch
+    for read_rows in scan.rows:
+        batch = read_rows.batch
         if isinstance(batch, RowBatch):
             rows, task, gaps = batch.rows(_used_keys(job)), None, None
         else:
             rows, task, gaps = batch.texts(), batch.task, batch.gaps
         structures = {name: of for plan in job.plans.values() for name, of in _structures(plan).items()}
         source = ColumnarSource(rows.names, structures, rows.json_paths, task)
-        partitions += _run_kernel(engine, rows.records, "write_typed", typed.before, gaps, job=job, source=source)
+        partitions += _run_kernel(
+            engine, rows.records, "write_columnar", read_rows.before, gaps, job=job, source=source
+        )
     return sorted(partitions, key=lambda partition: partition.first or ("", 0))
 
 

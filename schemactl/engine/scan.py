@@ -74,7 +74,7 @@ class Scan:
         stray: the records that go to no table: how many, and the first; None where there are none.
         bad_records: the first ones.
         documents: the batches of documents among it.
-        typed: the batches of rows that state their types, and of texts that are typed.
+        rows: the batches of columnar rows, and of texts that are typed.
         rejected: records of no table that a model rejects: how many, by input.
         typing: what is wrong with texts that are typed, and with documents that a model rejects, by table; of
             documents that are of no table under ``ONE_TABLE``.
@@ -85,7 +85,7 @@ class Scan:
     bad_records: tuple[BadRecord, ...]
     inputs: tuple[Input, ...]
     documents: tuple[ReadDocuments, ...] = ()
-    typed: tuple[ReadRows, ...] = ()
+    rows: tuple[ReadRows, ...] = ()
     typing: Mapping[str, tuple[TypingFinding, ...]] = field(default_factory=dict)
     stray: tuple[int, Position] | None = None
     rejected: Mapping[str, int] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Scan:
 
     def warn_of_nanoseconds(self) -> None:
         """Warn of timestamps that only columns with nanoseconds keep whole."""
-        for rows in self.typed:
+        for rows in self.rows:
             if isinstance(rows.batch, RowBatch):
                 rows.batch.warn_of_nanoseconds()
 
@@ -109,12 +109,12 @@ def scan_inputs(
     sample: Sample,
     progress: Progress = no_progress,
     *,
-    counts_typed: bool = True,
+    counts_values: bool = True,
     options: ReadOptions = AS_THEY_ARE,
 ) -> Scan:
     """Collect evidence from files and tables.
 
-    ``counts_typed``: whether to look at what stands in columns whose types are stated, which only a schema that is
+    ``counts_values``: whether to look at what stands in columns whose types are stated, which only a schema that is
     known may speak against.
 
     Raises:
@@ -123,30 +123,30 @@ def scan_inputs(
     """
     batches = engine.read(inputs, options.null_values)
     documents: list[tuple[ReadDocuments, _BatchFindings]] = []
-    typed: list[RowBatch | TextBatch]
+    columnar: list[RowBatch | TextBatch]
     if options.task is not None:
         progress("typing texts", None)
         texts = [batch.typed_by(options.task) for batch in batches]
-        typed = list(texts)
+        columnar = list(texts)
         rows = [_locate_texts(engine, batch) for batch in texts]  # once to find what is wrong; nothing is kept
         types = [column_types(options.task)] * len(texts)
     else:
         progress("reading documents", None)
         documents = [batch.observe(options) for batch in _read_documents(engine, batches, sample, progress)]
         row_batches = [batch for batch in batches if isinstance(batch, RowBatch)]
-        typed = list(row_batches)
-        if typed:
+        columnar = list(row_batches)
+        if columnar:
             progress("counting rows", None)
-        rows = [_locate_rows(engine, batch, sample, counts_typed, options) for batch in row_batches]
+        rows = [_locate_rows(engine, batch, sample, counts_values, options) for batch in row_batches]
         types = [batch.column_types() for batch in row_batches]
-    typed_findings: list[_TypedFindings] = [(findings, {}) for _, findings in documents]
-    typed_findings += zip(rows, types, strict=True)
-    batch_findings = [findings for findings, _ in typed_findings]
+    source_findings: list[_SourceFindings] = [(findings, {}) for _, findings in documents]
+    source_findings += zip(rows, types, strict=True)
+    batch_findings = [findings for findings, _ in source_findings]
     bad_records = sorted(
         (record for findings in batch_findings for record in findings.bad_records()), key=lambda record: record.position
     )
     unread = Evidence(files={file.path: FileEvidence(documents=0) for file in inputs if file.is_local})
-    tables, stray = _tables(typed_findings, unread, options)
+    tables, stray = _tables(source_findings, unread, options)
     rejected: Counter[str] = Counter()
     for partition in (partition for findings in batch_findings for partition in findings.partitions):
         rejected.update(partition.rejected)
@@ -156,7 +156,7 @@ def scan_inputs(
         tuple(bad_records[:MAX_BAD_RECORDS]),
         tuple(inputs),
         tuple(read_documents for read_documents, _ in documents),
-        tuple(ReadRows(batch, findings.before) for batch, findings in zip(typed, rows, strict=True)),
+        tuple(ReadRows(batch, findings.before) for batch, findings in zip(columnar, rows, strict=True)),
         typing=_typing_findings(batch_findings, options.task),
         rejected=dict(sorted(rejected.items())),
         stray=stray,
@@ -219,7 +219,7 @@ def _become(contract: str) -> str:
 
 
 def _tables(
-    batches: Sequence[_TypedFindings], unread: Evidence, options: ReadOptions
+    batches: Sequence[_SourceFindings], unread: Evidence, options: ReadOptions
 ) -> tuple[dict[str, Evidence], tuple[int, Position] | None]:
     """Return the evidence by table, and the records that go to none.
 
@@ -238,7 +238,7 @@ def _tables(
 
     if dispatch is None:
         of_batches = [
-            Evidence(files=findings.files(), typed=types_of(findings, ONE_TABLE, types), nullable=findings.nulls)
+            Evidence(files=findings.files(), declared=types_of(findings, ONE_TABLE, types), nullable=findings.nulls)
             for findings, types in batches
         ]
         observed = (_evidence(findings, ONE_TABLE) for findings, _ in batches)
@@ -256,7 +256,7 @@ def _tables(
             *(
                 Evidence(
                     files=findings.files_of(name),
-                    typed=types_of(findings, name, types) if findings.has(name) else {},
+                    declared=types_of(findings, name, types) if findings.has(name) else {},
                     nullable=findings.nulls if findings.has(name) else {},
                 )
                 for findings, types in batches
@@ -492,5 +492,5 @@ def _classes(classes: PathEvidence, findings: _BatchFindings) -> PathEvidence:
     return {name: replace(evidence, first=findings.position(evidence.first)) for name, evidence in classes.items()}
 
 
-_TypedFindings: TypeAlias = tuple[_BatchFindings, Mapping[Path, Mapping[str, Any]]]
+_SourceFindings: TypeAlias = tuple[_BatchFindings, Mapping[Path, Mapping[str, Any]]]
 """The findings of a batch, and the types that its source states, by path."""

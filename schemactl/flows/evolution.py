@@ -141,7 +141,7 @@ def evolve_schema(
 
 
 def _is_empty(evidence: Evidence) -> bool:
-    return not (evidence.paths or evidence.typed)
+    return not (evidence.paths or evidence.declared)
 
 
 def _prepare(request: InferRequest, opened: Opened, evidence: Evidence, after: Evolution | None) -> _Start:

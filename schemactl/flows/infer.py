@@ -106,11 +106,9 @@ def _warn_of_own_columns(opened: Opened) -> None:
     if opened.schema is None:
         return
     settings = Settings.of(opened.schema.settings)
-    typed_columns = sorted(
-        name for name in SystemNames(naming_of(opened.schema)).all() if settings.preferred_type(name)
-    )
-    if typed_columns:
-        names = backquoted(typed_columns)
+    own_columns = sorted(name for name in SystemNames(naming_of(opened.schema)).all() if settings.preferred_type(name))
+    if own_columns:
+        names = backquoted(own_columns)
         message = f"`preferred_types` of schema `{opened.name}` match dlt's own columns {names}, which keep their types"
         warnings.warn(LeftOutWarning(message), stacklevel=2)
 
@@ -192,7 +190,7 @@ def collected(
 ) -> Iterator[CollectedData]:
     """Yield the evidence of each root table, saved evidence included; an engine is opened once, if there is data.
 
-    A load counts the values of typed columns only if the schema is known, and warns of nanoseconds later.
+    A load counts the values of columnar rows only if the schema is known, and warns of nanoseconds later.
     """
     saved_evidences = [read_saved(table_part.saved, {file.path for file in table_part.inputs}) for table_part in parts]
     if not any(table_part.inputs for table_part in parts):
@@ -219,7 +217,7 @@ def collected(
         for table_part, saved_evidence in zip(parts, saved_evidences, strict=True):
             with engine.explaining(table_part.inputs):
                 options = table_part.request.reading
-                scan = scan_inputs(engine, table_part.inputs, sample, progress, counts_typed=is_known, options=options)
+                scan = scan_inputs(engine, table_part.inputs, sample, progress, counts_values=is_known, options=options)
             if not is_load:
                 scan.warn_of_nanoseconds()
             check_bad_records(scan, table_part.request.on_bad_record)

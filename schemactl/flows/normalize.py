@@ -37,7 +37,7 @@ from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.lineage import Lineage
 from schemactl.inference.report import ViolationFinding
 from schemactl.inference.sample import parse_sample
-from schemactl.inference.values import TYPED
+from schemactl.inference.values import DECLARED
 from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.overwrites import find_certain_overwrites
 from schemactl.normalization.package import LoadPackage
@@ -214,7 +214,7 @@ def _is_by_size(finding: ViolationFinding, evolution: Evolution) -> bool:
     if finding.entity != Entity.DATA_TYPE or finding.variant_of is not None or finding.column is None:
         return False
     classes = {name for _, name in evolution.resolution.taken.get((finding.table, finding.column), ())}
-    return bool(classes) and TYPED not in classes
+    return bool(classes) and DECLARED not in classes
 
 
 def _with_unfit_counted(

@@ -34,7 +34,7 @@ from schemactl.inference.survival import (
     judge_absences,
     judge_values,
 )
-from schemactl.inference.values import TYPED
+from schemactl.inference.values import DECLARED
 from schemactl.kernel.recount import Absences, Scalars
 from schemactl.progress import Progress, no_progress
 from schemactl.review.comparison import Comparison, Side
@@ -263,7 +263,7 @@ class _Survey:
         demands = {each: found for each, taken in fed.items() if (found := self._demands(each, taken, evidence))}
         tallies = {
             **_count_unfit(demands, saved, scanned, again),
-            **({} if evidence.typed else _count_nulls(nulls, resolution, saved, scanned, again)),
+            **({} if evidence.declared else _count_nulls(nulls, resolution, saved, scanned, again)),
         }
         return {
             question: self._counted(question, tallies[question]) for question in self._questions if question in tallies
@@ -287,12 +287,12 @@ class _Survey:
         """Return what values have to fit; none where nobody can look at them."""
         table = self._head.tables.get(question.table)
         column = table.columns.get(question.column) if table else None
-        if column is None or any(name == TYPED for _, name in fed):
+        if column is None or any(name == DECLARED for _, name in fed):
             return ()
         if question.kind == "field":
             kept = stated_type(column, keeps_sizes=True)
             tops = {path for path, _ in fed}
-            if kept is None or any(path[:end] in tops for path in evidence.typed for end in range(len(path) + 1)):
+            if kept is None or any(path[:end] in tops for path in evidence.declared for end in range(len(path) + 1)):
                 return ()
             # A field that the data never holds has no values, which is an answer as well.
             return _find_demands(evidence, fed, kept, question.field) or (_Demand((), None),)

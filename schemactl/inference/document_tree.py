@@ -30,8 +30,8 @@ def tree_of(evidence: Evidence) -> Node:
     below: dict[Path, dict[str | None, None]] = {(): {}}
     documents = (evidence.witnesses[position] for position in sorted(evidence.witnesses))
     witnessed = (path for document in documents for path in _paths_in(document, ()))
-    # First in the order of typed sources, then of witnesses, finally by name.
-    for path in chain(evidence.typed, witnessed, sorted(evidence.paths, key=json.dumps)):
+    # First in the order of sources that declare types, then of witnesses, finally by name.
+    for path in chain(evidence.declared, witnessed, sorted(evidence.paths, key=json.dumps)):
         for end in range(len(path)):
             below.setdefault(path[:end], {}).setdefault(path[end])
             below.setdefault(path[: end + 1], {})

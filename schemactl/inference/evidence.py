@@ -112,10 +112,10 @@ class Evidence:
         witnesses: each document that has the first value of some class at some path, cut down to these values. Key
             order is the document's.
         files: the counts of each input.
-        typed: columns whose type the source itself declares (Parquet, tables ...), in order: path -> dlt column
+        declared: columns whose type the source itself declares (Parquet, tables ...), in order: path -> dlt column
             properties. Inference reads no values of these.
-        stated: for columns of ``typed`` that sources do not agree about, all data types that they declare.
-        nullable: whether columns of ``typed`` may be null, if their sources declare that too.
+        stated: for columns of ``declared`` that sources do not agree about, all data types that they declare.
+        nullable: whether columns of ``declared`` may be null, if their sources declare that too.
         counted: counts of values in sources that declare types; no schema depends on them. Classes are named by the
             declared data type, beside ``null``, ``object`` and ``list``.
         room: the properties that columns, by table and name, need for all values; only rows tell them.
@@ -124,7 +124,7 @@ class Evidence:
     paths: Mapping[Path, PathEvidence] = field(default_factory=dict)
     witnesses: Mapping[Position, Any] = field(default_factory=dict)
     files: Mapping[str, FileEvidence] = field(default_factory=dict)
-    typed: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
+    declared: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
     stated: Mapping[Path, frozenset[DataType]] = field(default_factory=dict)
     nullable: Mapping[Path, bool] = field(default_factory=dict)
     counted: Mapping[Path, PathEvidence] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class Evidence:
         """Return the types that sources declare at ``path``; empty if undeclared."""
         if path in self.stated:
             return self.stated[path]
-        return frozenset({DataType(self.typed[path]["data_type"])}) if path in self.typed else frozenset()
+        return frozenset({DataType(self.declared[path]["data_type"])}) if path in self.declared else frozenset()
 
     @property
     def documents(self) -> int:
@@ -172,13 +172,13 @@ def merge(*parts: Evidence) -> Evidence:
     witnesses = {position: document for partial in parts for position, document in partial.witnesses.items()}
     if sum(bool(partial.paths) for partial in parts) > 1:
         witnesses = cut_witnesses(paths, witnesses)
-    typed = _merge_keyed((partial.typed for partial in parts), widen)
-    declared_types = {path: frozenset().union(*(partial.stated_types(path) for partial in parts)) for path in typed}
+    declared = _merge_keyed((partial.declared for partial in parts), widen)
+    declared_types = {path: frozenset().union(*(partial.stated_types(path) for partial in parts)) for path in declared}
     return Evidence(
         paths,
         witnesses,
         files=_merge_keyed((partial.files for partial in parts), FileEvidence.with_part),
-        typed=typed,
+        declared=declared,
         stated={path: types for path, types in declared_types.items() if len(types) > 1},
         nullable=_merge_nullable(parts),
         counted=_merge_paths(partial.counted for partial in parts),
@@ -194,7 +194,7 @@ def _merge_nullable(parts: Sequence[Evidence]) -> dict[Path, bool]:
     merged: dict[Path, bool] = {}
     for path in dict.fromkeys(path for partial in parts for path in partial.nullable):
         relevant_parts = [
-            partial for partial in parts if partial.documents or path in partial.typed or path in partial.nullable
+            partial for partial in parts if partial.documents or path in partial.declared or path in partial.nullable
         ]
         declarations = [partial.nullable.get(path) for partial in relevant_parts]
         if True in declarations or None not in declarations:

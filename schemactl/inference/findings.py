@@ -21,7 +21,7 @@ from schemactl.inference.report import (
     ViolationFinding,
 )
 from schemactl.inference.resolve import Origin, Resolution, type_of_texts, variant_bases
-from schemactl.inference.values import TYPED, TypedValue, fits
+from schemactl.inference.values import DECLARED, DeclaredValue, fits
 from schemactl.schema.collisions import BLANK, numbered
 from schemactl.schema.contract import Entity, Stated, StatedContract, stated_contract, system_prefix
 from schemactl.schema.judgment import Violation
@@ -47,7 +47,7 @@ class Taking:
         self._of_stated: dict[tuple[str, Path], list[Origin]] = {}
         for origin, taken_classes in resolution.taken.items():
             for path, name in taken_classes:
-                if name == TYPED:
+                if name == DECLARED:
                     self._of_stated.setdefault((origin[0], path), []).append(origin)
         self._totals: Counter[tuple[str, Path]] = Counter()
         for origin in resolution.taken:
@@ -68,9 +68,9 @@ class Taking:
                 yield path, class_name, of_class
 
     def _at(self, origin: Origin, path: Path, name: str) -> Iterator[Seen]:
-        """Yield the evidence of one class at a path that a column takes; ``TYPED`` is any class of a declared type."""
+        """Yield the evidence of one class at a path that a column takes; ``DECLARED`` is any declared type."""
         counted = self.evidence.counted.get(path, {})
-        if name == TYPED:
+        if name == DECLARED:
             yield from (item for item in counted.items() if self._is_declared_for(origin, path, item[0]))
             return
         if (of_class := self.evidence.paths.get(path, {}).get(name)) is not None:
@@ -84,7 +84,7 @@ class Taking:
         if name not in _DATA_TYPES:
             return False
         columns = self._of_stated[origin[0], path]
-        value = TypedValue({"data_type": name})
+        value = DeclaredValue({"data_type": name})
         fitting_columns = (column for column in columns if fits(value, self._type_of(column)))
         # Base columns come first; variants take only values of their own type.
         variants = (column for column in columns if column in self.bases and self._type_of(column) == name)

@@ -69,11 +69,11 @@ def _kinds(evidence: Evidence, taken_classes: Iterable[Taken]) -> Kinds:
     """Return the kinds of values that a column takes from each path."""
     # Reviews read lineage alone, and should not wait for these imports.
     from schemactl.inference.classes import type_of_class
-    from schemactl.inference.values import TYPED
+    from schemactl.inference.values import DECLARED
 
     kinds_by_path: dict[str, set[str]] = {}
     for path, name in taken_classes:
-        types = evidence.stated_types(path) if name == TYPED else {type_of_class(name) or DataType.JSON}
+        types = evidence.stated_types(path) if name == DECLARED else {type_of_class(name) or DataType.JSON}
         kinds_by_path.setdefault(format_path(path), set()).update(map(str, types))
     return {path: tuple(sorted(kinds)) for path, kinds in kinds_by_path.items()}
 

@@ -14,7 +14,7 @@ from schemactl.inference.classes import LIST, OBJECT, kind_of
 from schemactl.inference.document_tree import Node, tree_of
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.resolve import Resolution, resolve
-from schemactl.inference.values import TYPED
+from schemactl.inference.values import DECLARED
 from schemactl.inference.widening import MAPS
 from schemactl.schema import nested_types
 from schemactl.schema.nested_types import BIGINT, DOUBLE, LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
@@ -243,10 +243,10 @@ class _Types:
 
     def is_nested(self, path: Path, name: str) -> bool:
         """Return whether a class of values at ``path`` is one of objects, lists or maps."""
-        return kind_of(name) in (OBJECT, LIST) or (name == TYPED and self._has_maps(path))
+        return kind_of(name) in (OBJECT, LIST) or (name == DECLARED and self._has_maps(path))
 
     def _has_maps(self, path: Path) -> bool:
-        return MAPS in self._evidence.typed.get(path, {})
+        return MAPS in self._evidence.declared.get(path, {})
 
     def at(self, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
         """Return the type that keeps objects and lists at ``path``, evolved from ``old``."""
@@ -269,7 +269,7 @@ class _Types:
         return Json() if old is not None and new_type is not None and type(new_type) is not type(old) else new_type
 
     def _nested(self, node: Node, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
-        declared_map = stated_map(self._evidence.typed.get(path, {}), levels)
+        declared_map = stated_map(self._evidence.declared.get(path, {}), levels)
         kinds = node.kinds - {DataType.JSON} if declared_map else node.kinds
         if isinstance(old, Json) or kinds or (node.is_list and (node.is_object or declared_map)) or levels <= 0:
             return Json()
@@ -310,7 +310,7 @@ class _Types:
                 kinds.add(LARGE if is_large else BIGINT)
             elif kind in (DataType.TEXT, DataType.DOUBLE, DataType.BOOL):
                 kinds.add(kind)
-        properties = self._evidence.typed.get(path)
+        properties = self._evidence.declared.get(path)
         types = [_type_of_scalars(kinds, largest, old)] if kinds else []
         types += [stated_leaf(properties, self._evidence.stated_types(path))] if properties is not None else []
         types += [old] if old is not None else []

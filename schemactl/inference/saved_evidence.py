@@ -30,7 +30,7 @@ def write_evidence(evidence: Evidence) -> str:
         "typed": [
             {"path": list(path), "column": dict(column)}
             | ({"stated": sorted(evidence.stated[path])} if path in evidence.stated else {})
-            for path, column in evidence.typed.items()
+            for path, column in evidence.declared.items()
         ],
         **({"nullable": nullable} if nullable else {}),
         **({"counted": _paths_to_list(evidence.counted)} if evidence.counted else {}),
@@ -53,7 +53,7 @@ def _evidence(stored: Mapping[str, Any]) -> Evidence:
         paths=_paths_from_list(stored["paths"]),
         witnesses={Position(item["file"], item["number"]): item["document"] for item in stored["witnesses"]},
         files={path: FileEvidence(**file) for path, file in stored["files"].items()},
-        typed={tuple(column["path"]): column["column"] for column in stored["typed"]},
+        declared={tuple(column["path"]): column["column"] for column in stored["typed"]},
         stated={tuple(column["path"]): frozenset(map(DataType, column["stated"])) for column in disagreed},
         # Not in files of earlier versions.
         nullable={tuple(column["path"]): bool(column["nullable"]) for column in stored.get("nullable", ())},

@@ -105,6 +105,6 @@ def _names_by_path(stored_names: Mapping[str, str], evidence: Evidence) -> Mappi
 
 
 def _all_paths(evidence: Evidence) -> Iterator[Path]:
-    """Return the paths of all values, and of the objects and lists around typed columns."""
+    """Return the paths of all values, and of the objects and lists around columns of declared types."""
     yield from evidence.paths
-    yield from {path[:end] for path in evidence.typed for end in range(1, len(path) + 1)} - evidence.paths.keys()
+    yield from {path[:end] for path in evidence.declared for end in range(1, len(path) + 1)} - evidence.paths.keys()

@@ -9,7 +9,7 @@ from typing import Final
 from schemactl.inference.classes import NULL
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.resolve import Origin, Resolution, Taken
-from schemactl.inference.values import TYPED
+from schemactl.inference.values import DECLARED
 from schemactl.schema.contract import Mode, Stated, contract_for
 from schemactl.schema.types import Column, DataType, Schema
 
@@ -56,7 +56,7 @@ def with_source_nulls(
 def _may_be_null(evidence: Evidence, column: Column, taken_classes: Iterable[Taken]) -> bool | None:
     """Return whether the sources of a column declare it nullable; None if one of them does not say."""
     declarations = [
-        evidence.nullable.get(path) if name == TYPED else None
+        evidence.nullable.get(path) if name == DECLARED else None
         for path, name in taken_classes
         # The nullability of a field says nothing about the object that contains it and stays whole.
         if name != NULL and (len(path) == 1 or column.data_type is not DataType.JSON)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from schemactl.inference.evidence import Position
 
 
-TYPED: Final = "typed"
+DECLARED: Final = "typed"
 """The class of values whose type their source declares."""
 
 
 @dataclass(frozen=True, slots=True)
-class TypedValue:
+class DeclaredValue:
     """Represents all values of a column whose type the source itself declares.
 
     Attributes:
@@ -58,7 +58,7 @@ ALWAYS_FITS: Mapping[DataType, frozenset[DataType]] = {
 
 def kind(value: Any) -> DataType:
     """Return the type that a value has by itself, before detectors and preferred types."""
-    if isinstance(value, TypedValue):
+    if isinstance(value, DeclaredValue):
         return value.data_type
     if is_integer_beyond_dlt(value):
         return DataType.WEI if abs(value) < WEI_STOP else DataType.TEXT
@@ -83,7 +83,7 @@ def is_coercible(value: Any, data_type: DataType) -> bool:
     natural_type = kind(value)
     if natural_type is data_type:
         return True
-    if isinstance(value, TypedValue):
+    if isinstance(value, DeclaredValue):
         return natural_type in ALWAYS_FITS.get(data_type, frozenset())
     if is_integer_beyond_dlt(value) and data_type is DataType.BIGINT:
         return False
@@ -119,7 +119,7 @@ def room_of(value: Any, column: Properties, class_evidence: ClassEvidence | None
 
     ``class_evidence`` is None if the class was not counted.
     """
-    if isinstance(value, TypedValue):
+    if isinstance(value, DeclaredValue):
         return value.room
     if (
         class_evidence is None

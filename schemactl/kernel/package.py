@@ -126,7 +126,7 @@ def write_documents(
     return _write(job, _document_chunks(pieces, before, columns), gaps)
 
 
-def write_typed(
+def write_columnar(
     batches: Iterable[pa.RecordBatch],
     job: RowsJob,
     folder: str,

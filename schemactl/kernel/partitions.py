@@ -296,7 +296,7 @@ class Shares:
             if piece.columns:
                 self._columns_of(piece.table).add_columns(piece.columns, piece.positions)
 
-    def add_typed(
+    def add_columnar(
         self, table: str | None, rows: pa.RecordBatch, file: str, first: int, is_sampled: pa.BooleanArray
     ) -> None:
         """Take rows of stated types, as of ``RowObserver.add``; those of no table are counted only."""
@@ -462,7 +462,7 @@ def observe_rows_partition(
         for table, mask in rows_by_table(rows, names, dispatch):
             is_table_row = is_sampled if mask is None else pc.and_(is_sampled, mask)
             if is_table_row.true_count:
-                shares.add_typed(table, rows, file, base, is_table_row)
+                shares.add_columnar(table, rows, file, base, is_table_row)
         if shares.too_many:
             break
     return Part(shares.found(), blocks, too_many=shares.too_many)

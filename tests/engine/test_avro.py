@@ -51,7 +51,7 @@ def test_avro_files_state_their_types_and_are_counted(
     (written,) = Path("written").glob("*.avro")
     written.rename("a.avro")
     found = scan_inputs(SparkEngine(spark), find_inputs(["a.avro"]), Sample()).evidence
-    assert {json.dumps(path): column["data_type"] for path, column in found.typed.items()} == {
+    assert {json.dumps(path): column["data_type"] for path, column in found.declared.items()} == {
         '["id"]': "bigint",
         '["name"]': "text",
     }

@@ -156,9 +156,9 @@ def test_only_the_sample_is_counted_and_its_rows_are_reported(engine: Engine) ->
 
 def test_whoever_only_loads_does_not_count(engine: Engine) -> None:
     write("a.parquet", FLAT)
-    loaded = scan_inputs(engine, find_inputs(["a.parquet"]), parse_sample("full"), counts_typed=False).evidence
+    loaded = scan_inputs(engine, find_inputs(["a.parquet"]), parse_sample("full"), counts_values=False).evidence
     inferred = scan(engine, "a.parquet")
     assert loaded.counted == {}
-    assert (loaded.typed, loaded.stated, loaded.paths, loaded.witnesses, loaded.files) == (
-        inferred.typed, inferred.stated, inferred.paths, inferred.witnesses, inferred.files
+    assert (loaded.declared, loaded.stated, loaded.paths, loaded.witnesses, loaded.files) == (
+        inferred.declared, inferred.stated, inferred.paths, inferred.witnesses, inferred.files
     )  # fmt: skip

@@ -25,7 +25,7 @@ from schemactl.engine.inputs import find_inputs
 from schemactl.engine.protocol import DocumentBatch, Engine
 from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.engine.spark.session.failure import explain_failure
-from schemactl.engine.spark.types import typed_columns
+from schemactl.engine.spark.types import column_properties
 from schemactl.errors import InputError, SchemactlError
 from schemactl.inference.evidence import Position
 from schemactl.inference.sample import Sample
@@ -391,7 +391,7 @@ def dlt_columns(schema: pyarrow.Schema) -> dict[str, dict[str, Any]]:
 
 
 def stated(engine: Engine, *sources: str) -> dict[Any, Any]:
-    return {path: dict(column) for path, column in scan(engine, *sources).evidence.typed.items()}
+    return {path: dict(column) for path, column in scan(engine, *sources).evidence.declared.items()}
 
 
 def test_parquet_types_are_what_dlt_makes_of_the_same_arrow_types(engine: Engine) -> None:
@@ -464,7 +464,7 @@ def test_nanoseconds_that_are_cut_are_counted(engine: Engine) -> None:
     whole = pyarrow.array([1000, 2000, None], pyarrow.timestamp("ns"))
     table = pyarrow.table({"at": zoned, "local": naive, "whole": whole})
     pyarrow.parquet.write_table(table, "a.parquet")
-    (rows,) = scan(engine, "a.parquet").typed
+    (rows,) = scan(engine, "a.parquet").rows
     with pytest.warns(LeftOutWarning, match="microseconds: 1 in `at`, 1 in `local`$"):
         rows.batch.warn_of_nanoseconds()
 
@@ -484,7 +484,7 @@ def test_parquet_files_are_counted_and_their_columns_merged(engine: Engine) -> N
     pyarrow.parquet.write_table(pyarrow.table({"id": [3], "name": ["x"]}), "d/b 1.parquet")
     found = scan(engine, "d").evidence
     assert {file: seen.documents for file, seen in found.files.items()} == {"d/a.parquet": 2, "d/b 1.parquet": 1}
-    assert [path[0] for path in found.typed] == ["id", "name"]
+    assert [path[0] for path in found.declared] == ["id", "name"]
 
 
 def test_a_parquet_column_of_nulls_states_no_type(engine: Engine) -> None:
@@ -493,7 +493,7 @@ def test_a_parquet_column_of_nulls_states_no_type(engine: Engine) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"id": [1], "day": nulls, "none": nulls}), "d/a.parquet")
     pyarrow.parquet.write_table(pyarrow.table({"id": [2], "day": [datetime.date(2024, 1, 2)]}), "d/b.parquet")
     found = scan(engine, "d").evidence
-    assert {path[0]: column["data_type"] for path, column in found.typed.items()} == {"id": "bigint", "day": "date"}
+    assert {path[0]: column["data_type"] for path, column in found.declared.items()} == {"id": "bigint", "day": "date"}
     assert found.documents == 2
     assert not found.stated
 
@@ -503,7 +503,7 @@ def test_a_parquet_column_of_nulls_beside_timestamps_of_nanoseconds(engine: Engi
     moments = pyarrow.array([datetime.datetime(2024, 1, 2)], pyarrow.timestamp("ns"))
     pyarrow.parquet.write_table(pyarrow.table({"at": moments, "none": pyarrow.nulls(1)}), "a.parquet")
     found = scan(engine, "a.parquet").evidence
-    assert {path[0]: column["data_type"] for path, column in found.typed.items()} == {"at": "timestamp"}
+    assert {path[0]: column["data_type"] for path, column in found.declared.items()} == {"at": "timestamp"}
 
 
 def test_an_orc_file_that_breaks_off_is_reported_as_such(engine: Engine) -> None:
@@ -520,9 +520,9 @@ def test_parquet_files_that_do_not_agree_are_read_by_their_columns(engine: Engin
     for name, numbers in {"a": [1, 2], "b": [1.5], "c": [3]}.items():
         pyarrow.parquet.write_table(pyarrow.table({"id": numbers}), f"d/{name}.parquet")
     found = scan(engine, "d")
-    assert len(found.typed) == 2
+    assert len(found.rows) == 2
     assert found.evidence.documents == 4
-    assert found.evidence.typed == {("id",): {"data_type": "double"}}
+    assert found.evidence.declared == {("id",): {"data_type": "double"}}
     assert found.evidence.stated == {("id",): {"bigint", "double"}}
 
 
@@ -536,14 +536,14 @@ def test_a_table_of_the_catalogue(spark: SparkSession, spark_engine: Engine) -> 
     finally:
         spark.catalog.dropTempView("rows")  # others use the session, too
     assert found.files["table:rows"].documents == 1
-    assert found.typed[("id",)] == {"data_type": "bigint", "precision": 32}
-    assert found.typed[("i",)] == {"data_type": "text"}
+    assert found.declared[("id",)] == {"data_type": "bigint", "precision": 32}
+    assert found.declared[("i",)] == {"data_type": "text"}
 
 
 def test_types_of_a_row_without_columns() -> None:
     from pyspark.sql.types import StructType
 
-    assert typed_columns(StructType()) == {}
+    assert column_properties(StructType()) == {}
 
 
 # --- files that are not what they seem ---
@@ -580,7 +580,7 @@ def test_a_broken_parquet_file_is_reported_with_its_row_group_and_the_reason(eng
     content = bytearray(Path("a.parquet").read_bytes())
     content[start : start + 40] = b"\xff" * 40
     Path("a.parquet").write_bytes(content)
-    found = scan_inputs(engine, find_inputs(["a.parquet"]), Sample(), counts_typed=False).evidence
+    found = scan_inputs(engine, find_inputs(["a.parquet"]), Sample(), counts_values=False).evidence
     assert found.documents == 100
     error = failure(engine, "a.parquet")
     assert isinstance(error, InputError)

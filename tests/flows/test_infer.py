@@ -491,7 +491,7 @@ def test_evidence_of_a_column_is_reported(shop: Shop) -> None:
 
 def test_types_that_a_source_states_are_reported(shop: Shop) -> None:
     typed: dict[Any, Mapping[str, Any]] = {("price",): {"data_type": "decimal", "precision": 10, "scale": 2}}
-    evidence = replace(seen({}), typed=typed)
+    evidence = replace(seen({}), declared=typed)
 
     price = column_of(shop.feed_evidence(evidence), "price")
 

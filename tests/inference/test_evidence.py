@@ -193,9 +193,9 @@ def test_examples_are_those_of_the_first_documents():
 
 
 def test_sources_that_state_other_types_have_the_wider_one():
-    first = Evidence(typed={("a",): {"data_type": "bigint", "precision": 32}, ("b",): {"data_type": "date"}})
-    second = Evidence(typed={("a",): {"data_type": "text"}, ("c",): {"data_type": "bool"}})
-    assert merge(first, second).typed == {
+    first = Evidence(declared={("a",): {"data_type": "bigint", "precision": 32}, ("b",): {"data_type": "date"}})
+    second = Evidence(declared={("a",): {"data_type": "text"}, ("c",): {"data_type": "bool"}})
+    assert merge(first, second).declared == {
         ("a",): {"data_type": "text"},
         ("b",): {"data_type": "date"},
         ("c",): {"data_type": "bool"},
@@ -212,7 +212,7 @@ def test_the_first_of_a_class_is_by_file_and_number():
 
 def test_types_that_sources_do_not_agree_about_are_all_kept() -> None:
     stated = ("date", "text", "date")
-    parts = [Evidence(typed={("a",): {"data_type": kind}, ("b",): {"data_type": "bool"}}) for kind in stated]
+    parts = [Evidence(declared={("a",): {"data_type": kind}, ("b",): {"data_type": "bool"}}) for kind in stated]
     together = merge(*parts)
     assert together.stated == {("a",): {"date", "text"}}
     assert together == merge(parts[0], merge(parts[1], parts[2])) == merge(*parts[::-1])

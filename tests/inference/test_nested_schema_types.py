@@ -119,7 +119,7 @@ def test_maps_beside_another_type_are_json_text(other):
 def evidence(**types):
     typed = {tuple(path.split("__")): found for path, found in types.items()}
     typed = {tuple(None if step == "each" else step for step in path): found for path, found in typed.items()}
-    return Evidence(files={f"{'-'.join(types)}.parquet": FileEvidence(1)}, typed=typed)
+    return Evidence(files={f"{'-'.join(types)}.parquet": FileEvidence(1)}, declared=typed)
 
 
 def types_of(seen, before=NESTED):

@@ -18,19 +18,19 @@ def types_of(resolution, table="data"):
 
 def test_one_document_stands_for_all_paths_that_agree():
     typed = {("a", "x"): {"data_type": "text"}, ("a", "y", ELEMENT): {"data_type": "bigint"}}
-    (document,) = stated_documents(Evidence(typed=typed))
+    (document,) = stated_documents(Evidence(declared=typed))
     assert document["a"]["x"].data_type is DataType.TEXT
     assert [value.data_type for value in document["a"]["y"]] == [DataType.BIGINT]
 
 
 def test_the_types_that_a_column_is_widened_from_come_after_its_own():
-    widened = Evidence(typed={("a",): {"data_type": "double"}}, stated={("a",): {DataType.BIGINT, DataType.DOUBLE}})
+    widened = Evidence(declared={("a",): {"data_type": "double"}}, stated={("a",): {DataType.BIGINT, DataType.DOUBLE}})
     assert [document["a"].data_type for document in stated_documents(widened)] == [DataType.DOUBLE, DataType.BIGINT]
 
 
 def test_stated_types_are_taken_as_they_are():
     typed = {("n",): {"data_type": "decimal", "precision": 10, "scale": 2}, ("l", ELEMENT, "t"): {"data_type": "date"}}
-    resolution = resolve(Evidence(typed=typed), EMPTY, "data")
+    resolution = resolve(Evidence(declared=typed), EMPTY, "data")
     column = resolution.schema.tables["data"].columns["n"]
     assert dict(column.properties) == {"data_type": "decimal", "nullable": True, "precision": 10, "scale": 2}
     assert types_of(resolution, "data__l") == {"t": "date"}
@@ -38,7 +38,7 @@ def test_stated_types_are_taken_as_they_are():
 
 def test_a_stated_type_that_does_not_fit_has_a_variant():
     schema = EMPTY.with_table(Table("data", {"a": Column("a", {"data_type": "bigint"})}, {"resource": "data"}))
-    resolution = resolve(Evidence(typed={("a",): {"data_type": "text"}}), schema, "data")
+    resolution = resolve(Evidence(declared={("a",): {"data_type": "text"}}), schema, "data")
     assert types_of(resolution) == {"a": "bigint", "a__v_text": "text"}
 
 
@@ -50,7 +50,7 @@ def test_sources_may_state_a_scalar_where_others_state_an_object_or_a_list():
         ("b",): {"data_type": "bool"},
         ("a", ELEMENT): {"data_type": "date"},
     }
-    resolution = resolve(Evidence(typed=typed), EMPTY, "data")
+    resolution = resolve(Evidence(declared=typed), EMPTY, "data")
     assert types_of(resolution) == {"a": "text", "b__x": "text", "b": "bool", "a__x": "bigint"}
     assert types_of(resolution, "data__a") == {"value": "date"}
 
@@ -63,10 +63,10 @@ def test_integers_of_64_bits_ask_for_the_bits_that_they_need_and_nulls_are_repor
 
     def resolved(greatest):
         seen = ClassEvidence(2, Position("f", 1), least=-5.0, greatest=greatest)
-        return resolve(Evidence(typed=typed, counted={("a",): {"bigint": seen, "null": null}}), schema, "data")
+        return resolve(Evidence(declared=typed, counted={("a",): {"bigint": seen, "null": null}}), schema, "data")
 
     bits = {top: resolved(top).schema.tables["data"].columns["a"].properties.get("precision") for top in (9.0, 2.0**15)}
     assert bits == {9.0: 16, 2.0**15: 32}
     assert "precision" not in resolved(2.0**40).schema.tables["data"].columns["a"].properties
-    assert resolve(Evidence(typed=typed), schema, "data").schema.tables["data"].columns["a"] == column
+    assert resolve(Evidence(declared=typed), schema, "data").schema.tables["data"].columns["a"] == column
     assert resolved(9.0).nulls == (NullConflict("data", "a", ("a",), Position("f", 3)),)

@@ -27,12 +27,15 @@ def test_evidence_comes_back_as_it_was():
     evidence = replace(
         evidence_of(DOCUMENTS),
         files={"data.jsonl": FileEvidence(documents=3, bad=1, first_bad=4, records=9)},
-        typed={("a", None, "b"): {"data_type": "decimal", "precision": 10, "scale": 2}, ("c",): {"data_type": "text"}},
+        declared={
+            ("a", None, "b"): {"data_type": "decimal", "precision": 10, "scale": 2},
+            ("c",): {"data_type": "text"},
+        },
     )
     back = read_evidence(write_evidence(evidence), "saved.evidence.json")
     assert back == evidence
     # the order decides on the order of columns
-    assert list(back.typed) == list(evidence.typed)
+    assert list(back.declared) == list(evidence.declared)
     assert repr(back.witnesses) == repr(evidence.witnesses)
 
 
@@ -40,7 +43,7 @@ def test_counts_of_typed_columns_come_back_and_old_files_do_without():
     counted = {
         ("c",): {"text": ClassEvidence(2, Position("a", 1), ("x",), 1, 3), "null": ClassEvidence(1, Position("a", 2))}
     }
-    evidence = Evidence(files={"a": FileEvidence(3)}, typed={("c",): {"data_type": "text"}}, counted=counted)
+    evidence = Evidence(files={"a": FileEvidence(3)}, declared={("c",): {"data_type": "text"}}, counted=counted)
     text = write_evidence(evidence)
     assert read_evidence(text, "saved") == evidence
     old = {key: value for key, value in json.loads(text).items() if key != "counted"}

@@ -24,7 +24,7 @@ def columns_of(evidence, before=None):
 
 def test_a_column_of_a_stated_type_is_reported_with_its_evidence():
     counted = {("n",): {"bigint": values(7, 2, examples=("5",), least=1.0, greatest=9.0), "null": values(3)}}
-    column = columns_of(Evidence(files=FILES, typed={("n",): {"data_type": "bigint"}}, counted=counted))["n"]
+    column = columns_of(Evidence(files=FILES, declared={("n",): {"data_type": "bigint"}}, counted=counted))["n"]
     assert (column.values, column.total, column.nulls, column.range) == (7, 7, 3, (1.0, 9.0))
     assert (column.kinds, column.first, column.examples) == ({"bigint": 7}, Position("a.parquet", 2), ("5",))
 
@@ -34,7 +34,7 @@ def test_values_that_do_not_fit_the_schema_count_for_the_variant_alone():
     known = known.with_table(Table("data", {"n": Column("n", {"data_type": "bigint", "nullable": True})}, {}))
     evidence = Evidence(
         files=FILES,
-        typed={("n",): {"data_type": "text"}},
+        declared={("n",): {"data_type": "text"}},
         stated={("n",): frozenset({"text", "bigint"})},
         counted={("n",): {"bigint": values(6), "text": values(4, 7)}},
     )
@@ -46,7 +46,7 @@ def test_values_that_do_not_fit_the_schema_count_for_the_variant_alone():
 def test_types_that_do_not_agree_are_reported_by_kind():
     evidence = Evidence(
         files=FILES,
-        typed={("n",): {"data_type": "double"}},
+        declared={("n",): {"data_type": "double"}},
         stated={("n",): frozenset({"bigint", "double"})},
         counted={("n",): {"bigint": values(6), "double": values(4)}},
     )
@@ -54,15 +54,15 @@ def test_types_that_do_not_agree_are_reported_by_kind():
 
 
 def test_documents_and_stated_types_count_together():
-    typed = Evidence(files=FILES, typed={("n",): {"data_type": "bigint"}}, counted={("n",): {"bigint": values(6)}})
+    typed = Evidence(files=FILES, declared={("n",): {"data_type": "bigint"}}, counted={("n",): {"bigint": values(6)}})
     documents = observe([(Position("b.jsonl", 1), {"n": 1}), (Position("b.jsonl", 2), {"n": 2})])
     column = columns_of(merge(typed, documents))["n"]
     assert (column.values, column.total, column.kinds) == (8, 8, {"bigint": 8})
 
 
 def test_counts_change_no_schema():
-    typed = Evidence(files=FILES, typed={("n",): {"data_type": "bigint"}})
+    typed = Evidence(files=FILES, declared={("n",): {"data_type": "bigint"}})
     counted = Evidence(
-        files=FILES, typed=typed.typed, counted={("n",): {"bigint": values(6)}, ("x",): {"text": values(1)}}
+        files=FILES, declared=typed.declared, counted={("n",): {"bigint": values(6)}, ("x",): {"text": values(1)}}
     )
     assert resolve(typed, new_schema("demo"), "data") == resolve(counted, new_schema("demo"), "data")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemactl.inference.values import TypedValue, fits
+from schemactl.inference.values import DeclaredValue, fits
 from schemactl.inference.widening import widen, with_room
 from schemactl.schema.types import DataType
 
@@ -28,8 +28,8 @@ def test_widening_is_associative_and_commutative(first, second, third):
 @given(columns, columns)
 def test_both_fit_the_wider_one(left, right):
     wider = DataType(widen(left, right)["data_type"])
-    assert fits(TypedValue(left), wider)
-    assert fits(TypedValue(right), wider)
+    assert fits(DeclaredValue(left), wider)
+    assert fits(DeclaredValue(right), wider)
 
 
 @pytest.mark.parametrize(

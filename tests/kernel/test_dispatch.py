@@ -18,7 +18,7 @@ from schemactl.inference.evidence import Evidence, Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.kernel.columnar import ColumnarSource
 from schemactl.kernel.dispatch import BLOCK_SHIFT, MOST_TABLES, Dispatch, gather
-from schemactl.kernel.package import RowsJob, write_documents, write_typed
+from schemactl.kernel.package import RowsJob, write_columnar, write_documents
 from schemactl.kernel.partitions import observe_partition, observe_rows_partition
 from schemactl.kernel.reading import ReadOptions
 from schemactl.normalization.normalizers import make_plan
@@ -184,5 +184,5 @@ def test_rows_that_state_their_types_are_sorted_too(tmp_path):
     plans = {("click",): plan_for("click", [{"type": "click", "n": 1}])}
     job = RowsJob(plans, LoadTime(LOAD, NOW), {}, (tmp_path / "files").as_uri(), ReadOptions(dispatch=dispatch))
     source = ColumnarSource(("type", "n"))
-    part = write_typed([rows], job, HERE, BEFORE, source)
+    part = write_columnar([rows], job, HERE, BEFORE, source)
     assert [row["n"] for row in read(tmp_path / "files", part.files.tables["click"])] == [1, 3]

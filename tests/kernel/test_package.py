@@ -16,7 +16,7 @@ from schemactl.inference.evidence import Position, observe
 from schemactl.inference.resolve import resolve
 from schemactl.kernel.columnar import ColumnarSource
 from schemactl.kernel.outcome import tally_of
-from schemactl.kernel.package import RowsJob, WrittenFile, drop_superseded, write_documents, write_typed
+from schemactl.kernel.package import RowsJob, WrittenFile, drop_superseded, write_columnar, write_documents
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import LoadTime, RowCounts
@@ -184,7 +184,7 @@ STATED = {
 def test_columns_of_stated_types_keep_them(tmp_path):
     from schemactl.inference.evidence import Evidence, FileEvidence
 
-    evidence = Evidence(files={FILE: FileEvidence(2)}, typed=STATED)
+    evidence = Evidence(files={FILE: FileEvidence(2)}, declared=STATED)
     resolution = resolve(evidence, with_table(), "t")
     plan = make_plan(PlanRequest(evidence, resolution, judge(with_table(), resolution.schema)))
     table = TYPED.append_column("any", pa.array(['{"b":[1],"a":null}', "5"]))
@@ -192,7 +192,7 @@ def test_columns_of_stated_types_keep_them(tmp_path):
     source = ColumnarSource(tuple(table.column_names[:-2]), whole=frozenset({("any",)}))
 
     job = job_of(plan, tmp_path / "files")
-    part = write_typed(table.to_batches(), job, "", {(FILE, 0): 0}, source)
+    part = write_columnar(table.to_batches(), job, "", {(FILE, 0): 0}, source)
 
     assert tally_of(part.outcomes[0], job_of(plan, tmp_path).makers()[0].problems, plan).tables == {
         "t": RowCounts(2), "t__items": RowCounts(2), "t__items__prices": RowCounts(1),

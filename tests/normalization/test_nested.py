@@ -241,7 +241,7 @@ def test_types_that_sources_state_are_kept_where_all_agree():
         ("p", "map"): {"data_type": "json"},
         ("m",): {"data_type": "json"},
     }
-    evidence = Evidence(files={"a.parquet": FileEvidence(1)}, typed=typed)
+    evidence = Evidence(files={"a.parquet": FileEvidence(1)}, declared=typed)
     columns = resolve_data(evidence, EMPTY, "t", False).schema.tables["t"].columns
 
     assert columns["p"].properties["x-spark-type"] == (

@@ -102,7 +102,7 @@ def test_tables_that_the_data_does_not_reach_are_not_written():
 
 def test_stated_types_are_kinds_of_their_own():
     typed = {("n",): {"data_type": "decimal", "precision": 10, "scale": 2}, ("l", ELEMENT, "t"): {"data_type": "date"}}
-    plan = plan_of([], evidence=Evidence(typed=typed))
+    plan = plan_of([], evidence=Evidence(declared=typed))
     assert targets(plan, "n") == {"decimal": ["n"]}
     assert targets(plan, "t", plan.rows.lists[0]) == {"date": ["t"]}
 

@@ -62,7 +62,7 @@ def test_a_schema_keeps_of_stated_times_what_dlt_keeps(tmp_path: Any) -> None:
 
     typed = {(name,): properties for name, (properties, *_) in STATED.items()}
     typed |= {(name,): {"data_type": "time", "precision": UNITS[name.removeprefix("clock_")]} for name in clocks}
-    ours = resolve(Evidence(typed=typed), schema_from_dict(copy.deepcopy(PLAIN)), "data").schema.to_dict()
+    ours = resolve(Evidence(declared=typed), schema_from_dict(copy.deepcopy(PLAIN)), "data").schema.to_dict()
 
     assert columns_of(ours) == columns_of(theirs.stored)
 
@@ -98,7 +98,7 @@ def test_dlt_changes_no_time_zone_that_the_schema_states(tmp_path: Any, monkeypa
     theirs.load([pa.table({"at": instants("us", "UTC")})], loader_file_format="parquet")
 
     zoned = {("at",): {"data_type": "timestamp", "precision": 6}}
-    ours = resolve(Evidence(typed=zoned), before, "data").schema.to_dict()["tables"]["data"]["columns"]["at"]
+    ours = resolve(Evidence(declared=zoned), before, "data").schema.to_dict()["tables"]["data"]["columns"]["at"]
 
     column = theirs.stored["tables"]["data"]["columns"]["at"]
     # Beside the type dlt writes down that Arrow allows nulls.

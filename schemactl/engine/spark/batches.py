@@ -19,7 +19,7 @@ from schemactl.engine.protocol import DocumentBatch, RowBatch, RowRecords, TextB
 from schemactl.engine.spark.places import FILE, Numbering, block_column, place_columns, place_of
 from schemactl.engine.spark.shipping import parts_frame
 from schemactl.engine.spark.sql import literal, quoted
-from schemactl.engine.spark.types import NANOSECONDS, typed_columns
+from schemactl.engine.spark.types import NANOSECONDS, column_properties
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.partitions import BUCKETS, Gaps
 from schemactl.schema.paths import ELEMENT, Path
@@ -135,7 +135,7 @@ class ColumnarRows(RowBatch):
 
     def column_types(self) -> dict[Path, dict[str, Any]]:
         """Return dlt's column properties of every column by path."""
-        return typed_columns(T.StructType(self._columns()))
+        return column_properties(T.StructType(self._columns()))
 
     def count_by_block(self) -> dict[tuple[str, int], int]:
         """Return the number of rows by file and block; no column is read."""

@@ -43,7 +43,7 @@ _IN_NANOSECONDS: Final[dict[str, T.DataType]] = {
 }
 
 
-def typed_columns(row: T.StructType) -> dict[Path, dict[str, Any]]:
+def column_properties(row: T.StructType) -> dict[Path, dict[str, Any]]:
     """Return dlt's column properties of every column of a row, by path, in the row's order.
 
     Structs and lists are gone into, maps are kept whole, because their keys are data, and state their own type
