@@ -42,12 +42,7 @@ class Format(Protocol):
         ...
 
     def write(self, schema: Schema, path: str | None = None) -> str | bytes:
-        """Return the text of a file that holds the schema; the ending of ``path`` may choose between forms.
-
-        Raises:
-            InputError: the schema has several tables, or none, where files hold one; it has a name that the format has
-                no form for; or the format needs a package that is not installed.
-        """
+        """Return the text of a file that holds the schema; the ending of ``path`` may choose between forms."""
         ...
 
 
@@ -80,11 +75,7 @@ class DialectFormat(Format, Protocol):
     """A module whose files have dialects."""
 
     def in_dialect(self, name: str | None, *, has_references: bool = False) -> ReadableFormat:
-        """Return the format in a dialect; None for its usual one.
-
-        Raises:
-            InputError: there is no such dialect.
-        """
+        """Return the format in a dialect; None for its usual one."""
         ...
 
 
@@ -115,11 +106,7 @@ def holds_one_table(module: Format) -> bool:
 
 
 def in_dialect(module: Format, name: str, dialect: str | None, *, has_references: bool = False) -> Format:
-    """Return a format in a dialect; None for its usual one.
-
-    Raises:
-        InputError: the format has no dialects, or not this one.
-    """
+    """Return a format in a dialect; None for its usual one."""
     if dialect is None and not has_references:
         return module
     if stated(module, "in_dialect") is None:
@@ -130,11 +117,7 @@ def in_dialect(module: Format, name: str, dialect: str | None, *, has_references
 
 
 def in_versions(module: Format, name: str, choice: str | None) -> Format:
-    """Return a format with ``latest`` or ``all`` versions as tables; None for its usual choice.
-
-    Raises:
-        InputError: the format has no versions.
-    """
+    """Return a format with ``latest`` or ``all`` versions as tables; None for its usual choice."""
     if choice is None:
         return module
     if stated(module, "in_versions") is None:

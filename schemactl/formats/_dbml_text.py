@@ -167,21 +167,13 @@ def note_of(settings: Settings) -> str | None:
 
 
 def parse_dbml(source: Source) -> DbmlFile:
-    """Parse a file; the columns of partials are put into the tables that use them.
-
-    Raises:
-        InputError: the text is no DBML, with the place, or too long.
-    """
+    """Parse a file; the columns of partials are put into the tables that use them."""
     source.check_size()
     return _Parser(source).file()
 
 
 def _tokenize(source: Source) -> Iterator[Token]:
-    """Yield the tokens; line ends and hints only where they have a meaning, outside of ``()`` and ``[]``.
-
-    Raises:
-        InputError: a string, a comment or a bracket is not closed.
-    """
+    """Yield the tokens; line ends and hints only where they have a meaning, outside of ``()`` and ``[]``."""
     text, position = source.text, 0
     opened: list[Token] = []
     while position < len(text):

@@ -71,9 +71,6 @@ def read_tables(
         codec: of columns in the format's native form.
         path: of the file, for errors.
         hints: by table those of each column, of the table under None.
-
-    Raises:
-        InputError: two statements create a table of one name.
     """
     from sqlglot import exp
 

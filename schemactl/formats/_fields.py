@@ -96,24 +96,21 @@ class Codec(Generic[Native]):
         """Return the properties of a column of its native form and the hints beside it.
 
         Where the type in the native form was edited since, the hints on the type are old, and do not count.
-
-        Raises:
-            InputError: the hints are none that a column can have.
         """
-        own = properties_of(self.read(name, native))
+        native_properties = properties_of(self.read(name, native))
         if hints is None:
-            return own
+            return native_properties
         if not isinstance(hints, Mapping):
             raise InputError(f"`{HINTS}` of `{name}` is not a mapping", at=Location(path))
-        full = joined(own, hints)
-        if problems := tuple(Problem(each.message, hint=each.hint) for each in check_column(full)):
+        all_properties = joined(native_properties, hints)
+        if problems := tuple(Problem(problem.message, hint=problem.hint) for problem in check_column(all_properties)):
             message = f"`{HINTS}` of `{name}` states what no column can have"
             raise InputError(message, at=Location(path), problems=problems)
-        if self.write(field_of(Column(name, full))) == native:
-            return full
-        found = joined(own, {key: value for key, value in hints.items() if key not in _TYPE})
+        if self.write(field_of(Column(name, all_properties))) == native:
+            return all_properties
+        untyped = joined(native_properties, {key: value for key, value in hints.items() if key not in _TYPE})
         # A column whose type dlt states keeps doing so.
-        return dict(restate(found, hints[NESTED_TYPE])) if hints.get(NESTED_TYPE) else found
+        return dict(restate(untyped, hints[NESTED_TYPE])) if hints.get(NESTED_TYPE) else untyped
 
 
 def fields_of(table: Table) -> list[Field]:
@@ -126,21 +123,21 @@ def note(text: Any, key: str = "description") -> dict[str, str]:
     return {key: text} if isinstance(text, str) and text else {}
 
 
-def named(stated: Any) -> list[dict[str, Any]]:
+def named(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list that have a name."""
-    found = stated if isinstance(stated, list) else ()
-    return [each for each in found if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    items = value if isinstance(value, list) else ()
+    return [item for item in items if isinstance(item, dict) and isinstance(item.get("name"), str)]
 
 
-def mapping(stated: Any) -> dict[str, Any]:
+def mapping(value: Any) -> dict[str, Any]:
     """Return what is stated where it is an object; else an empty one."""
-    return stated if isinstance(stated, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def hinted(hints: Any, within: str | None = None) -> dict[str, Any]:
-    """Return hints under their key, ``within`` an object of that key, if it is given; nothing where there are none."""
-    found = {HINTS: hints} if hints else {}
-    return {within: found} if found and within else found
+def hinted(hints: Any, outer_key: str | None = None) -> dict[str, Any]:
+    """Return hints as an entry of their key, within an object of ``outer_key`` if it is given; empty without hints."""
+    entry = {HINTS: hints} if hints else {}
+    return {outer_key: entry} if entry and outer_key else entry
 
 
 def stated(properties: Properties) -> dict[str, Any]:
@@ -149,28 +146,24 @@ def stated(properties: Properties) -> dict[str, Any]:
 
 
 def field_of(column: Column) -> Field:
-    """Return a column with what it states of the data in it: ``x-spark-type`` and ``x-fields``, else ``x-nested-type``.
-
-    Raises:
-        InputError: what it states is no type of nested data.
-    """
+    """Return a column as a field: nested by ``x-spark-type`` and ``x-fields``, else by ``x-nested-type``."""
     properties = stated(column.properties)
-    of = nested_types.stated_type(column, keeps_sizes=True)
-    if of is None:
-        known = arrow_type_of(column)
-        return Field(column.name, properties) if known is None else _of_arrow(column.name, known, properties)
-    return replace(_nested(column.name, of, properties.get(FIELDS)), properties=properties)
+    nested_type = nested_types.stated_type(column, keeps_sizes=True)
+    if nested_type is None:
+        arrow_type = arrow_type_of(column)
+        return Field(column.name, properties) if arrow_type is None else _of_arrow(column.name, arrow_type, properties)
+    return replace(_nested(column.name, nested_type, properties.get(FIELDS)), properties=properties)
 
 
 def field_of_arrow(name: str, field: pyarrow.Field) -> Field:
     """Return a field of Arrow; what dlt has no type for is text."""
-    known = metadata_of(field)
+    metadata = metadata_of(field)
     # Iceberg writes the numbers by which it finds fields.
-    number = known.get(FIELD_ID, "")
+    number = metadata.get(FIELD_ID, "")
     identity = {"x-id": int(number)} if number.isdecimal() else {}
-    read = _of_arrow(name, field.type, {"nullable": field.nullable, **note(known.get(COMMENT)), **identity})
-    unread = tuple((key, value, None) for key, value in known.items() if key not in _ARROWS_OWN)
-    return replace(read, unread=(*unread, *read.unread))
+    arrow_field = _of_arrow(name, field.type, {"nullable": field.nullable, **note(metadata.get(COMMENT)), **identity})
+    unread = tuple((key, value, None) for key, value in metadata.items() if key not in _ARROWS_OWN)
+    return replace(arrow_field, unread=(*unread, *arrow_field.unread))
 
 
 def metadata_of(of: pyarrow.Schema | pyarrow.Field) -> dict[str, str]:
@@ -178,35 +171,31 @@ def metadata_of(of: pyarrow.Schema | pyarrow.Field) -> dict[str, str]:
     return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in (of.metadata or {}).items()}
 
 
-def _of_arrow(name: str, of: pyarrow.DataType, properties: Properties) -> Field:
+def _of_arrow(name: str, arrow_type: pyarrow.DataType, properties: Properties) -> Field:
     from pyarrow import types as is_a
 
-    if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
-        return _of_arrow(name, of.value_type, properties)
+    if is_a.is_dictionary(arrow_type) or is_a.is_run_end_encoded(arrow_type):
+        return _of_arrow(name, arrow_type.value_type, properties)
     nested = {"data_type": "json", **properties}
-    if is_a.is_struct(of) and of.num_fields:
-        return Field(name, nested, fields=tuple(field_of_arrow(each.name, each) for each in of))
-    if is_list(of):
-        return Field(name, nested, element=_of_arrow("element", of.value_type, {}))
-    if is_a.is_map(of) and (is_a.is_string(of.key_type) or is_a.is_large_string(of.key_type)):
-        return Field(name, nested, values=_of_arrow("value", of.item_type, {}))
-    if is_a.is_null(of):
+    if is_a.is_struct(arrow_type) and arrow_type.num_fields:
+        return Field(name, nested, fields=tuple(field_of_arrow(child.name, child) for child in arrow_type))
+    if is_list(arrow_type):
+        return Field(name, nested, element=_of_arrow("element", arrow_type.value_type, {}))
+    if is_a.is_map(arrow_type) and (is_a.is_string(arrow_type.key_type) or is_a.is_large_string(arrow_type.key_type)):
+        return Field(name, nested, values=_of_arrow("value", arrow_type.item_type, {}))
+    if is_a.is_null(arrow_type):
         return Field(name, properties)
-    if (scalar := scalar_properties(of)) is None:
-        lost = ("type", {"type": str(of)}, {"data_type": "text"})
-        return Field(name, {"data_type": "text", **properties}, unread=(lost,))
+    if (scalar := scalar_properties(arrow_type)) is None:
+        lost_fact = ("type", {"type": str(arrow_type)}, {"data_type": "text"})
+        return Field(name, {"data_type": "text", **properties}, unread=(lost_fact,))
     # A point in time is one in UTC here; another zone says how people read it.
-    zone = of.tz if is_a.is_timestamp(of) else None
+    zone = arrow_type.tz if is_a.is_timestamp(arrow_type) else None
     lost_zone = (("timezone", zone, None),) if zone not in (None, *_UTC) else ()
     return Field(name, {**scalar, **properties}, unread=lost_zone)
 
 
 def is_wide_decimal(field: Field, holder: str) -> bool:
-    """Return whether a decimal has more digits than Spark and tables of files have: those keep it as text.
-
-    Raises:
-        InputError: it has more digits after the point than digits; ``holder`` is what has no such type.
-    """
+    """Return whether a decimal has more digits than Spark and tables of files have: those keep it as text."""
     if field.data_type is not DataType.DECIMAL:
         return False
     digits = field.precision or MAX_DIGITS
@@ -214,15 +203,15 @@ def is_wide_decimal(field: Field, holder: str) -> bool:
     return digits > MAX_DIGITS
 
 
-def losses_of(fields: Iterable[Field], place: str) -> Iterator[Loss]:
-    """Yield what the form of columns in a file says of them and their properties do not; ``place`` holds them."""
+def losses_of(fields: Iterable[Field], holder: str) -> Iterator[Loss]:
+    """Yield what the form of columns in a file says of them and their properties do not; ``holder`` holds them."""
     for field in fields:
-        here = f"{place}.{field.name}"
-        below: Field | None = field
-        while below is not None:
-            yield from (Loss(here, *each) for each in below.unread)
-            yield from losses_of(below.fields, here)
-            below = below.element or below.values
+        path = f"{holder}.{field.name}"
+        child: Field | None = field
+        while child is not None:
+            yield from (Loss(path, *lost_fact) for lost_fact in child.unread)
+            yield from losses_of(child.fields, path)
+            child = child.element or child.values
 
 
 def properties_of(field: Field) -> dict[str, Any]:
@@ -237,21 +226,21 @@ def properties_of(field: Field) -> dict[str, Any]:
     return {**properties, SPARK_TYPE: nested_types.write_type(of), **({FIELDS: notes} if notes else {})}
 
 
-def _nested(name: str, of: NestedType, notes: Any) -> Field:
-    known = notes if isinstance(notes, Mapping) else {}
-    match of:
+def _nested(name: str, nested_type: NestedType, notes: Any) -> Field:
+    field_notes = notes if isinstance(notes, Mapping) else {}
+    match nested_type:
         case Struct(fields):
-            inner = []
-            for each, type_ in fields:
-                stated_note = known[each] if isinstance(known.get(each), Mapping) else {}
-                more = {key: value for key, value in stated_note.items() if key != "fields"}
-                field = _nested(each, type_, stated_note.get("fields"))
-                inner.append(replace(field, properties=joined(field.properties, more)))
-            return Field(name, {"data_type": "json"}, fields=tuple(inner))
+            inner_fields = []
+            for field_name, type_ in fields:
+                field_note = field_notes[field_name] if isinstance(field_notes.get(field_name), Mapping) else {}
+                hints = {key: value for key, value in field_note.items() if key != "fields"}
+                field = _nested(field_name, type_, field_note.get("fields"))
+                inner_fields.append(replace(field, properties=joined(field.properties, hints)))
+            return Field(name, {"data_type": "json"}, fields=tuple(inner_fields))
         case ListOf(element):
-            return Field(name, {"data_type": "json"}, element=_nested("element", element, known))
+            return Field(name, {"data_type": "json"}, element=_nested("element", element, field_notes))
         case MapOf(value):
-            return Field(name, {"data_type": "json"}, values=_nested("value", value, known))
+            return Field(name, {"data_type": "json"}, values=_nested("value", value, field_notes))
         case Leaf(type_):
             return Field(name, nested_types.leaf_properties(type_) or {})
         case Json():
@@ -259,26 +248,26 @@ def _nested(name: str, of: NestedType, notes: Any) -> Field:
 
 
 def _notes(field: Field) -> dict[str, Any]:
-    below = field.element or field.values
-    if below is not None:
-        return _notes(below)
-    found = {}
-    for each in field.fields:
-        known = {key: value for key, value in stated(each.properties).items() if (key, value) != ("nullable", True)}
-        own = beside(known, _nested(each.name, _type_of(each), None).properties)
-        inner = _notes(each)
-        if own or inner:
-            found[each.name] = {**own, **({"fields": inner} if inner else {})}
-    return found
+    inner = field.element or field.values
+    if inner is not None:
+        return _notes(inner)
+    notes_by_field = {}
+    for child in field.fields:
+        declared = {key: value for key, value in stated(child.properties).items() if (key, value) != ("nullable", True)}
+        own_notes = beside(declared, _nested(child.name, _type_of(child), None).properties)
+        nested_notes = _notes(child)
+        if own_notes or nested_notes:
+            notes_by_field[child.name] = {**own_notes, **({"fields": nested_notes} if nested_notes else {})}
+    return notes_by_field
 
 
 def _type_of(field: Field) -> NestedType:
     if field.fields:
-        return Struct(tuple((each.name, _type_of(each)) for each in field.fields))
-    below = field.element or field.values
-    if below is not None:
-        inner = _type_of(below)
-        return Json() if isinstance(inner, Json) else ListOf(inner) if field.element else MapOf(inner)
+        return Struct(tuple((child.name, _type_of(child)) for child in field.fields))
+    child = field.element or field.values
+    if child is not None:
+        inner_type = _type_of(child)
+        return Json() if isinstance(inner_type, Json) else ListOf(inner_type) if field.element else MapOf(inner_type)
     return nested_types.leaf_of(field.properties, keeps_sizes=True)
 
 

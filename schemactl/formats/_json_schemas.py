@@ -118,11 +118,7 @@ def types_of(keywords: Mapping[str, Any]) -> list[str]:
 
 
 class Resolver:
-    """Resolves the schemas of a document; ``expansion`` counts those that they include.
-
-    Raises:
-        InputError: a ``$ref`` within the document leads nowhere, with its place.
-    """
+    """Resolves the schemas of a document; ``expansion`` counts those that they include."""
 
     def __init__(self, source: Source, tree: Node, root: dict[str, Any], expansion: Expansion) -> None:
         self._source, self._tree, self._root, self._expansion = source, tree, root, expansion
@@ -173,11 +169,7 @@ class Resolver:
         return 0
 
     def target(self, schema: Mapping[str, Any], reference: str) -> Any:
-        """Return the schema that a reference in a schema leads to; None if it leads out of the document.
-
-        Raises:
-            InputError: it leads nowhere, or to something that is no schema.
-        """
+        """Return the schema that a reference in a schema leads to; None if it leads out of the document."""
         uri, fragment = _joined(self._bases.get(id(schema), ""), reference)
         resource = self._resources.get(uri)
         if resource is None:
@@ -201,9 +193,6 @@ class Resolver:
             schema: as in the document, or ``true`` or ``false``.
             within: the definitions that contain the schema, by identity.
             level: the schemas that lead to it, by including each other.
-
-        Raises:
-            TooManyFieldsError, InputError: it includes more schemas than are read.
         """
         self._expansion.follow(level)
         if not isinstance(schema, dict):

@@ -15,11 +15,7 @@ _WORD = re.compile(r"[^\s,:\[\]{}\"]+")
 
 
 def parse_json(source: Source) -> Node:
-    """Return the tree of a JSON document (RFC 8259; keys of an object must differ).
-
-    Raises:
-        InputError: the text is not JSON; with the place.
-    """
+    """Return the tree of a JSON document (RFC 8259; keys of an object must differ)."""
     return _Parser(source).document()
 
 

@@ -98,23 +98,23 @@ def parse_proto(source: Source) -> ProtoFile:
 
 
 def _tokens(source: Source) -> Iterator[Token]:
-    text, at, comments, trailing, end = source.text, 0, list[str](), "", -1
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise source.refuse("this is not understood", at)
-        at = found.end()
-        if found["comment"] is not None:
-            if end >= 0 and "\n" not in text[end : found.start()] and not comments:
-                trailing = _plain(found["comment"])
+    text, position, comments, trailing, last_end = source.text, 0, list[str](), "", -1
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise source.refuse("this is not understood", position)
+        position = match.end()
+        if match["comment"] is not None:
+            if last_end >= 0 and "\n" not in text[last_end : match.start()] and not comments:
+                trailing = _plain(match["comment"])
             else:
-                comments.append(_plain(found["comment"]))
-        elif found.lastgroup is None:
-            if found.group().count("\n") > 1:  # a comment that stands apart belongs to nothing
+                comments.append(_plain(match["comment"]))
+        elif match.lastgroup is None:
+            if match.group().count("\n") > 1:  # a comment that stands apart belongs to nothing
                 comments = []
         else:
-            yield Token(found.lastgroup, found.group(), found.start(), "\n".join(comments), trailing)
-            comments, trailing, end = [], "", at
+            yield Token(match.lastgroup, match.group(), match.start(), "\n".join(comments), trailing)
+            comments, trailing, last_end = [], "", position
     yield Token("", "", len(text), "\n".join(comments), trailing)
 
 
@@ -193,16 +193,16 @@ class _Parser:
             case _:
                 self._declare(into, "", token.comment, self._word())
 
-    def _message(self, into: Message, depth: int) -> None:
+    def _message(self, parent: Message, depth: int) -> None:
         comment = self._next().comment
-        made = Message(self._word(), comment)
+        message = Message(self._word(), comment)
         self._mark("{")
         while self._peek().text != "}":
             if not self._peek().kind:
                 raise self._refused(self._peek(), "`}`")
-            self._statement(made, depth + 1)
+            self._statement(message, depth + 1)
         self._next()
-        into.messages[made.name] = made
+        parent.messages[message.name] = message
 
     def _enum(self, into: Message) -> None:
         self._next()
@@ -233,24 +233,24 @@ class _Parser:
         base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
         return int(digits, base) * (-1 if match["sign"] == "-" else 1)
 
-    def _declare(self, into: Message, label: str, comment: str, of: str, key: str = "string") -> None:
+    def _declare(self, holder: Message, label: str, comment: str, type_name: str, key: str = "string") -> None:
         """Add the field whose name comes next to a message."""
         name = self._word()
         self._mark("=")
         number = self._next()
         if number.kind != "number" or not number.text.isdecimal():
             raise self._refused(number, "the number of a field")
-        other = into.numbers.setdefault(int(number.text), name)
-        if len(into.numbers) == len(into.fields):
-            message = f"`{name}` has the number of `{other}` in the same message, {number.text}"
+        holder_name = holder.numbers.setdefault(int(number.text), name)
+        if len(holder.numbers) == len(holder.fields):
+            message = f"`{name}` has the number of `{holder_name}` in the same message, {number.text}"
             raise self._source.refuse(message, number.start, "give it a number of its own")
         options = self._options() if self._peek().text == "[" else {}
         self._mark(";")
-        made = ProtoField(name, of, label, int(number.text), options, comment or self._peek().trailing, key)
-        into.fields.append(made)
+        comment = comment or self._peek().trailing
+        holder.fields.append(ProtoField(name, type_name, label, int(number.text), options, comment, key))
 
     def _options(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        options: dict[str, str] = {}
         self._next()
         while True:
             name = ""
@@ -262,9 +262,9 @@ class _Parser:
                 token = self._next_inside()
                 depth += (token.text in "{[" and token.kind == "mark") - (token.text in "}]" and token.kind == "mark")
                 value += _ESCAPE.sub(r"\1", token.text[1:-1]) if token.kind == "string" else token.text
-            found[name] = value
+            options[name] = value
             if self._next().text == "]":
-                return found
+                return options
 
     def _next_inside(self) -> Token:
         token = self._next()
@@ -300,10 +300,10 @@ class _Parser:
             raise self._refused(token, "a name")
         return token.text
 
-    def _mark(self, wanted: str) -> None:
+    def _mark(self, mark: str) -> None:
         token = self._next()
-        if token.text != wanted:
-            raise self._refused(token, f"`{wanted}`")
+        if token.text != mark:
+            raise self._refused(token, f"`{mark}`")
 
     def _peek(self) -> Token:
         return self._tokens[self._at]
@@ -313,6 +313,6 @@ class _Parser:
         self._at = min(self._at + 1, len(self._tokens) - 1)
         return token
 
-    def _refused(self, token: Token, wanted: str) -> InputError:
-        shown = f"`{token.text}` stands" if token.kind else "the file ends"
-        return self._source.refuse(f"{shown} where {wanted} was expected", token.start)
+    def _refused(self, token: Token, expected: str) -> InputError:
+        found_text = f"`{token.text}` stands" if token.kind else "the file ends"
+        return self._source.refuse(f"{found_text} where {expected} was expected", token.start)

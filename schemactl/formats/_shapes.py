@@ -57,11 +57,7 @@ class Fault(NamedTuple):
 
 
 def check_shape(source: Source, root: Node, shapes: Shapes, name: str) -> None:
-    """Refuse a document whose root, or a part of it, does not have the shape of this name.
-
-    Raises:
-        InputError: with the place of the first part that has another shape.
-    """
+    """Refuse a document whose root, or a part of it, does not have the shape of this name."""
     for fault in _faults(root, shapes, name, "the document"):
         raise source.refuse(*fault)
 

@@ -100,9 +100,6 @@ def schema_of(records: Iterable[Record], hints: Any, path: str, naming: Naming |
 
     ``hints`` are what ``schema_hints`` found when the file was written; None in files of others. Names become those of
     ``naming``, by default of the schema's naming convention.
-
-    Raises:
-        InputError: two names become one, a hint is none that a schema can have, or a name is none.
     """
     start = empty_schema(hints)
     sections = joined(_sections(start), hints if isinstance(hints, Mapping) else {})
@@ -200,11 +197,7 @@ def check_case(fields: Iterable[Field], place: str, holder: str) -> None:
 
 
 def only_table(schema: Schema) -> Table:
-    """Return the only table of data of a schema, for formats whose files hold one.
-
-    Raises:
-        InputError: there are several, or none.
-    """
+    """Return the only table of data of a schema, for formats whose files hold one."""
     tables = list(data_tables(schema))
     if len(tables) != 1:
         hint = "name one with `--table`, or a folder with `--output DIR/`"

@@ -26,11 +26,7 @@ def _not_yaml() -> re.Pattern[str]:
 
 
 def parse_yaml(source: Source) -> Node:
-    """Return the tree of a YAML document.
-
-    Raises:
-        InputError: the text is not YAML, or states what a schema file cannot hold; with the place.
-    """
+    """Return the tree of a YAML document."""
     text = source.text
     if text.startswith(_BYTE_ORDER_MARK):
         # The parser would not count it as a character; places are counted in characters.

@@ -93,7 +93,7 @@ def _name(name: str) -> dict[str, Any]:
     """Return a name as Avro permits it, with the real one beside it where that is another."""
     if _NAME.fullmatch(name):
         return {"name": name}
-    safe = re.sub(r"[^A-Za-z0-9_]", lambda found: f"_x{ord(found.group()):x}_", name)
+    safe = re.sub(r"[^A-Za-z0-9_]", lambda match: f"_x{ord(match.group()):x}_", name)
     return {"name": safe if _NAME.fullmatch(safe) else f"_{safe}", NAME: name}
 
 
@@ -108,7 +108,10 @@ def _write(field: Field) -> dict[str, Any]:
 
 def _type(field: Field) -> Any:  # noqa: C901, PLR0911 - a case for each type
     if field.fields:
-        return {"type": "record", "fields": [{**_name(each.name), **_write(each)} for each in field.fields]}
+        return {
+            "type": "record",
+            "fields": [{**_name(child.name), **_write(child)} for child in field.fields],
+        }
     if field.element:
         return {"type": "array", "items": ["null", _type(field.element)]}
     if field.values:
@@ -143,17 +146,21 @@ def _named(native: Any, path: tuple[str, ...] | None) -> Any:
     """Return a type with names for the records in it, which must differ in a file: the paths to them, or with none."""
     match native:
         case {"type": "record", "fields": list(fields)} if path is None:
-            return {"type": "record", "fields": [_named(each, None) for each in fields]}
+            return {"type": "record", "fields": [_named(child, None) for child in fields]}
         case {"type": "record", "fields": list(fields)} if path is not None:
             name = _name(path[-1])["name"]
-            space = ".".join(_name(part)["name"] for part in path[:-1])
-            inner = [_named(each, (*path, each["name"])) for each in fields]
+            space = ".".join(_name(name_part)["name"] for name_part in path[:-1])
+            inner = [_named(child, (*path, child["name"])) for child in fields]
             return {"type": "record", "name": name, "namespace": space, "fields": inner}
         case dict():
-            below = {key: _named(each, path) for key, each in native.items() if key in ("type", "items", "values")}
-            return {**native, **below}
+            named_parts = {
+                key: _named(inner_type, path)
+                for key, inner_type in native.items()
+                if key in ("type", "items", "values")
+            }
+            return {**native, **named_parts}
         case list():
-            return [_named(each, path) for each in native]
+            return [_named(branch, path) for branch in native]
     return native
 
 
@@ -162,31 +169,41 @@ def read(text: str, path: str) -> Document:
     source = Source(path, text)
     tree = parse_json(source)
     root = value_of(tree)
-    named: dict[str, Any] = {}
-    stated = [_expanded(each, named, ()) for each in (root if isinstance(root, list) else [root])]
-    found = [each for each in stated if isinstance(each, dict) and each.get("type") == "record"]
-    if (not found and root != []) or any(not isinstance(each.get("name"), str) for each in found):
+    types_by_name: dict[str, Any] = {}
+    types = [_expanded(avro_type, types_by_name, ()) for avro_type in (root if isinstance(root, list) else [root])]
+    record_types = [
+        avro_type for avro_type in types if isinstance(avro_type, dict) and avro_type.get("type") == "record"
+    ]
+    if (not record_types and root != []) or any(
+        not isinstance(avro_type.get("name"), str) for avro_type in record_types
+    ):
         raise source.refuse("this Avro schema describes no record", 0, "it must have `type: record` and a `name`")
     check_shape(source, tree, _SHAPES, "type")
     visited = set[int]()
-    used = {reference for each in found for reference in _references(each, visited)}
+    inner_names = {reference for record_type in record_types for reference in _references(record_type, visited)}
     is_own = HINTS in str(root)
-    tables = [each for each in found if len(found) == 1 or is_own or each["name"] not in used]
+    table_types = [
+        record_type
+        for record_type in record_types
+        if len(record_types) == 1 or is_own or record_type["name"] not in inner_names
+    ]
     # What is neither a type nor defined here may be a record of another file.
-    unknown = [each for each in stated if isinstance(each, str) and each not in (*_PRIMITIVE, "null")]
-    records, losses = [], [Loss("", "type", {"type": each}, {}) for each in unknown]
+    unknown = [
+        type_name for type_name in types if isinstance(type_name, str) and type_name not in (*_PRIMITIVE, "null")
+    ]
+    records, losses = [], [Loss("", "type", {"type": type_name}, {}) for type_name in unknown]
     expansion = Expansion(Location(path), len(text))
-    for each in tables:
-        name = str(each[NAME]) if NAME in each else each["name"].rpartition(".")[2]
+    for record_type in table_types:
+        name = str(record_type[NAME]) if NAME in record_type else record_type["name"].rpartition(".")[2]
         fields = []
-        for field in each["fields"]:
-            bounded, lost = _bounded(field, expansion)
+        for field in record_type["fields"]:
+            bounded, lost_facts = _bounded(field, expansion)
             fields.append(bounded)
-            losses += (Loss(f"{name}.{_real_name(field)}", *unread) for unread in lost)
+            losses += (Loss(f"{name}.{_real_name(field)}", *unread) for unread in lost_facts)
         columns = [(_real_name(field), _restored(field, path)) for field in fields]
-        records.append(record(name, columns, each.get("doc"), each.get(HINTS)))
+        records.append(record(name, columns, record_type.get("doc"), record_type.get(HINTS)))
         losses += losses_of((_read(_real_name(field), field) for field in fields), name)
-    return Document(schema_of(records, tables[0].get(SCHEMA_HINTS) if tables else None, path), tuple(losses))
+    return Document(schema_of(records, table_types[0].get(SCHEMA_HINTS) if table_types else None, path), tuple(losses))
 
 
 def _real_name(native: dict[str, Any]) -> str:
@@ -194,32 +211,38 @@ def _real_name(native: dict[str, Any]) -> str:
 
 
 def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
-    own = {key: value for key, value in native.items() if key not in ("name", NAME, HINTS)}
-    return CODEC.restored(_real_name(native), _named(own, None), native.get(HINTS), path)
+    native_type = {key: value for key, value in native.items() if key not in ("name", NAME, HINTS)}
+    return CODEC.restored(_real_name(native), _named(native_type, None), native.get(HINTS), path)
 
 
-def _expanded(native: Any, named: dict[str, Any], inside: tuple[str, ...]) -> Any:
+def _expanded(native: Any, types_by_name: dict[str, Any], outer_names: tuple[str, ...]) -> Any:
     """Return a type with the types that it names in their place; one that names itself is any JSON."""
     match native:
         case str():
-            known = named.get(native, named.get(native.rpartition(".")[2]))
-            return native if known is None else dict(_ANY) if native in inside else known
+            defined_type = types_by_name.get(native, types_by_name.get(native.rpartition(".")[2]))
+            return native if defined_type is None else dict(_ANY) if native in outer_names else defined_type
         case list():
-            return [_expanded(each, named, inside) for each in native]
+            return [_expanded(branch, types_by_name, outer_names) for branch in native]
         case {"type": "record" | "error", "fields": list(fields)}:
             name = str(native.get("name") or "")
-            _defined(name, _ANY, named)
-            known = (isinstance(each, dict) and _expanded(each.get("type"), named, (*inside, name)) for each in fields)
-            found = [
-                {**each, "type": of} if isinstance(each, dict) else each for each, of in zip(fields, known, strict=True)
+            _defined(name, _ANY, types_by_name)
+            expanded_types = (
+                isinstance(child, dict) and _expanded(child.get("type"), types_by_name, (*outer_names, name))
+                for child in fields
+            )
+            expanded_fields = [
+                {**child, "type": expanded_type} if isinstance(child, dict) else child
+                for child, expanded_type in zip(fields, expanded_types, strict=True)
             ]
-            return _defined(name, {**native, "type": "record", "fields": found}, named)
+            return _defined(name, {**native, "type": "record", "fields": expanded_fields}, types_by_name)
         case {"type": "enum" | "fixed"}:
-            return _defined(str(native.get("name")), native, named)
+            return _defined(str(native.get("name")), native, types_by_name)
         case {"type": dict() | list() as inner}:
-            return _expanded(inner, named, inside)
+            return _expanded(inner, types_by_name, outer_names)
         case dict():
-            parts = {key: _expanded(native[key], named, inside) for key in ("items", "values") if key in native}
+            parts = {
+                key: _expanded(native[key], types_by_name, outer_names) for key in ("items", "values") if key in native
+            }
             return {**native, **parts}
     return native
 
@@ -242,17 +265,17 @@ def _bounded(native: dict[str, Any], expansion: Expansion) -> tuple[dict[str, An
 
 
 def _count_fields(field: dict[str, Any], expansion: Expansion, level: int) -> None:
-    of = field.get("type")
-    parts = of if isinstance(of, list) else [of]
-    symbols = (part["symbols"] for part in parts if isinstance(part, dict) and "symbols" in part)
+    field_type = field.get("type")
+    branches = field_type if isinstance(field_type, list) else [field_type]
+    symbols = (branch["symbols"] for branch in branches if isinstance(branch, dict) and "symbols" in branch)
     expansion.count(level, *symbols, *(value for key, value in field.items() if key != "type"))
-    for part in parts:
-        match part:
+    for branch in branches:
+        match branch:
             case {"type": "record", "fields": list(fields)}:
-                for inner in fields:
-                    _count_fields(inner, expansion, level + 1)
-            case {"type": "array", "items": inner} | {"type": "map", "values": inner}:
-                _count_fields({"type": inner}, expansion, level + 1)
+                for child in fields:
+                    _count_fields(child, expansion, level + 1)
+            case {"type": "array", "items": child} | {"type": "map", "values": child}:
+                _count_fields({"type": child}, expansion, level + 1)
 
 
 def _references(native: Any, visited: set[int]) -> Iterator[str]:
@@ -262,45 +285,47 @@ def _references(native: Any, visited: set[int]) -> Iterator[str]:
     visited.add(id(native))
     match native:
         case {"type": "record", "fields": list(fields)}:
-            for each in fields:
-                inner = each.get("type") if isinstance(each, dict) else None
-                for part in inner if isinstance(inner, list) else (inner,):
-                    below = part
-                    while isinstance(below, dict) and below.get("type") in ("array", "map"):
-                        below = below.get("items", below.get("values"))
-                    if isinstance(below, dict) and below.get("type") == "record":
-                        yield str(below.get("name"))
-                        yield from _references(below, visited)
+            for child in fields:
+                field_type = child.get("type") if isinstance(child, dict) else None
+                for branch in field_type if isinstance(field_type, list) else (field_type,):
+                    inner_type = branch
+                    while isinstance(inner_type, dict) and inner_type.get("type") in ("array", "map"):
+                        inner_type = inner_type.get("items", inner_type.get("values"))
+                    if isinstance(inner_type, dict) and inner_type.get("type") == "record":
+                        yield str(inner_type.get("name"))
+                        yield from _references(inner_type, visited)
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    of = native.get("type")
-    parts = of if isinstance(of, list) else [of]
-    kept = [each for each in parts if each != "null"]
-    properties: dict[str, Any] = {"nullable": len(kept) < len(parts), **note(native.get("doc"))}
+    field_type = native.get("type")
+    branches = field_type if isinstance(field_type, list) else [field_type]
+    value_types = [branch for branch in branches if branch != "null"]
+    properties: dict[str, Any] = {"nullable": len(value_types) < len(branches), **note(native.get("doc"))}
     if isinstance(native.get("field-id"), int):
         properties["x-id"] = native["field-id"]
     unread = [(key, value, None) for key, value in native.items() if key not in (*_READ, "default")]
     unread += [("default", native["default"], None)] if native.get("default") is not None else []
-    unread += [("union", kept, None)] if len(kept) > 1 or not parts else []
-    read = _typed(name, kept[0] if len(kept) == 1 else _ANY, properties)
-    return replace(read, unread=(*unread, *read.unread))
+    unread += [("union", value_types, None)] if len(value_types) > 1 or not branches else []
+    field = _typed(name, value_types[0] if len(value_types) == 1 else _ANY, properties)
+    return replace(field, unread=(*unread, *field.unread))
 
 
-def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
+def _typed(name: str, native: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
-    match of:
+    match native:
         case {"type": "record", "fields": list(fields)}:
-            inner = tuple(_read(_real_name(each), each) for each in fields if isinstance(each, dict) and "name" in each)
+            inner = tuple(
+                _read(_real_name(child), child) for child in fields if isinstance(child, dict) and "name" in child
+            )
             return Field(name, json_, fields=inner)
         case {"type": "array"}:
-            return Field(name, json_, element=_read("element", {"type": of.get("items")}))
+            return Field(name, json_, element=_read("element", {"type": native.get("items")}))
         case {"type": "map"}:
-            return Field(name, json_, values=_read("value", {"type": of.get("values")}))
+            return Field(name, json_, values=_read("value", {"type": native.get("values")}))
         case {"type": "enum", "symbols": list(symbols)}:
             return Field(name, {"data_type": "text", **properties, "x-enum": symbols})
         case {"logicalType": "decimal", "precision": int(precision)}:
-            scale = of.get("scale") or 0
+            scale = native.get("scale") or 0
             if precision == _WEI_DIGITS and not scale:
                 return Field(name, {"data_type": "wei", **properties})
             return Field(name, {"data_type": "decimal", "precision": precision, "scale": scale, **properties})
@@ -310,9 +335,9 @@ def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
             return Field(name, {"data_type": "binary", "precision": size, **properties})
         case {"type": str(primitive)} | str(primitive) if primitive in _PRIMITIVE:
             return Field(name, {**_PRIMITIVE[primitive], **properties})
-    is_json = of in (_ANY, "null") or (isinstance(of, dict) and of.get("type") == "record")
-    lost = ("type", {"type": of}, {"data_type": "json"})
-    return Field(name, json_, unread=() if is_json else (lost,))
+    is_json = native in (_ANY, "null") or (isinstance(native, dict) and native.get("type") == "record")
+    lost_fact = ("type", {"type": native}, {"data_type": "json"})
+    return Field(name, json_, unread=() if is_json else (lost_fact,))
 
 
 CODEC: Final = Codec(_write, _read)

@@ -148,11 +148,7 @@ def read(text: str, path: str) -> Document:
 
 
 def _references(file: DbmlFile, source: Source) -> tuple[dict[str, list[dict[str, Any]]], list[Loss]]:
-    """Return the references of each table by its name, and what they lose.
-
-    Raises:
-        InputError: a reference or an index names a table or a column that does not exist.
-    """
+    """Return the references of each table by its name, and what they lose."""
     tables = {name: table for table in file.tables for name in (table.alias, table.name) if name is not None}
     columns = {name: {column.name for column in table.columns} for name, table in tables.items()}
     for table in file.tables:

@@ -377,11 +377,7 @@ write, read, in_versions = _STANDARD.write, _STANDARD.read, _STANDARD.in_version
 
 
 def in_dialect(name: str | None, *, has_references: bool = False) -> DbtFile:
-    """Return the format with the types of a dialect; None for standard SQL's.
-
-    Raises:
-        InputError: there is no such dialect, or foreign keys are wanted, which dbt's sources do not have.
-    """
+    """Return the format with the types of a dialect; None for standard SQL's."""
     if has_references:
         raise InputError("dbt has no foreign keys (`--foreign-keys`)", hint="`relationships` are written anyway")
     return DbtFile(None if name is None else resolve_dialect(name))

@@ -135,9 +135,6 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
 
     Without the ``layout`` of a file that is to be written over it is JSON where ``path`` ends in ``.json``, else YAML.
     With it only what differs is changed: comments and formatting stay, YAML stays YAML and JSON stays JSON.
-
-    Raises:
-        InputError: comments and formatting of YAML would not stay, or the text is larger than ``read`` takes.
     """
     text = _written(schema, path, layout)
     Source(path or f"{schema.name}.schema.yaml", text).check_size()

@@ -148,21 +148,21 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         native = table_properties(table.name, table.properties.get("description"))
         hints = table_hints(table, native | ({RESERVED_HINT: list(reserved)} if reserved else {}))
         name = _safe(table.name)
-        above = [
+        heading = [
             *_comment(table.properties.get("description") or ""),
             *([f"// {NAME}: {json.dumps(table.name, ensure_ascii=False)}"] if name != table.name else []),
             *([_hint_line(hints)] if hints else []),
         ]
-        messages.append("\n".join([*above, f"message {name} {{", *(f"  {line}" for line in body), "}"]))
+        messages.append("\n".join([*heading, f"message {name} {{", *(f"  {line}" for line in body), "}"]))
     body_text = "\n\n".join(messages)
     files = {file: None for name, file in _FILES.items() if f".{name} " in body_text or f".{name}>" in body_text}
     imports = [f'import "{file}";' for file in files]
     head = [f"// {SCHEMA}: {json.dumps(schema_hints(schema), ensure_ascii=False)}", 'syntax = "proto3";', ""]
     package = schema.extensions.get(PACKAGE)
     is_package = isinstance(package, str) and _PACKAGE_NAME.fullmatch(package)
-    parts = ["\n".join([*head, f"package {package if is_package else _safe(schema.name)};"])]
-    parts += ["\n".join(imports), body_text]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    sections = ["\n".join([*head, f"package {package if is_package else _safe(schema.name)};"])]
+    sections += ["\n".join(imports), body_text]
+    return "\n\n".join(section for section in sections if section) + "\n"
 
 
 def _hint_line(hints: dict[str, Any]) -> str:
@@ -174,22 +174,22 @@ def _comment(text: str) -> list[str]:
 
 
 def _safe(name: str) -> str:
-    safe = re.sub("[^A-Za-z0-9_]", lambda found: f"_x{ord(found.group()):x}_", name)
+    safe = re.sub("[^A-Za-z0-9_]", lambda match: f"_x{ord(match.group()):x}_", name)
     return safe if _NAME.fullmatch(safe) else f"_{safe}"
 
 
-def _reserved(of: Table | Field) -> tuple[str, ...]:
+def _reserved(holder: Table | Field) -> tuple[str, ...]:
     """Return the statements that reserve numbers or names; what is none of those is left out."""
-    stated = of.properties.get(RESERVED_HINT)
-    texts = [text for text in stated if isinstance(text, str)] if isinstance(stated, list) else []
+    reserved_hint = holder.properties.get(RESERVED_HINT)
+    texts = [text for text in reserved_hint if isinstance(text, str)] if isinstance(reserved_hint, list) else []
     return tuple(text for text in texts if _reserved_ranges(text) is not None or _RESERVED_NAMES.fullmatch(text))
 
 
 def _reserved_ranges(text: str) -> list[range] | None:
     """Return the numbers that a statement reserves; None where it reserves names."""
     ranges = []
-    for part in text.split(","):
-        match = _RANGE.fullmatch(part)
+    for range_text in text.split(","):
+        match = _RANGE.fullmatch(range_text)
         if match is None:
             return None
         last = _LAST if match[2] == "max" else int(match[2] or match[1])
@@ -198,29 +198,32 @@ def _reserved_ranges(text: str) -> list[range] | None:
 
 
 def _numbers(fields: Sequence[Field], reserved: Sequence[range]) -> dict[str, int]:
-    stated: dict[str, int] = {}
+    declared_numbers: dict[str, int] = {}
     for field in fields:
         number = field.properties.get("x-id")
         if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= _LAST:
             continue
-        if number not in _RESERVED and number not in stated.values():
-            stated[field.name] = number
-    free = _free_numbers({*stated.values()}, (_RESERVED, *reserved))
+        if number not in _RESERVED and number not in declared_numbers.values():
+            declared_numbers[field.name] = number
+    unused_numbers = _free_numbers({*declared_numbers.values()}, (_RESERVED, *reserved))
     try:
-        return {field.name: stated[field.name] if field.name in stated else next(free) for field in fields}
+        return {
+            field.name: declared_numbers[field.name] if field.name in declared_numbers else next(unused_numbers)
+            for field in fields
+        }
     except StopIteration:
         message = "the numbers that are not reserved are too few for the fields"
         raise InputError(message, hint=f"shorten `{RESERVED_HINT}`") from None
 
 
-def _free_numbers(taken: Set[int], reserved: Sequence[range]) -> Iterator[int]:
+def _free_numbers(used_numbers: Set[int], reserved: Sequence[range]) -> Iterator[int]:
     number = 1
     while number <= _LAST:
         numbers = next((numbers for numbers in reserved if number in numbers), None)
         if numbers is not None:
             number = numbers.stop
             continue
-        if number not in taken:
+        if number not in used_numbers:
             yield number
         number += 1
 
@@ -230,34 +233,36 @@ def _lines(fields: Sequence[Field], hints: dict[str, dict[str, Any]], reserved: 
     reserved_numbers = [numbers for text in reserved for numbers in _reserved_ranges(text) or ()]
     numbers = _numbers(fields, reserved_numbers)
     identifiers = _identifiers(field.name for field in fields)
-    taken = {*identifiers.values()}
-    yield from (f"reserved {text};" for text in reserved if _is_free(text, numbers.values(), taken))
+    taken_names = {*identifiers.values()}
+    yield from (f"reserved {text};" for text in reserved if _is_free(text, numbers.values(), taken_names))
     # One name of its own in JSON may be what another field is called there by default.
-    is_usual = all(name == made and _USUAL.fullmatch(name) for name, made in identifiers.items())
+    is_usual = all(name == identifier and _USUAL.fullmatch(name) for name, identifier in identifiers.items())
     enums: dict[Enum, str] = {}
     for field in fields:
         name, native = field.name, _write(field)
         match native.type:
-            case str(of):
-                declared_type = f".{of}" if of.startswith("google.") else of  # or else a column `google` is looked into
+            case str(type_name):
+                declared_type = (
+                    f".{type_name}" if type_name.startswith("google.") else type_name
+                )  # or else a column `google` is looked into
             case Enum() as enum:
                 if enum not in enums:
-                    enums[enum], lines = _enum_lines(enum, taken)
+                    enums[enum], lines = _enum_lines(enum, taken_names)
                     yield from lines
                 declared_type = enums[enum]
             case _:
-                declared_type = _message_name(identifiers[name], taken)
-                below = field.element or field.values or field
+                declared_type = _message_name(identifiers[name], taken_names)
+                child = field.element or field.values or field
                 yield f"message {declared_type} {{"
-                yield from (f"  {line}" for line in _lines(below.fields, {}, native.reserved))
+                yield from (f"  {line}" for line in _lines(child.fields, {}, native.reserved))
                 yield "}"
         yield from _comment(native.comment)
         if hints.get(name):
             yield _hint_line(hints[name])
         is_map = native.label == "map"
-        typed = f"map<{native.key}, {declared_type}>" if is_map else f"{native.label} {declared_type}".strip()
+        field_type = f"map<{native.key}, {declared_type}>" if is_map else f"{native.label} {declared_type}".strip()
         option = "" if is_usual else f" [json_name = {json.dumps(name, ensure_ascii=False)}]"
-        yield f"{typed} {identifiers[name]} = {numbers[name]}{option};"
+        yield f"{field_type} {identifiers[name]} = {numbers[name]}{option};"
 
 
 def _is_free(reserved: str, numbers: Iterable[int], names: Iterable[str]) -> bool:
@@ -265,20 +270,20 @@ def _is_free(reserved: str, numbers: Iterable[int], names: Iterable[str]) -> boo
     ranges = _reserved_ranges(reserved)
     if ranges is None:
         return not any(f'"{name}"' in reserved for name in names)
-    return not any(number in taken for number in numbers for taken in ranges)
+    return not any(number in reserved_range for number in numbers for reserved_range in ranges)
 
 
-def _message_name(identifier: str, taken: set[str]) -> str:
+def _message_name(identifier: str, taken_names: set[str]) -> str:
     """Return a name for the message that a field has as its type, and take it."""
-    name = "".join(part[:1].upper() + part[1:] for part in identifier.split("_")) or "Record"
+    name = "".join(word[:1].upper() + word[1:] for word in identifier.split("_")) or "Record"
     name = name if _NAME.fullmatch(name) else f"M{name}"
-    while name in taken:
+    while name in taken_names:
         name += "Record"
-    taken.add(name)
+    taken_names.add(name)
     return name
 
 
-def _enum_lines(enum: Enum, taken: set[str]) -> tuple[str, list[str]]:
+def _enum_lines(enum: Enum, taken_names: set[str]) -> tuple[str, list[str]]:
     """Return the type of fields of an enum, and the lines that declare it; its names are taken.
 
     The values of enums are names of the message that they are in: where it has such a name already, the enum gets a
@@ -289,10 +294,10 @@ def _enum_lines(enum: Enum, taken: set[str]) -> tuple[str, list[str]]:
     values = [f"  {value} = {number};" for value, number in enum.values]
     lines = [f"enum {enum.name} {{", *(["  option allow_alias = true;"] if has_aliases else []), *values, "}"]
     names = {enum.name, *(value for value, _ in enum.values)}
-    if taken.isdisjoint(names):
-        taken |= names
+    if taken_names.isdisjoint(names):
+        taken_names |= names
         return enum.name, lines
-    scope = _message_name(f"{enum.name}_scope", taken)
+    scope = _message_name(f"{enum.name}_scope", taken_names)
     return f"{scope}.{enum.name}", [f"message {scope} {{", *(f"  {line}" for line in lines), "}"]
 
 
@@ -301,15 +306,15 @@ def _identifiers(names: Iterable[str]) -> dict[str, str]:
 
     Usual names stay as they are.
     """
-    found: dict[str, str] = {}
-    taken: set[str] = set()
+    identifiers: dict[str, str] = {}
+    folded_names: set[str] = set()
     for name in sorted(names, key=lambda name: _USUAL.fullmatch(name) is None):
-        made = _safe(name)
-        while made.replace("_", "").lower() in taken:
-            made += "_x"
-        found[name] = made
-        taken.add(made.replace("_", "").lower())
-    return found
+        identifier = _safe(name)
+        while identifier.replace("_", "").lower() in folded_names:
+            identifier += "_x"
+        identifiers[name] = identifier
+        folded_names.add(identifier.replace("_", "").lower())
+    return identifiers
 
 
 def _write(field: Field) -> Native:
@@ -330,7 +335,7 @@ def _write(field: Field) -> Native:
 
 
 def _inner(field: Field) -> tuple[tuple[str, Native], ...]:
-    return tuple((each.name, _write(each)) for each in field.fields)
+    return tuple((child.name, _write(child)) for child in field.fields)
 
 
 def _declared_type(field: Field, hints: Mapping[str, Any]) -> str | Enum:
@@ -345,7 +350,7 @@ def _declared_type(field: Field, hints: Mapping[str, Any]) -> str | Enum:
     # Of items and values `x-spark-type` says less than the properties of a column.
     spellings = (described, _item_properties(described))
     sizes = ("data_type", "precision", "scale")
-    is_same = any(all(each.get(key) == field.properties.get(key) for key in sizes) for each in spellings)
+    is_same = any(all(properties.get(key) == field.properties.get(key) for key in sizes) for properties in spellings)
     return name if is_same else _scalar_type(field)
 
 
@@ -402,24 +407,24 @@ def read(text: str, path: str) -> Document:
     return Document(schema_of(records, hints, path), tuple(losses))
 
 
-def _statement_loss(place: str, statement: Statement) -> Loss:
+def _statement_loss(holder: str, statement: Statement) -> Loss:
     """Return the loss of a statement; of one with a body its head."""
     text = statement.text if statement.word not in ("service", "extend") else statement.text.partition("{")[0].rstrip()
-    return Loss(place, statement.word, text or None)
+    return Loss(holder, statement.word, text or None)
 
 
 def _parted(comment: str, key: str, path: str) -> tuple[str, Any]:
     """Return a comment without the line of a key, and the JSON that stands there; None where there is none."""
-    kept, found = [], None
+    other_lines, value = [], None
     for line in comment.split("\n"):
         if line.startswith(f"{key}: "):
             try:
-                found = json.loads(line.removeprefix(f"{key}: "))
+                value = json.loads(line.removeprefix(f"{key}: "))
             except ValueError as error:
                 raise InputError(f"the comment `{key}` is not JSON", at=Location(path)) from error
         else:
-            kept.append(line)
-    return "\n".join(kept), found
+            other_lines.append(line)
+    return "\n".join(other_lines), value
 
 
 def _record(message: Message, resolver: _Resolver, path: str) -> tuple[Record, list[Loss]]:
@@ -427,15 +432,15 @@ def _record(message: Message, resolver: _Resolver, path: str) -> tuple[Record, l
     description, name = _parted(comment, NAME, path)
     table = name if isinstance(name, str) else message.name
     columns, losses = [], [_statement_loss(table, statement) for statement in message.unread]
-    for each in message.fields:
-        column = each.options.get("json_name", each.name)
-        losses += _unread(f"{table}.{column}", each)
-        own_comment, more = _parted(each.comment, HINTS, path)
-        native, lost = resolver.column(replace(each, comment=own_comment), message)
-        losses += (Loss(f"{table}.{column}", *unread) for unread in lost)
-        properties = CODEC.restored(column, native, more, path)
+    for message_field in message.fields:
+        column = message_field.options.get("json_name", message_field.name)
+        losses += _unread(f"{table}.{column}", message_field)
+        field_comment, field_hints = _parted(message_field.comment, HINTS, path)
+        native, lost_facts = resolver.column(replace(message_field, comment=field_comment), message)
+        losses += (Loss(f"{table}.{column}", *unread) for unread in lost_facts)
+        properties = CODEC.restored(column, native, field_hints, path)
         losses += losses_of([_read(column, native)], table)
-        if each.options.get("deprecated") == "true":
+        if message_field.options.get("deprecated") == "true":
             properties.setdefault("x-deprecated", True)
         columns.append((column, properties))
     reserved = {RESERVED_HINT: _quoted(message.reserved)} if message.reserved else {}
@@ -450,12 +455,12 @@ def _quoted(reserved: Sequence[str]) -> list[str]:
     ]
 
 
-def _unread(place: str, field: ProtoField) -> Iterator[Loss]:
+def _unread(holder: str, field: ProtoField) -> Iterator[Loss]:
     for name, value in field.options.items():
         if name not in ("json_name", "deprecated", "packed"):
-            yield Loss(place, name, value)
+            yield Loss(holder, name, value)
     if field.label == "oneof":
-        yield Loss(place, "oneof")
+        yield Loss(holder, "oneof")
 
 
 class _Resolver:
@@ -492,21 +497,21 @@ class _Resolver:
         """Return whether a field has a message or an enum as its type."""
         return id(of) in self._used
 
-    def losses(self, message: Message, place: str) -> Iterator[Loss]:
+    def losses(self, message: Message, message_path: str) -> Iterator[Loss]:
         """Yield the messages and enums within a message that no field has as its type, and what is lost of enums."""
-        for name, inner in message.messages.items():
+        for name, inner_message in message.messages.items():
             # In our files a message may be there for the enum in it.
-            if not place or self.is_used(inner) or not inner.fields:
-                yield from self.losses(inner, f"{place}.{name}".removeprefix("."))
+            if not message_path or self.is_used(inner_message) or not inner_message.fields:
+                yield from self.losses(inner_message, f"{message_path}.{name}".removeprefix("."))
             else:
-                yield Loss(place, "message", name)
+                yield Loss(message_path, "message", name)
         for name, enum in message.enums.items():
             if not self.is_used(enum):
-                yield Loss(place, "enum", name)
+                yield Loss(message_path, "enum", name)
                 continue
-            of = f"{place}.{name}".removeprefix(".")
-            others = (statement for statement in enum.unread if not statement.text.startswith("allow_alias"))
-            yield from (_statement_loss(of, statement) for statement in others)
+            enum_path = f"{message_path}.{name}".removeprefix(".")
+            unread_statements = (statement for statement in enum.unread if not statement.text.startswith("allow_alias"))
+            yield from (_statement_loss(enum_path, statement) for statement in unread_statements)
 
     def column(self, field: ProtoField, message: Message) -> tuple[Native, tuple[tuple[str, str, None], ...]]:
         """Return a field of a table, and any JSON in place of too many nested fields, with what is lost by that."""
@@ -517,73 +522,83 @@ class _Resolver:
             self._expansion.start_column()
             return self._native(replace(field, type=_VALUE), (message,), ()), (error.lost,)
 
-    def _native(self, field: ProtoField, scopes: tuple[Message, ...], seen: tuple[int, ...]) -> Native:
+    def _native(self, field: ProtoField, scopes: tuple[Message, ...], message_ids: tuple[int, ...]) -> Native:
         """Return a field with the message that it has as its type; one that holds itself is any JSON."""
-        of = field.type.removeprefix(".")
-        known: Any = of
+        type_name = field.type.removeprefix(".")
+        native_type: Any = type_name
         lost_type = ""
         reserved: tuple[str, ...] = ()
-        is_named = of not in _SCALARS and of not in _KNOWN and of not in _ANY
+        is_named = type_name not in _SCALARS and type_name not in _KNOWN and type_name not in _ANY
         target = self._find(field.type, scopes) if is_named else None
         symbols = [symbol for symbol, _ in target.values] if isinstance(target, ProtoEnum) else []
-        self._expansion.count(len(seen), field.name, field.comment, *field.options.values(), *symbols)
+        self._expansion.count(len(message_ids), field.name, field.comment, *field.options.values(), *symbols)
         if is_named:
-            known, lost_type = _VALUE, of
+            native_type, lost_type = _VALUE, type_name
             if isinstance(target, ProtoEnum) and target.values:
-                known, lost_type = Enum(target.name, target.values), ""
-            elif isinstance(target, Message) and target.fields and not self._holds_itself(target, scopes, seen):
-                below = (*scopes, target), (*seen, id(target))
-                names = (each.options.get("json_name", each.name) for each in target.fields)
-                known = tuple(zip(names, (self._native(each, *below) for each in target.fields), strict=True))
+                native_type, lost_type = Enum(target.name, target.values), ""
+            elif isinstance(target, Message) and target.fields and not self._holds_itself(target, scopes, message_ids):
+                inner_scope = (*scopes, target), (*message_ids, id(target))
+                names = (child.options.get("json_name", child.name) for child in target.fields)
+                native_type = tuple(
+                    zip(names, (self._native(child, *inner_scope) for child in target.fields), strict=True)
+                )
                 reserved, lost_type = tuple(_quoted(target.reserved)), ""
         # Of others a message may be left out; in our files `optional` says so.
-        has_default = self._is_own or isinstance(known, Enum) or (isinstance(known, str) and known in _SCALARS)
-        is_there = field.label == "required" or (field.label == "" and has_default)
-        plain = field.label if field.label in ("repeated", "map") else "" if is_there else "optional"
+        has_default = (
+            self._is_own or isinstance(native_type, Enum) or (isinstance(native_type, str) and native_type in _SCALARS)
+        )
+        is_present = field.label == "required" or (field.label == "" and has_default)
+        label = field.label if field.label in ("repeated", "map") else "" if is_present else "optional"
         number = None if self._is_own else field.number
-        return Native(plain, known, field.comment, field.key, reserved, lost_type, number)
+        return Native(label, native_type, field.comment, field.key, reserved, lost_type, number)
 
-    def _holds_itself(self, message: Message, scopes: tuple[Message, ...], seen: tuple[int, ...]) -> bool:
-        return id(message) in seen or any(message is scope for scope in scopes)
+    def _holds_itself(self, message: Message, scopes: tuple[Message, ...], message_ids: tuple[int, ...]) -> bool:
+        return id(message) in message_ids or any(message is scope for scope in scopes)
 
     def _find(self, name: str, scopes: tuple[Message, ...]) -> Message | ProtoEnum | None:
-        plain = name.removeprefix(".").removeprefix(f"{self._file.package}." if self._file.package else "")
+        relative_name = name.removeprefix(".").removeprefix(f"{self._file.package}." if self._file.package else "")
         for scope in (*reversed(scopes), self._file.root):
-            at: Message | None = scope
-            *way, last = plain.split(".")
-            for part in way:
-                at = at.messages.get(part) if at else None
-            if at is not None and last in at.messages:
-                return at.messages[last]
-            if at is not None and last in at.enums:
-                return at.enums[last]
+            message: Message | None = scope
+            *outer_names, inner_name = relative_name.split(".")
+            for word in outer_names:
+                message = message.messages.get(word) if message else None
+            if message is not None and inner_name in message.messages:
+                return message.messages[inner_name]
+            if message is not None and inner_name in message.enums:
+                return message.enums[inner_name]
         return None
 
 
 def _read(name: str, native: Native) -> Field:
-    described = {**note(native.comment), **({} if native.number is None else {"x-id": native.number})}
-    described |= {RESERVED_HINT: list(native.reserved)} if native.reserved else {}
+    properties_of_field = {**note(native.comment), **({} if native.number is None else {"x-id": native.number})}
+    properties_of_field |= {RESERVED_HINT: list(native.reserved)} if native.reserved else {}
     if native.label in ("repeated", "map"):
-        of = _read("element", Native("", native.type, lost_type=native.lost_type))
-        hints = {hint: of.properties[hint] for hint in (TYPE, ENUM) if hint in of.properties}
+        child = _read("element", Native("", native.type, lost_type=native.lost_type))
+        hints = {hint: child.properties[hint] for hint in (TYPE, ENUM) if hint in child.properties}
         hints |= {KEY: native.key} if native.key != "string" else {}
-        properties = {"data_type": "json", "nullable": True, **described, **hints}
+        properties = {"data_type": "json", "nullable": True, **properties_of_field, **hints}
         if native.label == "repeated":
-            return Field(name, properties, element=of)
-        return Field(name, properties, values=replace(of, name="value"))
-    described["nullable"] = native.label == "optional"
+            return Field(name, properties, element=child)
+        return Field(name, properties, values=replace(child, name="value"))
+    properties_of_field["nullable"] = native.label == "optional"
     match native.type:
         case str(of_type):
-            lost = ("type", {"type": native.lost_type}, {"data_type": "json"})
-            field = Field(name, {**_PROPERTIES[of_type], **described}, unread=(lost,) if native.lost_type else ())
+            lost_fact = ("type", {"type": native.lost_type}, {"data_type": "json"})
+            field = Field(
+                name, {**_PROPERTIES[of_type], **properties_of_field}, unread=(lost_fact,) if native.lost_type else ()
+            )
             hints = {TYPE: of_type} if _scalar_type(field) != of_type else {}
             return replace(field, properties={**field.properties, **hints})
         case Enum() as enum:
             numbers = dict(enum.values)
             hints = {"x-enum": list(numbers), TYPE: enum.name, ENUM: numbers}
-            return Field(name, {"data_type": "text", **described, **hints})
+            return Field(name, {"data_type": "text", **properties_of_field, **hints})
         case fields:
-            return Field(name, {"data_type": "json", **described}, fields=tuple(_read(*each) for each in fields))
+            return Field(
+                name,
+                {"data_type": "json", **properties_of_field},
+                fields=tuple(_read(*name_and_native) for name_and_native in fields),
+            )
 
 
 CODEC: Final = Codec(_write, _read)

@@ -76,10 +76,10 @@ class _Made:
         return [*self.inline, *self.late]
 
 
-def _named_by(name: str, waiting: Mapping[str, Sequence[dict[str, Any]]]) -> list[str]:
+def _named_by(name: str, references_by_table: Mapping[str, Sequence[dict[str, Any]]]) -> list[str]:
     """Return the other tables that a table's foreign keys name, of those that wait to be made."""
-    named = (each["referenced_table"] for each in waiting[name])
-    return [each for each in named if each != name and each in waiting]
+    referenced_tables = (reference["referenced_table"] for reference in references_by_table[name])
+    return [table_name for table_name in referenced_tables if table_name != name and table_name in references_by_table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,9 @@ class SqlDialect:
             return replace(self, folds=True).write(schema, path)
         hints = schema_hints(schema)
         parts = [f"-- {HINTS} schema: {json.dumps(hints)}\n"] if hints else []
-        made = self._in_making_order(schema)
-        parts += [self._table(each) for each in made]
-        parts += [self._late_foreign_keys(each) for each in made if each.late]
+        ordered_tables = self._in_making_order(schema)
+        parts += [self._table(ordered) for ordered in ordered_tables]
+        parts += [self._late_foreign_keys(ordered) for ordered in ordered_tables if ordered.late]
         return "\n".join(parts)
 
     def _in_making_order(self, schema: Schema) -> list[_Made]:
@@ -110,21 +110,21 @@ class SqlDialect:
         """
         if not self.has_references:
             return [_Made(table) for table in data_tables(schema)]
-        waiting = {table.name: references_of(table, schema) for table in data_tables(schema)}
-        made: list[_Made] = []
-        while waiting:
-            name = next((name for name in waiting if not _named_by(name, waiting)), None)
+        references_by_table = {table.name: references_of(table, schema) for table in data_tables(schema)}
+        ordered_tables: list[_Made] = []
+        while references_by_table:
+            name = next((name for name in references_by_table if not _named_by(name, references_by_table)), None)
             if name is None:
-                name, seen = next(iter(waiting)), set[str]()
-                while name not in seen:  # which ends at a table of a circle
-                    seen.add(name)
-                    name = _named_by(name, waiting)[0]
-            unmade = [] if self.name in _CHECKS_KEYS_LATE else _named_by(name, waiting)
-            keys = waiting.pop(name)
-            late = [each for each in keys if each["referenced_table"] in unmade]
-            inline = [each for each in keys if each not in late]
-            made.append(_Made(schema.tables[name], inline, late if self.name not in _ADDS_NO_KEYS else []))
-        return made
+                name, visited = next(iter(references_by_table)), set[str]()
+                while name not in visited:  # which ends at a table of a circle
+                    visited.add(name)
+                    name = _named_by(name, references_by_table)[0]
+            later_tables = [] if self.name in _CHECKS_KEYS_LATE else _named_by(name, references_by_table)
+            keys = references_by_table.pop(name)
+            late = [reference for reference in keys if reference["referenced_table"] in later_tables]
+            inline = [reference for reference in keys if reference not in late]
+            ordered_tables.append(_Made(schema.tables[name], inline, late if self.name not in _ADDS_NO_KEYS else []))
+        return ordered_tables
 
     @unlogged()
     def read(self, text: str, path: str) -> Document:
@@ -157,8 +157,8 @@ class SqlDialect:
             try:
                 tree = parse_statement(statement, self.name, dialect)
             except UnreadTable as error:
-                at, hint = Location(path, error.line), "correct the statement, or name another `--dialect`"
-                raise InputError(f"this is not `{self.name}` SQL: {error}", at=at, hint=hint) from error
+                location, hint = Location(path, error.line), "correct the statement, or name another `--dialect`"
+                raise InputError(f"this is not `{self.name}` SQL: {error}", at=location, hint=hint) from error
             trees.append(tree)
             if isinstance(tree, exp.Create) and (table := tree.find(exp.Table)) is not None:
                 # They name tables and columns as the statement does now.
@@ -235,37 +235,39 @@ class SqlDialect:
 
     def losses(self, schema: Schema) -> tuple[Loss, ...]:
         """Return what the text of a schema does not say of it: references without a foreign key, where it has some."""
-        left_out = (loss for each in self._in_making_order(schema) for loss in self._left_out(each))
-        return (*losses_between(schema, self.read(self.write(schema), schema.name).schema), *left_out)
+        unwritten_references = (loss for ordered in self._in_making_order(schema) for loss in self._left_out(ordered))
+        return (*losses_between(schema, self.read(self.write(schema), schema.name).schema), *unwritten_references)
 
-    def _left_out(self, made: _Made) -> Iterator[Loss]:
-        for each in made.table.properties.get("references") or ():
-            if self.has_references and {key: each[key] for key in REFERENCE} not in made.references:
-                yield Loss(made.table.name, "references", [each])
+    def _left_out(self, ordered: _Made) -> Iterator[Loss]:
+        for reference in ordered.table.properties.get("references") or ():
+            if self.has_references and {key: reference[key] for key in REFERENCE} not in ordered.references:
+                yield Loss(ordered.table.name, "references", [reference])
 
     def recognises(self, text: str) -> bool:
         """Return whether a text makes a table."""
         return re.search(r"\bcreate\s+(?:or\s+replace\s+)?(?:\w+\s+)?table\b", text, re.IGNORECASE) is not None
 
-    def _table(self, of: _Made) -> str:
-        table, fields = of.table, fields_of(of.table)
+    def _table(self, ordered: _Made) -> str:
+        table, fields = ordered.table, fields_of(ordered.table)
         native = _tables.table_properties(table.name, self._kept(table))
-        native |= {"references": of.references} if of.references else {}
+        native |= {"references": ordered.references} if ordered.references else {}
         keys = [field.name for field in fields if self.codec.write(field).get("primary_key")]
-        lines = [f"  {line}" for line in self._lines(fields, keys, of.inline)]
-        after = "".join(f"\n{clause}" for clause in self._clauses(table))
-        place = self.sql.place(table.name)
-        made = f"{self._comment(table_hints(table, native))}CREATE TABLE {place} (\n"
-        made += ",\n".join(lines) + f"\n){after};\n"
-        comments = self.sql.comments(place, description_of(table), table.columns.values())
-        return made + "".join(f"{each};\n" for each in comments)
+        lines = [f"  {line}" for line in self._lines(fields, keys, ordered.inline)]
+        clauses = "".join(f"\n{clause}" for clause in self._clauses(table))
+        qualified_name = self.sql.place(table.name)
+        statement = f"{self._comment(table_hints(table, native))}CREATE TABLE {qualified_name} (\n"
+        statement += ",\n".join(lines) + f"\n){clauses};\n"
+        comments = self.sql.comments(qualified_name, description_of(table), table.columns.values())
+        return statement + "".join(f"{comment};\n" for comment in comments)
 
     def _lines(self, fields: list[Field], keys: list[str], references: Sequence[dict[str, Any]]) -> Iterator[str]:
         for field in fields:
-            written = self.codec.write(field)
+            native = self.codec.write(field)
             hints = self._comment(self.codec.hints(field), "  ").lstrip()
-            made = self.sql.definition(_column(field), word_of(field, self.name), is_unique=bool(written.get("unique")))
-            yield f"{hints}{'  ' if hints else ''}{made}"
+            definition = self.sql.definition(
+                _column(field), word_of(field, self.name), is_unique=bool(native.get("unique"))
+            )
+            yield f"{hints}{'  ' if hints else ''}{definition}"
         if keys:
             yield self.sql.primary_key(keys)
         yield from map(self._foreign_key, references)
@@ -274,9 +276,11 @@ class SqlDialect:
         columns, others = (", ".join(map(self.sql.quote, reference[key])) for key in ("columns", "referenced_columns"))
         return f"FOREIGN KEY ({columns}) REFERENCES {self.sql.quote(reference['referenced_table'])} ({others})"
 
-    def _late_foreign_keys(self, of: _Made) -> str:
-        place = self.sql.place(of.table.name)
-        return "".join(f"ALTER TABLE {place} ADD {self._foreign_key(each)};\n" for each in of.late)
+    def _late_foreign_keys(self, ordered: _Made) -> str:
+        qualified_name = self.sql.place(ordered.table.name)
+        return "".join(
+            f"ALTER TABLE {qualified_name} ADD {self._foreign_key(reference)};\n" for reference in ordered.late
+        )
 
     @property
     def sql(self) -> Dialect:
@@ -355,10 +359,10 @@ class SqlDialect:
 
     def _schema_hints(self, statements: Sequence[Statement], path: str) -> Any:
         """Return what our own comments state of the schema; None if they state nothing."""
-        stated = (
+        schema_hints = (
             hints for statement in statements for is_schema, _, hints in self._stated(statement, path) if is_schema
         )
-        return next(stated, None)
+        return next(schema_hints, None)
 
     def _hints(self, statement: Statement, path: str) -> dict[str | None, Any]:
         """Return what our own comments in CREATE TABLE state of each column, of the table under None."""
@@ -371,8 +375,8 @@ class SqlDialect:
                 try:
                     hints = json.loads(comment["hints"])
                 except (ValueError, RecursionError) as error:
-                    at = Location(path, statement.sql_line - 1 + token.line)
-                    raise InputError(f"`{HINTS}` is followed by JSON", at=at) from error
+                    location = Location(path, statement.sql_line - 1 + token.line)
+                    raise InputError(f"`{HINTS}` is followed by JSON", at=location) from error
                 yield bool(comment["schema"]), None if token.token_type.name == "CREATE" else token.text, hints
 
 
