@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TypingSource:
-    """A typing as a call states it.
+    """The typing of a call.
 
     Attributes:
-        stated: a file, or the name of a schema with one root table.
-        task: what it says, and what becomes of rows with errors.
+        source: a file, its address, or the name of a schema with one root table.
+        task: the fields of the typing, and the treatment of rows with errors.
     """
 
-    stated: str
+    source: str
     task: TypingTask
 
 

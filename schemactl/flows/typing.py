@@ -1,4 +1,4 @@
-"""Typing of texts (``--typing``): finds the typing that a call names, and states its columns as hints do."""
+"""Typing of texts (``--typing``): finds the typing that a call names, and makes hints of its columns."""
 
 from __future__ import annotations
 
@@ -24,30 +24,29 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def find_typing(stated: str, on_error: str | None, folder: SchemasFolder) -> TypingSource:
+def find_typing(source: str, on_error: str | None, folder: SchemasFolder) -> TypingSource:
     """Read the typing that a call names: a file, the address of one in an object store, or a schema of the folder.
 
     Without ``on_error`` errors go to their column, and a column all of whose texts are errors stops the command.
 
     Raises:
-        InputError: there is no such file or schema, or it is no typing.
+        InputError: no such file or schema exists, or it is no typing.
     """
-    if Path(stated).is_file():
-        typing = read_typing(read_text(Path(stated)), stated)
-    elif "://" in stated:
-        typing = read_typing(_read_address(stated), stated)
-    elif stated.isidentifier() and (schema := open_schemas(folder, stated).schema) is not None:
+    if Path(source).is_file():
+        typing = read_typing(read_text(Path(source)), source)
+    elif "://" in source:
+        typing = read_typing(_read_address(source), source)
+    elif source.isidentifier() and (schema := open_schemas(folder, source).schema) is not None:
         root = only_root(schema)
         if root is None:
-            raise InputError(f"the schema `{stated}` has several root tables, or none", hint="name an Arc schema file")
+            raise InputError(f"the schema `{source}` has several root tables, or none", hint="name an Arc schema file")
         typing = typing_of(schema, root)
     else:
-        hint = nearest_or_all(stated, list_names(folder.exports)) or "name an Arc schema file, or a schema of one table"
-        raise InputError(f"there is no file and no schema `{stated}` (`--typing`)", hint=hint)
-    names = [field.name for field in typing.fields]
-    if ERRORS in names:
+        hint = nearest_or_all(source, list_names(folder.exports)) or "name an Arc schema file, or a schema of one table"
+        raise InputError(f"there is no file and no schema `{source}` (`--typing`)", hint=hint)
+    if ERRORS in (field.name for field in typing.fields):
         raise InputError(f"a field cannot be called `{ERRORS}`: errors have a column of that name", hint="rename it")
-    return TypingSource(stated, TypingTask(typing, OnError(on_error or OnError.COLUMN), on_error is None))
+    return TypingSource(source, TypingTask(typing, OnError(on_error or OnError.COLUMN), on_error is None))
 
 
 def _read_address(address: str) -> str:
@@ -81,12 +80,11 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
     if root is None:
         raise InputError(f"the schema `{schema.name}` has several root tables, or none", hint="name one with `--table`")
     texts = _read_texts(file)
-    names = texts.column_names
     naming, table = naming_of(schema), schema.tables[root]
-    known = [name for name in names if naming.normalize_path(name) in table.columns]
-    if not known:
+    names = [name for name in texts.column_names if naming.normalize_path(name) in table.columns]
+    if not names:
         raise InputError(f"`{file}` has no column of the table `{root}`")
-    fields = tuple(propose(name, texts.column(name).combine_chunks()) for name in known)
+    fields = tuple(propose(name, texts.column(name).combine_chunks()) for name in names)
     proposed = table_columns(Typing(fields), naming, str(file))
     columns = {
         name: Column(name, {**column.properties, **proposed[name].properties}) if name in proposed else column
@@ -129,7 +127,7 @@ def _read_texts(file: Path) -> pyarrow.Table:
 
 
 def with_typing(request: InferRequest, before: Schema) -> InferRequest:
-    """Return a request with hints for the columns of its typing; what the call states of columns goes before them.
+    """Return a request with hints for the columns of its typing; the request's own hints override them.
 
     Raises:
         InputError: two fields become one column.
@@ -137,9 +135,9 @@ def with_typing(request: InferRequest, before: Schema) -> InferRequest:
     if request.typing is None:
         return request
     task = request.typing.task
-    columns = table_columns(task.typing, naming_of(before), request.typing.stated)
-    stated = [ColumnHint(None, name, column.properties) for name, column in columns.items()]
+    columns = table_columns(task.typing, naming_of(before), request.typing.source)
+    column_hints = [ColumnHint(None, name, column.properties) for name, column in columns.items()]
     if task.on_error is OnError.COLUMN:
-        stated.append(ColumnHint(None, ERRORS, ERRORS_COLUMN))
-    own = request.hints or Hints()
-    return replace(request, hints=replace(own, columns=(*stated, *own.columns)))
+        column_hints.append(ColumnHint(None, ERRORS, ERRORS_COLUMN))
+    hints = request.hints or Hints()
+    return replace(request, hints=replace(hints, columns=(*column_hints, *hints.columns)))

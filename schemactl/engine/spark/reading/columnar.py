@@ -63,10 +63,10 @@ def _known_columns(frame: DataFrame) -> list[Column]:
     losses: dict[str, Column] = {}
     for name, data_type in described_columns(frame):
         column = F.col(quoted(name))
-        if (found := _NANOSECONDS.fullmatch(data_type)) is not None:
-            column = F.unix_nanos(column).cast("bigint").alias(name, metadata={NANOSECONDS: found[1]})
-        elif (known := _NANOSECONDS.sub(r"\1", data_type)) != data_type:
-            cut = column.cast(known)
+        if (nanoseconds := _NANOSECONDS.fullmatch(data_type)) is not None:
+            column = F.unix_nanos(column).cast("bigint").alias(name, metadata={NANOSECONDS: nanoseconds[1]})
+        elif (pyspark_type := _NANOSECONDS.sub(r"\1", data_type)) != data_type:
+            cut = column.cast(pyspark_type)
             # Maps cannot be compared.
             if "map<" not in data_type:
                 losses[name] = F.count_if(cut.cast(data_type) != column)
