@@ -46,38 +46,59 @@ _ENDINGS: Final = (
 
 _SHORTEST_SWAPPED: Final = 5
 _SHORTEST_WITH_LETTER: Final = 6
-"""Letters of the shortest words in which two swapped letters, or one more, are a slip; shorter ones often are words."""
+_SHORTEST_REORDERED: Final = 7
+"""Letters of the shortest words in which a slip is two swapped letters, one more, or one in another place.
+
+Shorter ones often are words."""
 
 _WORDS: Final = """
-action addiction addition angel angle auction backed backer baked baker banker barely barley beach beast beats bleach
-boast boasting boating boats boost boots bother bought brain breach breadth breast breath brian bride bridge brother
-brought brunt burnt casual causal cause clause closest closet closets clover cluster coast coats comic compete competed
-complaint complete completed compliant contact contacted contacting contactor contract contracted contracting contractor
-corner coroner cosmic country county coupe couple course cover crate create created creation cremated cremation curse
-custer dairy deceased decent decreased deleted deletion depleted depletion deport depot derive descent diary diver
-divided dividend drive driver either eternal ether ethic ethnic except excerpt excited exciting exert exist existed
-existing exited exiting exits expert external faction faculty failed failing famed farmed farming farther father faulty
-feast feather feats fiction field fiend fight filed filing filmed finer finger fired flight founded founding fraction
-framed framing freight friction fried friend fright funded funding grade grande granted granting grated grating handed
-handled hated hater haunting health heated heater heath hostel hotel hunting immoral immortal indeed indexed indicated
-indicted inert insect insert inspect insulated insulted lager larger launch lawyer layer leaned learned linear lined
-liner linger linked loner longer lunch macro maker marco margin marie marin marine marital marker martial medal medial
-mediation medical medication meditation mental metal meteor meter money monkey moral morality mortal mortality naive
-native needles needless neural neuron neutral neutron nobel noble nothing noting ordinance ordnance outage outrage
-overlay overly paced pacing packed packing palace panned pantry panty parity partly party patent patient payed payer
-perfect phase phrase piece pierce place placed placing planet planned plant planted plated played player portion posed
-poser posted poster potion powder power prayer prefect present preset price prince princes princess proper prosper pubic
-public purse pursue quiet quite radial radical raged ranged ranting rating reacted reaction reactor reality realty
-rector redacted redaction refuse refused reign relay relied relieve relive remainder reminder renal rental repay repeal
-repel replay replied reply resent reset reside residue resign reuse reused revered reversed reverted rogue rouge sable
-sacred salted scared seeding seized selling sender sending server setting settling sever shared shingle shipping shred
-siding signed signing singed singing single sipping sized slated slender sliding sorting spared sparked speeding
-spelling spending sporting stable stain stained stale stand staple stared staring started starting state stated stating
-statue stature statute steam steamed sting stocked stoked stored storied storing stormed storming strain strained strand
-stream streamed string struck stuck there thorough though thread threading three through tiered tilted timber timer
-tired titled topical tough traced tracer tracing tracked tracker tracking trading trail transit transmit tread treading
-trial tribal tried tropical trough tuned turned tying typing union unison united untied violent violet waist waiter
-waits water weighed weight weighted widow wight window
+action addiction addition alerted alerting altered altering angel angle armfuls armsful artiest artiste auction babbled
+babbling backed backer baked baker banker barely barley beach bearded bearding beast beats blabbed blabbing bleach
+blobbed blobbing blogged blogging blotted blotting blowing boarder boast boaster boasting boaters boating boats bobbled
+bobbling boggled boggling boost boots bother bottled bottling bought bowling brain breach breaded breading breadth
+breast breath brian bride bridge broader brother brought brunt burnt cackled cackling cashing casinos cassino casual
+causal cause cavalier cavalrie chasing clacked clacking clause cleaners cleanings cleanser cleansing clemati climate
+clobber closest closet closets clover cluster coast coasting coatings coats cobbler comic compete competed complaint
+complete completed compliant condoles conservation conserve conserved conserving consoled contact contacted contacting
+contactor contract contracted contracting contractor conversation converse conversed conversing corner coroner cosmic
+country county coupe couple course cover crate create created creation cremated cremation crochet crotche cupfuls
+cupsful curse custer dairy decants deceased decent decreased deleted deletion denotation depleted depletion deport depot
+derive descant descent deserts dessert detonation diary diver divided dividend drive driver either encoder encored
+endures ensured eternal ether ethic ethnic except excepted excepting excerpt excited exciting exert exist existed
+existing exited exiting exits expected expecting expert external faction faculty failed failing famed farmed farming
+farther father faulty feast feather feats feeling fickler fiction field fiend fight filed filing filmed finer finger
+fired fleeing flicker flight flooder floored flowing founded founding fowling fraction framed framing freight friction
+fried friend fright funded funding gateway getaway grade grande granted granting grated grating hairbreadths
+hairsbreadth handed handfuls handled handsful hankered hankering hardier harkened harkening harried hated hater haunting
+health heated heater heath holster hostel hostler hotel hunting hurtles hustler immoral immortal indeed indented
+indenting indexed indicated indicted inert infidel infield insect insert inspect insulated insulted intended intending
+keening kneeing lager lambkins lambskin larger launch lawyer layer leaned learned linear lined liner linger linked loner
+longer lunch macro maker makings marco margin marie marin marine marital marker martial masking medal medial mediation
+medical medication meditation mental metal meteor meter mildness mindless misdeal misdealing mislead misleading money
+monkey moral morality mortal mortality musings mussing naive naivest native natives needles needless neural neuron
+neutral neutron nobel noble nothing noting observe obverse ordinance ordnance ousting outage outings outrage overate
+overeat overlay overly paced pacing packed packing pailfuls pailsful palace palmists panned pantry panty parental
+parings parity parleys parsing parsley parties partly party pastier patent patient payed payer peppier perfect phase
+phrase piece pierce place placed placing planet planned plant planted plated played player portion posed poser posted
+poster potion powder power prayer prefect prenatal preppie present preset preteens pretense price prince princes
+princess proper prosper psalmist pubic public punster punters purse pursue quiet quite radial radical raged ranged
+ranting rapiers raspier rating reacted reaction reactor reality realty recourse rector redacted redaction refuse refused
+reign relay relied relieve relive relived reliving remainder reminder renal rental repay repeal repel replay replied
+reply resent reserve reserved reserving reset reside residue resign resorted resorting resource restored restoring
+restrain retrains reuse reused revered reverse reversed reversing reverted reviled reviling rogue rouge sable sacred
+salted saltest salting scared scepter scoured scouring seeding seething seized selling sender sending server setting
+settling sever shared sheeting shingle shipping shooting shred siding sidling signed signing singed singing single
+singling sipping sized skating slated slating sleeted sleeting slender sliding slinging snatche snatched snatching
+snooped snooping soothing sortied sorting sourced sourcing spared sparked specter speeding spelling spending spooned
+spoonfuls spooning spoonsful sporting spotlight spriest sprites stable stain stained staking stale stalest staling
+stanche stanched stanching stand staple stared staring starlet started starting startle state stated stating statue
+stature statute steam steamed steeled steeling sting stocked stoked stoplight stored storied storing stormed storming
+strain strained strand stream streamed string struck stuck tablespoonfuls tablespoonsful takings tardier tarried tasking
+teaspoonfuls teaspoonsful there thickets thickset thorough though thread threading three through tiered tilted timber
+timer tired titled topical tough traced tracer tracing tracked tracker tracking trading trail transit transmit tread
+treading trial tribal tried tropical trough tumbler tumbrel tuned turned tying typing union unison united untied violent
+violet waist waiter waits water weather weighed weight weighted wheedle wheeled widow wiggler wight window wordier
+worried wreathe wriggle
 """
 _CONFUSABLE_WORDS: Final = frozenset(_WORDS.split())
 """Words that a slip makes of each other, so that neither is a misspelling of the other."""
@@ -128,8 +149,9 @@ def are_siblings(before: str, after: str) -> bool:
 
 
 def is_misspelling(before: str, after: str) -> bool:
-    """Return whether two words differ by a slip: two letters swapped, or one more or less, behind the first letter.
+    """Return whether two words differ by a slip behind the first letter.
 
+    A slip is two letters swapped, one in another place, one more or less.
     The last letter is another one in other forms of a word (``close``, ``closed``), so only a doubled one is a slip.
     """
     words = before, after
@@ -141,6 +163,8 @@ def is_misspelling(before: str, after: str) -> bool:
     match _slip(shorter, longer):
         case _Slip.SWAPPED:
             return len(longer) >= _SHORTEST_SWAPPED
+        case _Slip.REORDERED:
+            return len(longer) >= _SHORTEST_REORDERED
         case _Slip.ONE_MORE:
             is_inside = not longer.startswith(shorter) or longer[-1] == shorter[-1]
             return len(longer) >= _SHORTEST_WITH_LETTER and is_inside
@@ -165,23 +189,34 @@ class _Slip(Enum):
     """How two words differ by one keystroke."""
 
     SWAPPED = auto()
+    REORDERED = auto()
     ONE_MORE = auto()
     ANOTHER = auto()
 
 
-_SHORTEST_TYPED: Final = {_Slip.SWAPPED: 4, _Slip.ONE_MORE: 4, _Slip.ANOTHER: 6}
+_SHORTEST_TYPED: Final = {_Slip.SWAPPED: 4, _Slip.REORDERED: 6, _Slip.ONE_MORE: 4, _Slip.ANOTHER: 6}
 """Letters of the shortest words that a person is asked about."""
 
 
 def _slip(shorter: str, longer: str) -> _Slip | None:
-    """Return the one slip by which two words differ: two letters swapped, one more, or another one; None for others."""
+    """Return the one slip by which two words differ; None if they differ by more.
+
+    Two neighbors are swapped, two letters further apart are, or one letter is in another place; a letter is more, or
+    another one.
+    """
     start = next((index for index, letter in enumerate(shorter) if letter != longer[index]), len(shorter))
     short_end, long_end = shorter[start:], longer[start:]
     if len(shorter) < len(longer):
         return _Slip.ONE_MORE if short_end == long_end[1:] else None
     if short_end[1:] == long_end[1:]:
         return _Slip.ANOTHER if short_end else None
-    return _Slip.SWAPPED if short_end[1::-1] + short_end[2:] == long_end else None
+    if short_end[1::-1] + short_end[2:] == long_end:
+        return _Slip.SWAPPED
+    last = next(index for index in range(len(short_end), 0, -1) if short_end[index - 1] != long_end[index - 1])
+    one, other = short_end[:last], long_end[:last]
+    is_swapped = one[1:-1] == other[1:-1] and (one[0], one[-1]) == (other[-1], other[0])
+    is_moved = one[1:] + one[0] == other or one[-1] + one[:-1] == other
+    return _Slip.REORDERED if is_swapped or is_moved else None
 
 
 def _is_one_misspelling(old: _Name, new: _Name, old_words: Collection[str], new_words: Collection[str]) -> bool:
