@@ -25,8 +25,8 @@ from schemactl.errors import InputError, Problem, SchemactlError, hinting_at_ext
 from schemactl.flows.infer import infer as infer_sources
 from schemactl.flows.infer import infer_documents
 from schemactl.flows.models import find_model
+from schemactl.flows.normalize import NormalizeRequest
 from schemactl.flows.normalize import normalize as load_sources
-from schemactl.flows.normalize_call import NormalizeRequest
 from schemactl.flows.request import InferRequest, dispatch_by
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.typing import find_typing

@@ -5,19 +5,17 @@ Sources are scanned elsewhere (``engine.scan``).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.examples import mask_examples
-from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge
+from schemactl.inference.evidence import Evidence, FileEvidence, merge
+from schemactl.inference.findings import mask_records
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved_evidence import is_evidence_file, read_evidence
-from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema
 from schemactl.store.sources import table_name
 from schemactl.store.text import read_text
@@ -25,7 +23,7 @@ from schemactl.store.text import read_text
 if TYPE_CHECKING:
     from schemactl.engine.input import Input
     from schemactl.engine.scan import Scan
-    from schemactl.flows.scanned import ScanReader
+    from schemactl.engine.scan_reader import ScanReader
 
 
 def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
@@ -102,9 +100,6 @@ def check_bad_records(
     raise InputError(what, hint=hint, problems=tuple(problems))
 
 
-_LONGEST_RECORD: Final = 1_000
-
-
 def with_records(report: InferenceReport, reader: ScanReader | None, schema: Schema) -> InferenceReport:
     """Return a report with the records that violate a contract, where it has none yet.
 
@@ -113,25 +108,12 @@ def with_records(report: InferenceReport, reader: ScanReader | None, schema: Sch
     lacking = {each.first for each in report.violations if each.data_item is None and each.first is not None}
     if reader is None or not lacking:
         return report
-    records = shown_records(reader.find(lacking), schema)
+    records = mask_records(reader.find(lacking), schema)
     violations = tuple(
         replace(each, data_item=records[each.first]) if each.first is not None and each.first in records else each
         for each in report.violations
     )
     return replace(report, violations=violations)
-
-
-def shown_records(records: Mapping[Position, str], schema: Schema) -> dict[Position, str | None]:
-    """Return how records (JSON) begin, as examples are shown: masked where any column is personal."""
-    is_of_person = any(
-        is_personal(schema, table.name, name) for table in schema.tables.values() for name in table.columns
-    )
-
-    def item(record: str) -> str | None:
-        found = mask_examples((json.loads(record),), is_of_person)
-        return json.dumps(found[0], ensure_ascii=False)[:_LONGEST_RECORD] if found else None
-
-    return {at: item(record) for at, record in records.items()}
 
 
 def table_of(stated: str | None, sources: Sequence[str], evidence: Evidence, default: str) -> str:

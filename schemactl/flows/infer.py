@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from schemactl.engine.scan_reader import ScanReader
 from schemactl.errors import InputError, backquoted
 from schemactl.flows.evidence import check_bad_records, check_documents, read_saved, with_records
 from schemactl.flows.evolution import Evolution, schema_before
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.request import InferRequest
-from schemactl.flows.scanned import ScanReader
+from schemactl.flows.root_tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike, with_empty
 from schemactl.flows.schemas import Opened, open_schemas, save
-from schemactl.flows.tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike, with_empty
 from schemactl.flows.target import find_destination
 from schemactl.inference.evidence import FileEvidence, Position, merge, observe
 from schemactl.inference.identifiers import SystemNames
@@ -221,7 +221,7 @@ def collected(
             if not is_load:
                 scan.warn_of_nanoseconds()
             check_bad_records(scan, table_part.request.on_bad_record)
-            if table_part.is_passed_over(scan):
+            if table_part.is_skipped(scan):
                 empty_files.update(scan.files)
                 continue
             check_documents(table_part.request.sources, {**saved_evidence.files, **scan.files})

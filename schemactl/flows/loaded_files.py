@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.flows.evidence import table_of
-from schemactl.flows.tables import Part
+from schemactl.flows.root_tables import Part
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.source_names import root_table
 from schemactl.normalization.package import LoadedInput, PastLoads

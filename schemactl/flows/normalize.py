@@ -1,289 +1,127 @@
-"""``schemactl normalize``: sources -> (infer's walk) -> plan -> tables -> destination.
+"""``schemactl normalize``: check the call, evolve the schema like ``infer``, make the rows, load them.
 
-``normalize_call`` checks what was asked for; this makes the rows that data has under a schema, saves the schema, and
-hands the rows over to the destination. All of it is done again where another command has changed the schema meanwhile.
+A record's way: ``prepare`` finds the files and asks the destination, ``_make_rows`` evolves the schema and makes rows
+until both fit, ``_load`` saves the schema, and ``_deliver`` passes the package to the destination. ``_load`` repeats
+this if another command changes the schema meanwhile.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations import find_address
-from schemactl.errors import InputError
-from schemactl.flows.evidence import with_records
+from schemactl.destinations import find_address, folder_of
+from schemactl.engine.written_files import without_written_files
+from schemactl.errors import EngineError, InputError, Problem
+from schemactl.flows.evidence import table_of, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
-from schemactl.flows.infer import MOST_ATTEMPTS, collected, noted_warnings, try_save, unsteady
-from schemactl.flows.lineage import save_lineage
-from schemactl.flows.migrate.ledger import check_swaps
-from schemactl.flows.normalize_call import ROWS, Call, NormalizeRequest, check_root, check_types, prepare
-from schemactl.flows.packing import (
-    check_balance,
-    counted,
-    kept_rejects,
-    package_of,
-    rejects_together,
-    report_of,
-)
-from schemactl.flows.scanned import ScanReader
+from schemactl.flows.infer import MOST_ATTEMPTS, check_request, collected, noted_warnings, try_save, unsteady
+from schemactl.flows.lineage import lineage_in, save_lineage
+from schemactl.flows.loaded_files import find_new, remember
+from schemactl.flows.migrate.ledger import check_swaps, with_lost
+from schemactl.flows.request import InferRequest
+from schemactl.flows.root_tables import Part, TableData, part_by_table, warn_of_unlike
 from schemactl.flows.schemas import Opened, open_schemas
-from schemactl.flows.tables import TableData
+from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.evidence import Evidence, merge
+from schemactl.inference.fitting import without_long_names
 from schemactl.inference.lineage import Lineage
 from schemactl.inference.report import ViolationFinding
 from schemactl.inference.sample import parse_sample
+from schemactl.inference.source_names import OTHER_TABLE, root_table
 from schemactl.inference.values import DECLARED
-from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.overwrites import find_certain_overwrites
-from schemactl.normalization.package import LoadPackage
+from schemactl.normalization.package import INPUTS_TABLE, LoadedInput, LoadPackage, StagedTable
 from schemactl.normalization.plan import Plan
-from schemactl.normalization.report import NormalizeReport, Outcome, merge_reports
+from schemactl.normalization.report import NormalizeReport, Outcome, describe_rejected, merge_reports, report_rows
+from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, LoadTime
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Entity, Mode
+from schemactl.schema.dispositions import complete
+from schemactl.schema.full_types import MAX_DIGITS, check_scale
+from schemactl.schema.hints import with_hints
+from schemactl.schema.naming import naming_of
+from schemactl.schema.types import Column, DataType, Schema, Table, ancestors, root_of
+from schemactl.store.folder import SchemasFolder
 from schemactl.store.links import check_link
-from schemactl.store.own_folder import own_folder
+from schemactl.store.own_folder import PREFIX, own_folder
+from schemactl.store.rejects import check_rejects_folder, stored_rejects
 
 if TYPE_CHECKING:
     from schemactl.engine.choice import EngineOptions, OpenEngine
+    from schemactl.engine.input import Input
     from schemactl.engine.package import WrittenRejects, WrittenRows
 
+ROWS: Final = "rows"
+"""The purpose in the names of folders that hold rows while they are made."""
+
 
 @dataclass(frozen=True, slots=True)
-class _Basis:
-    """The data of one root table, and the functions that make its rows.
+class NormalizeRequest:
+    """The request of ``schemactl normalize``.
 
     Attributes:
-        unfilled: what only rejected rows ask for, which the evolution is without.
+        inference: the part that it shares with ``infer``; the sample is all data, and nothing is a check.
+        rejects: a folder for rejected rows and values; None for a table beside the others.
+        load_id: None for the time, as dlt does.
+        new_only: whether to leave out files that were loaded before.
+        lineage: whether the report has the source paths of each column.
+        staging: a folder for rows while they are made; None for the system's.
     """
 
-    data: TableData
-    evolution: Evolution
-    unfilled: Unfilled
+    inference: InferRequest
+    to: str
+    rejects: Path | None = None
+    load_id: str | None = None
+    new_only: bool = False
+    lineage: bool = False
+    staging: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
-    """The rows of one root table's data, ready to be loaded."""
+class Call:
+    """A request, checked before an engine starts.
 
-    report: NormalizeReport
-    evolution: Evolution
-    plan: Plan
-    made: WrittenRows
-
-
-def load(call: Call, found: Sequence[TableData], staging: Path, progress: Progress) -> NormalizeReport:
-    """Make the rows under the schema as it is now, save the schema, and load all of them or nothing.
-
-    Raises:
-        InputError: the schema cannot be read or written.
-        DestinationError: the destination failed.
+    Attributes:
+        before: the schema when the call was checked.
+        checked: the schema whose tables the destination has checked.
+        parts: the data of each root table; empty if nothing is new.
     """
-    for attempt in range(MOST_ATTEMPTS):
-        opened = open_schemas(call.folder, call.request.inference.name)
-        rows = _make_rows(call, opened, found, staging / str(attempt))
-        if isinstance(rows, NormalizeReport):
-            return rows
-        last = rows[-1].evolution
-        folder = staging / str(attempt) / "rejects"
-        rejects = rejects_together([each.made.rejects for each in rows if each.made.rejects], folder)
-        kept = rejects if call.request.rejects is None else None
-        package = package_of(last.stored, [(each.plan, each.made) for each in rows], kept, call.load, call.files)
-        # Where another command was quicker: rows are made anew under the schema that it has saved.
-        if (written := try_save(call.folder, opened, last.schema, last.hints)) is not None:
-            report = _with_written(merge_reports([each.report for each in rows]), written)
-            lineage, files = save_lineage(call.folder, report.name, [each.evolution.lineage for each in rows])
-            return _deliver(call, _with_written(report, files), lineage, package, rejects, progress)
-    raise unsteady(call.request.inference.name)
 
+    request: NormalizeRequest
+    folder: SchemasFolder
+    target: LoadTarget
+    load: LoadTime
+    before: Schema
+    checked: Schema
+    parts: tuple[Part, ...]
+    files: tuple[LoadedInput, ...]
+    seen: tuple[str, ...]
 
-def _make_rows(call: Call, opened: Opened, found: Sequence[TableData], staging: Path) -> list[_Rows] | NormalizeReport:
-    """Make the rows of all root tables; return the report where something in the data stops the load.
+    def report(self, outcome: Outcome) -> NormalizeReport:
+        """Return a report with nothing but the call and an outcome."""
+        name = self.request.inference.name
+        return NormalizeReport(name, self.load.id, self.target.shown, outcome, seen=self.seen)
 
-    Rows may show that the schema is to be another one: with room for their numbers, without columns that only rejected
-    rows fill. Then those that this changes are made again.
-    """
-    asked: list[tuple[TableData, Unfilled]] = [(data, frozenset()) for data in found]
-    made: dict[int, tuple[Plan, WrittenRows]] = {}
-    for number in count():
-        bases = _evolve_all(opened, asked)
-        reports: list[NormalizeReport] = []
-        for at, basis in enumerate(bases):
-            report = replace(call.report(Outcome.STOPPED), inference=basis.evolution.report)
-            if report.stops and _is_refused_by_size(basis.evolution):
-                report = _with_unfit_counted(call, opened, bases[: at + 1], report, staging / f"unfit-{at}")
-            if report.stops and report.inference is not None:
-                schema = basis.evolution.resolution.schema
-                report = replace(report, inference=with_records(report.inference, basis.data.reader, schema))
-            else:
-                check_root(basis.evolution.resolution.root)
-            reports.append(report)
-        if any(report.stops for report in reports):
-            return _stopped(merge_reports(reports))
-        plans = [basis.evolution.plan(basis.data.evidence) for basis in bases]
-        met = [find_certain_overwrites(plan, basis.data.evidence) for plan, basis in zip(plans, bases, strict=True)]
-        if any(met):
-            found_met = zip(reports, met, strict=True)
-            return merge_reports([replace(report, overwrites=each) for report, each in found_met])
-        check_types(call.target, [table for plan in plans for table in plan.tables.values()])
-        call.check_tables(bases[-1].evolution.stored)
-        check_swaps(bases[-1].evolution.stored, call.target)
-        _make_new(call, bases, plans, made, staging / str(number))
-        reports = [report_of(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
-        further = [_look_at_rows(opened, bases[: at + 1], made[at][1], report) for at, report in enumerate(reports)]
-        if None in further:
-            return _stopped(merge_reports(reports[: further.index(None) + 1]))
-        again = [each for each in further if each is not None]
-        if again == [(basis.data, basis.unfilled) for basis in bases]:
-            for at, report in enumerate(reports):
-                check_balance(report, made[at][1].tally)
-            return [_Rows(report, bases[at].evolution, *made[at]) for at, report in enumerate(reports)]
-        asked = again
-    raise AssertionError
-
-
-def _look_at_rows(
-    opened: Opened, bases: Sequence[_Basis], made: WrittenRows, report: NormalizeReport
-) -> tuple[TableData, Unfilled] | None:
-    """Return what the rows of the last of some root tables ask the schema for; None where they stop the load."""
-    basis = bases[-1]
-    if not report.stops:
-        return basis.data, basis.unfilled | find_unfilled(basis.evolution, made)
-    roomier = _with_room(opened, bases, made)
-    return None if roomier is None else (roomier.data, roomier.unfilled)
-
-
-def _write(
-    call: Call, reader: ScanReader | None, plans: Mapping[Tables, Plan], staging: Path
-) -> dict[Tables, WrittenRows]:
-    assert reader is not None  # a load reads all of its data
-    return reader.write(plans, staging, call.load, call.target.destination.stored)
-
-
-def _make_new(
-    call: Call, bases: Sequence[_Basis], plans: Sequence[Plan], made: dict[int, tuple[Plan, WrittenRows]], staging: Path
-) -> None:
-    """Make the rows of plans that are new, those of data that is read together in one go."""
-    new = [at for at, plan in enumerate(plans) if at not in made or made[at][0] != plan]
-    for number, reader in enumerate(dict.fromkeys(bases[at].data.reader for at in new)):
-        together = [at for at in new if bases[at].data.reader is reader]
-        asked = {bases[at].data.tables: plans[at] for at in together}
-        rows = _write(call, reader, asked, staging / str(number))
-        made.update({at: (plans[at], rows[bases[at].data.tables]) for at in together})
-
-
-def _stopped(report: NormalizeReport) -> NormalizeReport:
-    """Return a report by which nothing is loaded: the rows that were made are none that were taken."""
-    return replace(report, tables=tuple(replace(table, loaded=0, superseded=0) for table in report.tables))
-
-
-def _evolve_all(opened: Opened, asked: Sequence[tuple[TableData, Unfilled]]) -> list[_Basis]:
-    """Return what becomes of the schema by the data of each root table in turn."""
-    bases: list[_Basis] = []
-    for data, unfilled in asked:
-        bases.append(_evolve(opened, data, unfilled, bases[-1].evolution if bases else None))
-    return bases
-
-
-def _evolve(opened: Opened, data: TableData, unfilled: Unfilled, after: Evolution | None) -> _Basis:
-    return _Basis(data, data.evolve(opened, after, unfilled, is_loaded=True), unfilled)
-
-
-def _with_room(opened: Opened, bases: Sequence[_Basis], made: WrittenRows) -> _Basis | None:
-    """Return the last basis with room for the numbers that had none; None where nothing becomes of that."""
-    if not made.room:
-        return None
-    basis, after = bases[-1], bases[-2].evolution if len(bases) > 1 else None
-    data = replace(basis.data, evidence=merge(basis.data.evidence, Evidence(room=made.room)))
-    roomier = _evolve(opened, data, basis.unfilled, after)
-    return roomier if roomier.evolution.resolution.schema != basis.evolution.resolution.schema else None
-
-
-def _is_refused_by_size(evolution: Evolution) -> bool:
-    """Return whether a frozen column would have to grow for documents, and no null stops the load anyway."""
-    frozen = (each for each in evolution.report.violations if each.mode == Mode.FREEZE)
-    return not evolution.report.nulls and any(_is_by_size(each, evolution) for each in frozen)
-
-
-def _is_by_size(finding: ViolationFinding, evolution: Evolution) -> bool:
-    """Return whether a column would have to grow for documents: they state no sizes, their values have them."""
-    if finding.entity != Entity.DATA_TYPE or finding.variant_of is not None or finding.column is None:
-        return False
-    classes = {name for _, name in evolution.resolution.taken.get((finding.table, finding.column), ())}
-    return bool(classes) and DECLARED not in classes
-
-
-def _with_unfit_counted(
-    call: Call, opened: Opened, bases: Sequence[_Basis], found: NormalizeReport, staging: Path
-) -> NormalizeReport:
-    """Report columns that a contract keeps small which numbers they have no room for: rows are made, none is loaded.
-
-    Evidence knows how large numbers are, and not where each of them stands.
-    """
-    data, evolution = bases[-1].data, bases[-1].evolution
-    # Each refused value is found by itself, also in rows that others are refused in.
-    violations = tuple(
-        replace(each, mode=Mode.DISCARD_VALUE) if each.column is not None else each
-        for each in evolution.judgment.violations
-    )
-    judgment = replace(evolution.judgment, violations=violations)
-    plan = replace(evolution, judgment=judgment).plan(data.evidence)
-    made = _write(call, data.reader, {data.tables: plan}, staging)[data.tables]
-    if (roomier := _with_room(opened, bases, made)) is not None:
-        report = replace(found, inference=roomier.evolution.report)
-        return _with_unfit_counted(call, opened, [*bases[:-1], roomier], report, staging / "room")
-    assert found.inference is not None
-    findings = found.inference.violations
-    described = tuple(
-        exact if _is_by_size(finding, evolution) else finding
-        for finding, exact in zip(findings, counted(findings, made.rejected, evolution.resolution.schema), strict=True)
-    )
-    return replace(found, inference=replace(found.inference, violations=described))
-
-
-def _deliver(
-    call: Call,
-    report: NormalizeReport,
-    lineage: Lineage,
-    package: LoadPackage,
-    rejects: WrittenRejects | None,
-    progress: Progress,
-) -> NormalizeReport:
-    """Hand the rows over to the destination."""
-    with kept_rejects(call.request.rejects, rejects, call.load.id):
-        progress(f"loading into {call.target.shown}", None)
-        call.target.destination.load(call.target.url, package, progress)
-    tables = lineage.tables.items() if call.request.lineage else ()
-    sources = {name: {column: tuple(kinds) for column, kinds in table.columns.items()} for name, table in tables}
-    place = f"table `{package.rejects.table.name}`" if package.rejects else str(call.request.rejects)
-    return replace(
-        report,
-        outcome=Outcome.LOADED,
-        lineage=sources if call.request.lineage else None,
-        rejects=place if rejects else None,
-    )
-
-
-def _with_written(report: NormalizeReport, files: tuple[str, ...]) -> NormalizeReport:
-    assert report.inference is not None
-    written = tuple(dict.fromkeys((*report.inference.written, *files)))
-    return replace(report, inference=replace(report.inference, saved=bool(written), written=written))
+    def check_tables(self, schema: Schema) -> None:
+        """Let the destination check the tables of a schema, unless it has; see ``Loader``."""
+        if schema != self.checked:
+            self.target.destination.check_tables(self.target.url, schema)
 
 
 def normalize(
     request: NormalizeRequest, progress: Progress | None = None, open_engine: OpenEngine | None = None
 ) -> NormalizeReport:
-    """Load the sources' rows, or say what speaks against it.
-
-    Raises:
-        InputError: the call is wrong, or a source or the schema cannot be read.
-        EngineError: the engine failed.
-        DestinationError: the destination failed; ``Loader.load`` says what it holds then.
-    """
+    """Load the sources, or report why not."""
     with noted_warnings() as noted:
         report = _normalize(request, progress or no_progress, open_engine)
     return replace(report, warnings=tuple(noted.values()))
@@ -300,21 +138,134 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_engine: OpenE
         options = replace(options, needs_spark=f"--to {call.target.shown}")
     with _staging(request.staging, options) as staging:
         if request.staging is not None:
-            # Documents wait in the engine's own files to be rows.
+            # The engine keeps documents in files until they become rows.
             options = options.with_temporary_files(staging)
         parts = [replace(part, request=replace(part.request, engine=options)) for part in call.parts]
         with collected(parts, call.before, parse_sample("full"), progress, open_engine, is_load=True) as data:
-            report = load(call, data.tables, staging, progress)
+            report = _load(call, data.tables, staging, progress)
     return report if report.inference is None else replace(report, inference=data.complete(report.inference))
+
+
+# --- the call ---
+
+
+def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
+    """Check a request; return the call, or the report if there is nothing to do."""
+    inference = request.inference
+    folder = SchemasFolder.at(inference.schemas)
+    before = check_request(inference, folder)
+    lineage_in(folder.exports, inference.name)
+    check_rejects_folder(request.rejects)
+    load_id = choose_load_id(request.load_id)
+    target = loadable(request.to)
+    past = target.destination.read_past_loads(target.url, inference.name)
+    if load_id in past.load_ids:
+        return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
+    held = with_lost(before, target)
+    limit = target.max_identifier_length
+    inference = replace(inference, max_identifier_length=limit, held=None if held == before else held)
+    request = replace(request, inference=inference)
+    parts = _find_data(request, before, target, folder)
+    files = remember(_inputs_of(parts))
+    loaded_files: tuple[str, ...] = ()
+    if request.new_only:
+        parts, loaded_files = find_new(parts, past, held)
+        files = remember(_inputs_of(parts))
+    # Longer names are checked later: only the data tells their short forms.
+    checked = without_long_names(held, limit)
+    load = LoadTime(load_id, datetime.now(UTC))
+    call = Call(request, folder, target, load, before, checked, parts, files, loaded_files)
+    if not parts:
+        return call.report(Outcome.NOTHING_NEW)
+    _check_hinted_types(target, held, parts)
+    target.destination.check_tables(target.url, checked)
+    return call
+
+
+def _find_data(
+    request: NormalizeRequest, before: Schema, target: LoadTarget, folder: SchemasFolder
+) -> tuple[Part, ...]:
+    """Return the data by root table, without the files that schemactl itself writes."""
+    parts = part_by_table(request.inference, before)
+    for part in parts:
+        if part.saved:
+            raise InputError(f"`{part.saved[0]}` is saved evidence, which holds no rows", hint="name the data itself")
+    leftovers = request.staging.glob(f"{PREFIX}{ROWS}-*") if request.staging else ()
+    folders = (folder_of(target.url), folder.root if folder.is_usual else None, *leftovers)
+    inputs = without_written_files(
+        _inputs_of(parts),
+        request.inference.all_sources,
+        [path for path in folders if path is not None],
+        request.rejects,
+        () if folder.is_usual else (folder.imports, folder.exports),
+    )
+    parts = tuple(replace(part, inputs=tuple(file for file in part.inputs if file in inputs)) for part in parts)
+    warn_of_unlike(parts)
+    return tuple(part for part in parts if part.inputs)
+
+
+def _inputs_of(parts: Iterable[Part]) -> tuple[Input, ...]:
+    return tuple(file for part in parts for file in part.inputs)
+
+
+def _check_types(target: LoadTarget, tables: Iterable[Table]) -> None:
+    """Refuse tables with columns whose types the destination cannot store, or no load can bring."""
+    columns = ((table.name, column) for table in tables for column in complete(table))
+    problems = tuple(problem for table, column in columns if (problem := _type_problem(target, table, column)))
+    if problems:
+        raise InputError(f"columns of such types cannot be loaded into `{target.kind}`", problems=problems)
+
+
+def _type_problem(target: LoadTarget, table: str, column: Column) -> Problem | None:
+    from schemactl.kernel.stored import decimal_size
+
+    name = f"`{table}.{column.name}`"
+    try:
+        if column.data_type in (DataType.DECIMAL, DataType.WEI):
+            digits, scale = decimal_size(column)
+            if digits > MAX_DIGITS:
+                message = f"{name} has {digits} digits, and a load into `{target.kind}` brings {MAX_DIGITS} at most"
+                return Problem(message, hint="lower the precision in the schema, or keep the column as `text`")
+            check_scale(column.name, digits, scale, "a load")
+        target.destination.stored(column)
+    except InputError as error:
+        return Problem(f"{name}: {error.message}", hint=error.hint)
+    return None
+
+
+def _check_hinted_types(target: LoadTarget, before: Schema, parts: Iterable[Part]) -> None:
+    """Check the types of the tables that the data goes to, with the hints of the call."""
+    for request in (part.request for part in parts):
+        if request.dispatch is not None:
+            continue  # only the records tell which tables there are
+        root = root_table(before, table_of(request.table, request.sources, Evidence(), request.name))
+        hinted = before if request.hints is None else with_hints(before, request.hints, root)
+        _check_types(target, [table for name, table in hinted.tables.items() if root_of(hinted, name) == root])
+
+
+def check_root(table: str) -> None:
+    """Refuse a root table with the name of a table that schemactl keeps in each dataset."""
+    if table.lower() in (REJECTS_TABLE, INPUTS_TABLE):
+        raise InputError(f"`{table}` is a table of schemactl's own", hint=OTHER_TABLE)
+
+
+_LOAD_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Part of file names, and as long as dlt's column for it allows."""
+
+
+def choose_load_id(load_id: str | None) -> str:
+    """Return the id of a load: the user's, or dlt's, which is the seconds since 1970."""
+    if load_id is None:
+        return str(time.time())
+    if not _LOAD_ID.fullmatch(load_id):
+        hint = "at most 64 letters, digits, `.`, `_` and `-`, a letter or digit first"
+        raise InputError(f"`{load_id}` cannot be the id of a load", hint=hint)
+    return load_id
 
 
 @contextmanager
 def _staging(folder: Path | None, options: EngineOptions) -> Iterator[Path]:
-    """Hand out a folder for rows while they are made; it is removed at the end, after a kill by the next command.
-
-    Raises:
-        InputError: it cannot be made, a link leads it out of its repository, or a cluster would not reach it.
-    """
+    """Yield a folder for rows while they are made; it is removed at the end, after a kill by the next command."""
     if folder is None and not options.reaches_this_machine():
         hint = "name a folder that all its machines reach: `--staging DIR`"
         raise InputError("a cluster does not reach this machine's temporary folder", hint=hint)
@@ -322,11 +273,303 @@ def _staging(folder: Path | None, options: EngineOptions) -> Iterator[Path]:
         if folder is not None:
             check_link(folder)
             folder.mkdir(parents=True, exist_ok=True)
-        with_folder = ExitStack()
-        # A driver that was started before holds the lock of its own folder alone: after a kill it may still write rows.
-        parent = options.temporary_folder if folder is None else folder
-        own = with_folder.enter_context(own_folder(ROWS, parent))
+        stack = ExitStack()
+        # An earlier driver holds only the lock of its own folder: after a kill it may still write rows.
+        staging = stack.enter_context(own_folder(ROWS, options.temporary_folder if folder is None else folder))
     except OSError as error:
         raise InputError(f"cannot write to `{folder or tempfile.gettempdir()}`: {error.strerror or error}") from error
-    with with_folder:
-        yield own
+    with stack:
+        yield staging
+
+
+# --- the rows ---
+
+
+@dataclass(frozen=True)
+class _TableAttempt:
+    """The data of one root table under the schema that it evolves.
+
+    Attributes:
+        unfilled: tables and columns that only rejected rows need; the evolution is without them.
+        after: the evolution by the root table before it.
+    """
+
+    call: Call
+    opened: Opened
+    data: TableData
+    unfilled: Unfilled
+    after: Evolution | None
+
+    @cached_property
+    def evolution(self) -> Evolution:
+        return self.data.evolve(self.opened, self.after, self.unfilled, is_loaded=True)
+
+    @cached_property
+    def plan(self) -> Plan:
+        return self.evolution.plan(self.data.evidence)
+
+    @property
+    def report(self) -> NormalizeReport:
+        return replace(self.call.report(Outcome.STOPPED), inference=self.evolution.report)
+
+    def check(self, staging: Path) -> NormalizeReport:
+        """Return the report of the evolution; if it stops the load, with the values and records that do."""
+        report = self.report
+        if report.stops and _is_refused_by_size(self.evolution):
+            report = self._count_oversized(report, staging)
+        if report.stops and report.inference is not None:
+            schema = self.evolution.resolution.schema
+            return replace(report, inference=with_records(report.inference, self.data.reader, schema))
+        check_root(self.evolution.resolution.root)
+        return report
+
+    def with_room(self, rows: WrittenRows) -> _TableAttempt | None:
+        """Return the attempt with room for numbers beyond their columns; None if the schema does not change."""
+        if not rows.room:
+            return None
+        evidence = merge(self.data.evidence, Evidence(room=rows.room))
+        roomier = replace(self, data=replace(self.data, evidence=evidence))
+        is_changed = roomier.evolution.resolution.schema != self.evolution.resolution.schema
+        return roomier if is_changed else None
+
+    def _count_oversized(self, report: NormalizeReport, staging: Path) -> NormalizeReport:
+        """Report the numbers beyond columns that a contract keeps small: make the rows, and load none.
+
+        Evidence has the range of numbers, but not the position of each.
+        """
+        evolution = self.evolution
+        # Each refused value is counted by itself, even if its row is refused for another.
+        violations = tuple(
+            violation if violation.column is None else replace(violation, mode=Mode.DISCARD_VALUE)
+            for violation in evolution.judgment.violations
+        )
+        judgment = replace(evolution.judgment, violations=violations)
+        plan = replace(evolution, judgment=judgment).plan(self.data.evidence)
+        rows = _write(self.call, [(self.data, plan)], staging)[0]
+        if (roomier := self.with_room(rows)) is not None:
+            return roomier._count_oversized(replace(report, inference=roomier.evolution.report), staging / "room")
+        assert report.inference is not None
+        findings = report.inference.violations
+        exact = describe_rejected(findings, rows.rejected, evolution.resolution.schema)
+        described = tuple(
+            counted if _is_by_size(finding, evolution) else finding
+            for finding, counted in zip(findings, exact, strict=True)
+        )
+        return replace(report, inference=replace(report.inference, violations=described))
+
+
+@dataclass(frozen=True)
+class _TableRows:
+    """The rows of an attempt."""
+
+    attempt: _TableAttempt
+    rows: WrittenRows
+
+    @cached_property
+    def report(self) -> NormalizeReport:
+        attempt, rows = self.attempt, self.rows
+        schema = attempt.evolution.resolution.schema
+        return report_rows(attempt.report, schema, attempt.plan, rows.tally, rows.rejected)
+
+    def revise(self) -> _TableAttempt | None:
+        """Return the attempt that the rows require: the same if they fit the schema, None if they stop the load.
+
+        Rows may need room for their numbers, or no columns that only rejected rows fill.
+        """
+        attempt = self.attempt
+        if self.report.stops:
+            return attempt.with_room(self.rows)
+        unfilled = attempt.unfilled | find_unfilled(attempt.evolution, self.rows)
+        return attempt if unfilled == attempt.unfilled else replace(attempt, unfilled=unfilled)
+
+    def check_balance(self) -> None:
+        """Refuse more or fewer rows of documents than documents: the sources have changed meanwhile."""
+        documents = sum(file.documents for file in self.attempt.evolution.report.files if file.table)
+        made = self.rows.tally.documents
+        if made != documents:
+            hint = "files that others write to meanwhile cannot be loaded: run the command again"
+            raise EngineError(f"{documents:,} documents were read, but {made:,} when rows were made", hint=hint)
+
+
+def _is_refused_by_size(evolution: Evolution) -> bool:
+    """Return whether a frozen column would have to grow for documents, and no null stops the load anyway."""
+    frozen = (violation for violation in evolution.report.violations if violation.mode == Mode.FREEZE)
+    return not evolution.report.nulls and any(_is_by_size(violation, evolution) for violation in frozen)
+
+
+def _is_by_size(finding: ViolationFinding, evolution: Evolution) -> bool:
+    """Return whether a column would have to grow for documents: these declare no sizes, only values have them."""
+    if finding.entity != Entity.DATA_TYPE or finding.variant_of is not None or finding.column is None:
+        return False
+    classes = {name for _, name in evolution.resolution.taken.get((finding.table, finding.column), ())}
+    return bool(classes) and DECLARED not in classes
+
+
+def _write(call: Call, plans: Sequence[tuple[TableData, Plan]], staging: Path) -> list[WrittenRows]:
+    """Write the rows of root tables that one reader has read, in one pass."""
+    reader = plans[0][0].reader
+    assert reader is not None  # a load reads all of its data
+    plans_by_table = {data.tables: plan for data, plan in plans}
+    rows = reader.write(plans_by_table, staging, call.load, call.target.destination.stored)
+    return [rows[data.tables] for data, _ in plans]
+
+
+def _make_rows(
+    call: Call, opened: Opened, data: Sequence[TableData], staging: Path
+) -> list[_TableRows] | NormalizeReport:
+    """Make the rows of all root tables until they fit the schema; return a report if the data stops the load."""
+    attempts = [_TableAttempt(call, opened, table, frozenset(), None) for table in data]
+    rows: list[_TableRows] = []
+    for number in count():
+        attempts = _in_turn(attempts)
+        reports = [attempt.check(staging / f"unfit-{index}") for index, attempt in enumerate(attempts)]
+        if any(report.stops for report in reports):
+            return _stopped(merge_reports(reports))
+        overwrites = [find_certain_overwrites(attempt.plan, attempt.data.evidence) for attempt in attempts]
+        if any(overwrites):
+            pairs = zip(reports, overwrites, strict=True)
+            return merge_reports([replace(report, overwrites=findings) for report, findings in pairs])
+        _check_types(call.target, [table for attempt in attempts for table in attempt.plan.tables.values()])
+        schema = attempts[-1].evolution.stored
+        call.check_tables(schema)
+        check_swaps(schema, call.target)
+        rows = _write_changed(call, attempts, rows, staging / str(number))
+        revised: list[_TableAttempt] = []
+        for index, table_rows in enumerate(rows):
+            revision = table_rows.revise()
+            if revision is None:
+                return _stopped(merge_reports([made.report for made in rows[: index + 1]]))
+            revised.append(revision)
+        if all(revision is attempt for revision, attempt in zip(revised, attempts, strict=True)):
+            for table_rows in rows:
+                table_rows.check_balance()
+            return rows
+        attempts = revised
+    raise AssertionError
+
+
+def _in_turn(attempts: Sequence[_TableAttempt]) -> list[_TableAttempt]:
+    """Return the attempts such that each root table evolves the schema of the one before it."""
+    chained: list[_TableAttempt] = []
+    for attempt in attempts:
+        after = chained[-1].evolution if chained else None
+        chained.append(attempt if attempt.after is after else replace(attempt, after=after))
+    return chained
+
+
+def _write_changed(
+    call: Call, attempts: Sequence[_TableAttempt], earlier: Sequence[_TableRows], staging: Path
+) -> list[_TableRows]:
+    """Write the rows of new or changed plans, for each reader in one pass; other rows are those of ``earlier``."""
+    rows_by_index = {
+        index: made.rows for index, made in enumerate(earlier) if made.attempt.plan == attempts[index].plan
+    }
+    changed = [index for index in range(len(attempts)) if index not in rows_by_index]
+    for number, reader in enumerate(dict.fromkeys(attempts[index].data.reader for index in changed)):
+        together = [index for index in changed if attempts[index].data.reader is reader]
+        plans = [(attempts[index].data, attempts[index].plan) for index in together]
+        rows_by_index.update(zip(together, _write(call, plans, staging / str(number)), strict=True))
+    return [_TableRows(attempt, rows_by_index[index]) for index, attempt in enumerate(attempts)]
+
+
+def _stopped(report: NormalizeReport) -> NormalizeReport:
+    """Return a report in which no row counts as loaded."""
+    return replace(report, tables=tuple(replace(table, loaded=0, superseded=0) for table in report.tables))
+
+
+# --- the load ---
+
+
+def _load(call: Call, data: Sequence[TableData], staging: Path, progress: Progress) -> NormalizeReport:
+    """Make the rows under the stored schema, save the evolved schema, and load all rows or none."""
+    name = call.request.inference.name
+    for number in range(MOST_ATTEMPTS):
+        opened = open_schemas(call.folder, name)
+        tables = _make_rows(call, opened, data, staging / str(number))
+        if isinstance(tables, NormalizeReport):
+            return tables
+        evolution = tables[-1].attempt.evolution
+        rejects = _join_rejects([table.rows.rejects for table in tables], staging / str(number) / "rejects")
+        package = _package(call, tables, rejects)
+        # None if another command has saved the schema meanwhile: rows are made again under that schema.
+        written = try_save(call.folder, opened, evolution.schema, evolution.hints)
+        if written is not None:
+            report = merge_reports([table.report for table in tables])
+            lineage, files = save_lineage(call.folder, name, [table.attempt.evolution.lineage for table in tables])
+            return _deliver(call, _with_written(report, (*written, *files)), lineage, package, rejects, progress)
+    raise unsteady(name)
+
+
+def _package(call: Call, root_tables: Sequence[_TableRows], rejects: WrittenRejects | None) -> LoadPackage:
+    """Return the load for the destination."""
+    schema = root_tables[-1].attempt.evolution.stored
+    tables = [
+        StagedTable(plan.tables[name], made.rows.folders[name], counts.written)
+        for made in root_tables
+        for plan in (made.attempt.plan,)
+        for name, counts in made.rows.tally.tables.items()
+        # A root table without rows is included: with `replace` the destination's rows have to go. So is a table whose
+        # rows were all superseded, because the schema that is stored with the load has it.
+        if name in plan.tables and (counts.written or counts.superseded or name == plan.rows.table)
+    ]
+    is_in_table = rejects is not None and call.request.rejects is None
+    return LoadPackage(
+        load_id=call.load.id,
+        schema=schema,
+        tables=tuple(sorted(tables, key=lambda staged: len(ancestors(schema, staged.table.name)))),
+        inserted_at=call.load.inserted_at,
+        rejects=StagedTable(_rejects_table(schema), rejects.folder, rejects.rows) if rejects and is_in_table else None,
+        inputs=call.files,
+    )
+
+
+def _rejects_table(schema: Schema) -> Table:
+    name = naming_of(schema).normalize_table_identifier(REJECTS_TABLE)
+    if name in schema.tables:
+        hint = "keep rejects as files: `--rejects DIR`"
+        raise InputError(f"the schema has a table `{name}`, so rejects cannot be kept in one", hint=hint)
+    return Table(name, {column.name: column for column in REJECTS_COLUMNS}, {"write_disposition": "append"})
+
+
+def _join_rejects(rejects_by_table: Iterable[WrittenRejects | None], folder: Path) -> WrittenRejects | None:
+    """Return the rejects of all root tables in one folder; None without any."""
+    rejects = [of_table for of_table in rejects_by_table if of_table]
+    if len(rejects) < 2:
+        return rejects[0] if rejects else None
+    folder.mkdir(parents=True)
+    files = (file for of_table in rejects for file in sorted(of_table.folder.glob("*.parquet")))
+    for number, file in enumerate(files):
+        file.rename(folder / f"part-{number:05}.parquet")
+    return replace(rejects[0], folder=folder, rows=sum(of_table.rows for of_table in rejects))
+
+
+def _deliver(
+    call: Call,
+    report: NormalizeReport,
+    lineage: Lineage,
+    package: LoadPackage,
+    rejects: WrittenRejects | None,
+    progress: Progress,
+) -> NormalizeReport:
+    """Pass the package to the destination and the rejects to their folder."""
+    folder = call.request.rejects
+    files = sorted(rejects.folder.glob("*.parquet")) if rejects else []
+    with stored_rejects(folder, files, call.load.id) if folder and rejects else nullcontext():
+        progress(f"loading into {call.target.shown}", None)
+        call.target.destination.load(call.target.url, package, progress)
+    sources = {
+        name: {column: tuple(kinds) for column, kinds in table.columns.items()}
+        for name, table in lineage.tables.items()
+    }
+    rejects_location = f"table `{package.rejects.table.name}`" if package.rejects else str(folder)
+    return replace(
+        report,
+        outcome=Outcome.LOADED,
+        lineage=sources if call.request.lineage else None,
+        rejects=rejects_location if rejects else None,
+    )
+
+
+def _with_written(report: NormalizeReport, files: tuple[str, ...]) -> NormalizeReport:
+    assert report.inference is not None
+    return replace(report, inference=replace(report.inference, saved=bool(files), written=tuple(dict.fromkeys(files))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Final, TypeVar
 
 from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
-from schemactl.inference.evidence import ClassEvidence, Evidence
+from schemactl.inference.evidence import ClassEvidence, Evidence, Position
 from schemactl.inference.relational import NO_PATH
 from schemactl.inference.report import (
     CollisionFinding,
@@ -380,3 +381,19 @@ def find_numbers_in_texts(before: Schema, resolution: Resolution, evidence: Evid
         if resolution.schema.tables[table].columns[column].data_type is DataType.TEXT
         if all(map(are_numbers, resolution.sources((table, column))))
     )
+
+
+_LONGEST_RECORD: Final = 1_000
+
+
+def mask_records(records: Mapping[Position, str], schema: Schema) -> dict[Position, str | None]:
+    """Return the beginnings of records (JSON), masked like examples if any column of the schema is personal."""
+    is_of_person = any(
+        is_personal(schema, table.name, name) for table in schema.tables.values() for name in table.columns
+    )
+
+    def mask(record: str) -> str | None:
+        masked = mask_examples((json.loads(record),), is_of_person)
+        return json.dumps(masked[0], ensure_ascii=False)[:_LONGEST_RECORD] if masked else None
+
+    return {position: mask(record) for position, record in records.items()}

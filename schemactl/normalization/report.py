@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from schemactl.inference.report import InferenceReport, SourceWarning
+from schemactl.examples import mask_examples
+from schemactl.inference.findings import mask_records
+from schemactl.inference.report import InferenceReport, SourceWarning, ViolationFinding
 from schemactl.inference.report import merge_reports as merge_inference_reports
-from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
+from schemactl.normalization.plan import Plan
+from schemactl.normalization.tally import OverwriteFinding, Rejected, Tally, UnfitFinding
+from schemactl.schema.contract import Mode
+from schemactl.schema.personal import is_personal
+from schemactl.schema.types import Schema, ancestors, root_of
 
 
 class Outcome(StrEnum):
@@ -158,3 +164,73 @@ def merge_reports(reports: Sequence[NormalizeReport]) -> NormalizeReport:
         unfit=tuple(item for report in reports for item in report.unfit),
         overwrites=tuple(item for report in reports for item in report.overwrites),
     )
+
+
+def report_rows(
+    report: NormalizeReport, schema: Schema, plan: Plan, tally: Tally, rejected: Sequence[Rejected]
+) -> NormalizeReport:
+    """Return a report with the counts and rejects of one root table's rows.
+
+    ``schema`` is the one that the data needs, which has the tables that a contract refuses, too.
+    """
+    assert report.inference is not None
+    violations = describe_rejected(report.inference.violations, rejected, schema)
+    return replace(
+        report,
+        inference=replace(report.inference, violations=violations),
+        tables=tuple(_count_tables(schema, plan, tally, report.inference)),
+        unfit=tuple(
+            replace(finding, example=_masked(finding.example, schema, finding.table, finding.column))
+            for finding in tally.unfit
+        ),
+        overwrites=tally.overwrites,
+    )
+
+
+def describe_rejected(
+    findings: Sequence[ViolationFinding], rejected: Sequence[Rejected], schema: Schema
+) -> tuple[ViolationFinding, ...]:
+    """Return the violations with the values and rows that they rejected; ``schema`` marks personal columns."""
+    by_column = {(item.violation.table, item.violation.column): item for item in rejected}
+    records = mask_records({item.first: item.record for item in rejected}, schema)
+    described: list[ViolationFinding] = []
+    for finding in findings:
+        rejects = by_column.get((finding.table, finding.column))
+        if rejects is not None:
+            finding = replace(finding, data_item=records[rejects.first])
+        elif finding.values and finding.mode != Mode.FREEZE:
+            finding = replace(finding, goes_with_row=True)
+        if rejects is not None and finding.column is not None:
+            example = _masked(rejects.example, schema, finding.table, finding.variant_of or finding.column)
+            finding = replace(finding, values=rejects.count, first=rejects.first, example=example)
+        described.append(finding)
+    return tuple(described)
+
+
+def _count_tables(schema: Schema, plan: Plan, tally: Tally, report: InferenceReport) -> Iterator[TableCounts]:
+    counts = (
+        TableCounts(
+            name=name,
+            parent=schema.tables[name].parent,
+            # A nested table has the write disposition of its root table (docs/dlt.md §1.2).
+            disposition=str(schema.tables[root_of(schema, name)].properties.get("write_disposition", "append")),
+            read=rows.read,
+            loaded=rows.written,
+            rejected=rows.rejected,
+            rejected_with_parent=rows.rejected_above,
+            values_rejected=rows.values_rejected,
+            superseded=rows.superseded,
+            is_written=name in plan.tables,
+        )
+        for name, rows in tally.tables.items()
+        if rows.read or name == plan.rows.table
+    )
+    yield from sorted(counts, key=lambda table: len(ancestors(schema, table.name)))
+    # Records that a model rejects and that are of no table have a line of their own.
+    count = sum(file.documents for file in report.files if not file.table)
+    if count:
+        yield TableCounts("", None, "append", read=count, loaded=0, rejected=count, is_written=False)
+
+
+def _masked(example: str | None, schema: Schema, table: str, column: str | None) -> str | None:
+    return next(iter(mask_examples((example,), is_personal(schema, table, column))), None)

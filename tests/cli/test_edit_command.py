@@ -16,7 +16,7 @@ from command_schemas import check_document
 from schemactl.cli.app import run
 from schemactl.flows.infer import InferRequest, evolve_all
 from schemactl.flows.lineage import lineage_in
-from schemactl.flows.tables import TableData
+from schemactl.flows.root_tables import TableData
 from schemactl.formats import dlt
 from schemactl.inference.evidence import Position, observe
 from schemactl.schema.hints import Hints, parse_column

@@ -85,10 +85,8 @@ def flow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Flow:
     flow = Flow()
     module = ModuleType("schemactl.flows.normalize")
     module.normalize = flow.normalize
+    module.NormalizeRequest = Request
     monkeypatch.setitem(sys.modules, "schemactl.flows.normalize", module)
-    call = ModuleType("schemactl.flows.normalize_call")
-    call.NormalizeRequest = Request
-    monkeypatch.setitem(sys.modules, "schemactl.flows.normalize_call", call)
     monkeypatch.chdir(tmp_path)
     for variable in ("SCHEMACTL_DEBUG", "SCHEMACTL_SCHEMAS", "SCHEMACTL_TO", "COLUMNS", "FORCE_COLOR"):
         monkeypatch.delenv(variable, raising=False)

@@ -21,8 +21,7 @@ from schemactl.engine.scan import scan_inputs
 from schemactl.engine.spark.session.failure import explain_failure, is_spark_failure
 from schemactl.errors import SchemactlError
 from schemactl.flows.infer import infer
-from schemactl.flows.normalize import normalize
-from schemactl.flows.normalize_call import NormalizeRequest
+from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.flows.request import InferRequest
 from schemactl.inference.sample import parse_sample
 from schemactl.inference.saved_evidence import write_evidence

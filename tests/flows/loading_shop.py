@@ -12,8 +12,7 @@ import pyarrow.parquet
 from schemactl.engine.choice import EngineName, EngineOptions
 from schemactl.engine.protocol import Engine
 from schemactl.flows.infer import InferRequest
-from schemactl.flows.normalize import normalize
-from schemactl.flows.normalize_call import NormalizeRequest
+from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.normalization.report import NormalizeReport
 
 LOCAL = EngineOptions(EngineName.LOCAL)

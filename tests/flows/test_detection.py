@@ -13,7 +13,7 @@ from dlt.sources.filesystem import filesystem, read_csv
 
 from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest, evolve_all
-from schemactl.flows.tables import TableData
+from schemactl.flows.root_tables import TableData
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport

@@ -16,9 +16,9 @@ from loading_shop import Shop
 from schemactl.engine.scan import Scan
 from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest
-from schemactl.flows.normalize_call import check_root
+from schemactl.flows.normalize import check_root
+from schemactl.flows.root_tables import part_by_table, split_by_table
 from schemactl.flows.schemas import open_schemas
-from schemactl.flows.tables import part_by_table, split_by_table
 from schemactl.inference.evidence import Position, observe
 from schemactl.kernel.dispatch import MOST_TABLES, Dispatch
 from schemactl.normalization.report import Outcome

@@ -14,8 +14,8 @@ from schemactl.errors import InputError
 from schemactl.flows import infer as flow
 from schemactl.flows.infer import InferRequest, check_request, evolve_all, infer
 from schemactl.flows.lineage import lineage_in
+from schemactl.flows.root_tables import TableData
 from schemactl.flows.schemas import open_schemas
-from schemactl.flows.tables import TableData
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Evidence, Position, merge, observe
 from schemactl.inference.report import InferenceReport

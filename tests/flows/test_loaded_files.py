@@ -14,7 +14,7 @@ from schemactl.engine.input import Input
 from schemactl.errors import InputError
 from schemactl.flows.loaded_files import find_new, remember
 from schemactl.flows.request import InferRequest
-from schemactl.flows.tables import Part
+from schemactl.flows.root_tables import Part
 from schemactl.kernel.dispatch import Dispatch
 from schemactl.normalization.package import PastLoads
 from schemactl.schema.templates import new_schema

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.flows.normalize_call import choose_load_id
+from schemactl.flows.normalize import choose_load_id
 from schemactl.flows.target import loadable
 
 

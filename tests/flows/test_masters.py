@@ -26,8 +26,7 @@ from schemactl.engine.spark.engine import SparkEngine
 from schemactl.engine.spark.options import SparkOptions
 from schemactl.engine.spark.session.java import find_java
 from schemactl.flows.infer import InferRequest
-from schemactl.flows.normalize import normalize
-from schemactl.flows.normalize_call import NormalizeRequest
+from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.formats.dlt import write
 from schemactl.inference.sample import Sample
 from schemactl.inference.saved_evidence import write_evidence

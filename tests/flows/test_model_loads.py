@@ -30,8 +30,8 @@ from schemactl.flows.edit import read_hints
 from schemactl.flows.import_ import ImportRequest, import_files
 from schemactl.flows.models import find_model, unfilled_columns
 from schemactl.flows.request import InferRequest
+from schemactl.flows.root_tables import part_by_table
 from schemactl.flows.schemas import open_schemas
-from schemactl.flows.tables import part_by_table
 from schemactl.flows.typing import find_typing
 from schemactl.kernel.dispatch import Dispatch
 from schemactl.normalization.report import Outcome, Stop

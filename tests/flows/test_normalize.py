@@ -14,8 +14,7 @@ from loading_shop import Shop
 from schemactl.destinations import parquet
 from schemactl.errors import DestinationError, EngineError, InputError
 from schemactl.flows.infer import InferRequest, infer
-from schemactl.flows.normalize import normalize
-from schemactl.flows.normalize_call import NormalizeRequest
+from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.flows.references import find_schemas
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.saved_evidence import write_evidence

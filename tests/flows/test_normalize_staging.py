@@ -7,8 +7,7 @@ import pytest
 from schemactl.engine.choice import EngineOptions
 from schemactl.engine.spark.options import SparkOptions
 from schemactl.flows.infer import InferRequest
-from schemactl.flows.normalize import normalize
-from schemactl.flows.normalize_call import NormalizeRequest
+from schemactl.flows.normalize import NormalizeRequest, normalize
 
 
 class Opened(Exception):

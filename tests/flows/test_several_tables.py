@@ -13,7 +13,7 @@ import pytest
 from schemactl.engine.protocol import Engine
 from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest, infer
-from schemactl.flows.tables import part_by_table, warn_of_unlike
+from schemactl.flows.root_tables import part_by_table, warn_of_unlike
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport

@@ -11,8 +11,8 @@ from typing import Any
 from loading_shop import LOCAL, Shop
 
 from schemactl.flows.infer import InferRequest, evolve_all, infer
+from schemactl.flows.root_tables import TableData
 from schemactl.flows.schemas import open_schemas
-from schemactl.flows.tables import TableData
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
 from schemactl.kernel.chunks import Chunk

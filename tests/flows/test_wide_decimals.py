@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemactl.cli.app import run
-from schemactl.flows.normalize_call import Call, NormalizeRequest, prepare
+from schemactl.flows.normalize import Call, NormalizeRequest, prepare
 from schemactl.flows.request import InferRequest
 
 MORE = "`t.d` has 50 digits, and a load into `{}` brings 38 at most"

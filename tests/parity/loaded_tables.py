@@ -19,8 +19,7 @@ from dlt.common.schema import Schema as DltSchema
 from test_inference_parity import PLAIN, comparable
 
 from schemactl.flows.infer import InferRequest
-from schemactl.flows.normalize import normalize
-from schemactl.flows.normalize_call import NormalizeRequest
+from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.normalization.report import Outcome
 
 DATASET = "made"

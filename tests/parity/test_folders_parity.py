@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest, evolve_all
+from schemactl.flows.root_tables import TableData
 from schemactl.flows.schemas import open_schemas, save, without_processing_hints
-from schemactl.flows.tables import TableData
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position, observe
 from schemactl.schema.hash import bump, version_hash

@@ -70,8 +70,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         # With a folder for the rows Spark has another one for its own files.
         options.begun_engine(() if options.staging else options.all_sources()) as engine,
     ):
-        from schemactl.flows.normalize import normalize
-        from schemactl.flows.normalize_call import NormalizeRequest
+        from schemactl.flows.normalize import NormalizeRequest, normalize
 
         request = NormalizeRequest(
             inference=replace(options.make_inference(agreeing(terminal)), engine=engine),

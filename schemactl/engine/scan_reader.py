@@ -1,4 +1,4 @@
-"""Reads what a scan has read once more: finds records, counts the rows that they make, or writes these for a load."""
+"""Reads scanned data again: finds records, counts the rows that they make, or writes the rows for a load."""
 
 from __future__ import annotations
 
@@ -23,24 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanReader:
-    """The records of a scan, while its engine is open. Only what is called loads the modules that it needs."""
+    """The records of a scan, while its engine is open. Each method imports the modules that it needs."""
 
     engine: Engine
     scan: Scan
     progress: Progress
 
-    def find(self, wanted: Set[Position]) -> Mapping[Position, str]:
-        """Return some records as JSON."""
+    def find(self, positions: Set[Position]) -> Mapping[Position, str]:
+        """Return the records at some positions as JSON."""
         from schemactl.engine.package import find_records
 
-        return find_records(self.engine, self.scan, wanted)
+        return find_records(self.engine, self.scan, positions)
 
     def count(self, tables: Tables, plan: Plan) -> WrittenRows:
-        """Count the rows of a plan; none are written.
-
-        Raises:
-            EngineError: the engine failed.
-        """
+        """Count the rows of a plan without writing them."""
         from schemactl.engine.package import count_rows
 
         return count_rows(self.engine, self.scan, tables, plan, self.progress)
@@ -52,13 +48,10 @@ class ScanReader:
         load: LoadTime,
         stored: Callable[[Column], Mapping[str, Any]],
     ) -> dict[Tables, WrittenRows]:
-        """Write the rows of plans, by what the scan calls their root tables; the rows of all are made together.
+        """Write the rows of plans, given by the scan's names of their root tables, in one pass.
 
-        The folder is one of its own, which workers can write to; ``stored`` is what the destination keeps of a
-        column (``Destination.stored``).
-
-        Raises:
-            EngineError: the engine failed.
+        Workers write to ``folder``; ``stored`` returns the properties that the destination stores of a column
+        (``Destination.stored``).
         """
         from schemactl.engine.input_warnings import warn_of_cuts
         from schemactl.engine.package import write_rows
@@ -72,19 +65,19 @@ class ScanReader:
                 return column
             return Column(column.name, {**column.properties, "precision": MICROSECOND_DIGITS})
 
-        kept = {tables: plan.with_columns(as_kept) for tables, plan in plans.items()}
+        stored_plans = {tables: plan.with_columns(as_kept) for tables, plan in plans.items()}
         with self.engine.explaining(self.scan.inputs):
-            written = write_rows(self.engine, self.scan, kept, load, folder, self.progress)
+            written = write_rows(self.engine, self.scan, stored_plans, load, folder, self.progress)
         cut = sorted(item for rows in written.values() for item in rows.cut.items())
         warn_of_cuts({f"{table}.{column}": count for (table, column), count in cut})
         return {tables: _completed(rows, plans[tables]) for tables, rows in written.items()}
 
 
 def _completed(rows: WrittenRows, plan: Plan) -> WrittenRows:
-    """Return rows with what the columns of the plan need to take all their numbers; without rejects of no load."""
-    asked = {(name, column.name): column for name, table in plan.tables.items() for column in table.columns.values()}
-    found = {
-        origin: room_for(asked[origin].properties, *span) for origin, span in rows.spans.items() if origin in asked
+    """Return rows with the room that columns need for all their numbers, without rejects if nothing is loaded."""
+    columns = {(name, column.name): column for name, table in plan.tables.items() for column in table.columns.values()}
+    rooms = {
+        origin: room_for(columns[origin].properties, *span) for origin, span in rows.spans.items() if origin in columns
     }
-    rows = replace(rows, room={origin: room for origin, room in found.items() if room})
+    rows = replace(rows, room={origin: room for origin, room in rooms.items() if room})
     return rows if rows.tally.is_loadable else replace(rows, rejected=(), rejects=None)

@@ -11,13 +11,13 @@ from loading_shop import Shop
 
 from schemactl.destinations import folder_of
 from schemactl.engine.inputs import find_inputs
+from schemactl.engine.written_files import without_written_files
 from schemactl.errors import InputError
-from schemactl.flows.normalize_call import without_own
 from schemactl.store.sources import LeftOutWarning
 
 
 def left(*sources: str, own: tuple[str, ...], rejects: Path | None = None) -> list[str]:
-    return [each.path for each in without_own(find_inputs(sources), sources, map(Path, own), rejects)]
+    return [each.path for each in without_written_files(find_inputs(sources), sources, map(Path, own), rejects)]
 
 
 @pytest.fixture
@@ -59,10 +59,12 @@ def test_files_of_schemas_and_lineage_are_left_out_beside_data(work: Path) -> No
         Path("out", name).write_text('{"id": 1}')
     sources = ("a.jsonl", "out")
     with pytest.warns(LeftOutWarning, match=r"2 in `out`"):
-        found = without_own(find_inputs(sources), sources, (), schema_folders=(Path("out"), Path("not/there")))
+        found = without_written_files(
+            find_inputs(sources), sources, (), schema_folders=(Path("out"), Path("not/there"))
+        )
     assert [each.path for each in found] == ["a.jsonl", "out/data.json"]
     named = ("out/shop.schema.json",)
-    assert len(without_own(find_inputs(named), named, (), schema_folders=(Path("out"),))) == 1
+    assert len(without_written_files(find_inputs(named), named, (), schema_folders=(Path("out"),))) == 1
 
 
 def test_data_may_stand_beside_the_folders_of_tables(work: Path) -> None:
