@@ -50,7 +50,7 @@ def apply(schema: Schema, changes: Iterable[Change]) -> Schema:
         KeyError: a change speaks of a table or a column that is not there, or gives a name that is taken.
     """
     header, settings, normalizers = header_of(schema), dict(schema.settings), dict(schema.normalizers)
-    tables = {name: _Draft(dict(each.properties), dict(each.columns)) for name, each in schema.tables.items()}
+    tables = {name: _Draft(dict(table.properties), dict(table.columns)) for name, table in schema.tables.items()}
     for change, batch in _batches(changes):
         match change:
             case HeaderChanged():
@@ -85,7 +85,7 @@ def apply(schema: Schema, changes: Iterable[Change]) -> Schema:
 
 def header_of(schema: Schema) -> dict[str, Any]:
     """Return the keys at the top of the schema's file that are stated and no sections, as plain JSON data."""
-    stated = {
+    header = {
         "version": schema.version,
         "version_hash": schema.version_hash or ABSENT,
         "engine_version": schema.engine_version,
@@ -94,7 +94,7 @@ def header_of(schema: Schema) -> dict[str, Any]:
         "imported_version_hash": ABSENT if schema.imported_version_hash is None else schema.imported_version_hash,
         "description": ABSENT if schema.description is None else schema.description,
     }
-    return {name: value for name, value in {**stated, **schema.extensions}.items() if value is not ABSENT}
+    return {name: value for name, value in {**header, **schema.extensions}.items() if value is not ABSENT}
 
 
 _HEADER_FIELDS: Final = TOP_LEVEL - {"tables", "settings", "normalizers"}
@@ -127,7 +127,7 @@ def _renamed_tables(tables: Mapping[str, _Draft], renames: Iterable[TableRenamed
     return {names.get(name, name): draft for name, draft in tables.items()}
 
 
-def _new_names(named: Mapping[str, Any], renames: Iterable[TableRenamed | ColumnRenamed], what: str) -> dict[str, str]:
+def _new_names(named: Mapping[str, Any], renames: Iterable[TableRenamed | ColumnRenamed], kind: str) -> dict[str, str]:
     """Return new names by old ones; one that is taken must get another one itself."""
     names: dict[str, str] = {}
     origins: dict[str, str] = {}
@@ -135,25 +135,25 @@ def _new_names(named: Mapping[str, Any], renames: Iterable[TableRenamed | Column
         origin = change.before
         # A name that stands for two is that of the thing that waits for another one.
         if origin not in named or origin in names:
-            origin = _known(origins, change.before, what)
+            origin = _known(origins, change.before, kind)
             del origins[change.before]
-        _refuse_taken(origins, change.after, what)
+        _refuse_taken(origins, change.after, kind)
         names[origin], origins[change.after] = change.after, origin
     for new in origins:
         if new not in names:
-            _refuse_taken(named, new, what)
+            _refuse_taken(named, new, kind)
     return names
 
 
-def _known(named: Mapping[str, _Named], name: str, what: str) -> _Named:
+def _known(named: Mapping[str, _Named], name: str, kind: str) -> _Named:
     if name not in named:
-        raise KeyError(f"there is no {what.format(name)}")
+        raise KeyError(f"there is no {kind.format(name)}")
     return named[name]
 
 
-def _refuse_taken(named: Mapping[str, Any], name: str, what: str) -> None:
+def _refuse_taken(named: Mapping[str, Any], name: str, kind: str) -> None:
     if name in named:
-        raise KeyError(f"there is a {what.format(name)} already")
+        raise KeyError(f"there is a {kind.format(name)} already")
 
 
 def _state(properties: dict[str, Any], name: str, value: Any) -> None:
@@ -167,30 +167,30 @@ def _with_change(
     columns: dict[str, Column], change: ColumnChange, renames: Iterable[ColumnRenamed]
 ) -> dict[str, Column]:
     """Return the columns of a table, which may be the same dict, with a change made."""
-    what = f"column `{{}}` in the table `{change.table}`"
+    kind = f"column `{{}}` in the table `{change.table}`"
     match change:
         case ColumnRenamed():
-            names = _new_names(columns, renames, what)
+            names = _new_names(columns, renames, kind)
             return {
-                names.get(name, name): Column(names[name], each.properties) if name in names else each
-                for name, each in columns.items()
+                names.get(name, name): Column(names[name], column.properties) if name in names else column
+                for name, column in columns.items()
             }
         case ColumnRemoved():
-            _known(columns, change.column.name, what)
+            _known(columns, change.column.name, kind)
             del columns[change.column.name]
         case ColumnAdded():
-            _refuse_taken(columns, change.column.name, what)
+            _refuse_taken(columns, change.column.name, kind)
             columns[change.column.name] = change.column
         case ColumnsReordered():
-            return {name: _known(columns, name, what) for name in change.after} | columns
+            return {name: _known(columns, name, kind) for name in change.after} | columns
         case ColumnRetyped() | NullabilityChanged() | ColumnPropertyChanged():
-            stated = dict(_known(columns, change.column, what).properties)
+            properties = dict(_known(columns, change.column, kind).properties)
             if isinstance(change, ColumnRetyped):
                 for name in TYPE_PROPERTIES:
-                    _state(stated, name, change.after.get(name, ABSENT))
+                    _state(properties, name, change.after.get(name, ABSENT))
             else:
-                _state(stated, "nullable" if isinstance(change, NullabilityChanged) else change.name, change.after)
-            columns[change.column] = Column(change.column, stated)
+                _state(properties, "nullable" if isinstance(change, NullabilityChanged) else change.name, change.after)
+            columns[change.column] = Column(change.column, properties)
         case _:
             assert_never(change)
     return columns

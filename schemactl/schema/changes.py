@@ -139,7 +139,7 @@ class NullabilityChanged:
     @property
     def is_restated(self) -> bool:
         """Return whether only the wording changed."""
-        before, after = (each is ABSENT or each is None or bool(each) for each in (self.before, self.after))
+        before, after = (value is ABSENT or value is None or bool(value) for value in (self.before, self.after))
         return before == after
 
 

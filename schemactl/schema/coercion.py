@@ -54,10 +54,10 @@ def type_of(value: Any) -> DataType:
     Raises:
         TypeError: dlt has no type for it, for example ``None``.
     """
-    found = type_of_class(type(value))
-    if found is None:
+    data_type = type_of_class(type(value))
+    if data_type is None:
         raise TypeError(f"no data type for {type(value).__name__}")
-    return found
+    return data_type
 
 
 def type_of_class(of: type) -> DataType | None:

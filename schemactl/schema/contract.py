@@ -42,7 +42,7 @@ class Contract:
     data_type: Mode = Mode.EVOLVE
 
     @classmethod
-    def of(cls, stated: Stated) -> Contract:
+    def of(cls, contract: Stated) -> Contract:
         """Read a contract, as ``freeze``, ``{"columns": "freeze"}`` or ``columns=freeze,tables=evolve``.
 
         An entity that it leaves out evolves (docs/dlt.md §7.1).
@@ -50,17 +50,17 @@ class Contract:
         Raises:
             InputError: there is no such mode or entity.
         """
-        if isinstance(stated, str):
-            if "=" not in stated:
-                mode = _mode(stated)
+        if isinstance(contract, str):
+            if "=" not in contract:
+                mode = _mode(contract)
                 return cls(mode, mode, mode)
-            stated = _split(stated)
-        if not isinstance(stated, (Mapping, type(None))):
-            raise InputError(f"`{stated}` is not a contract", hint="a mode, or modes by entity")
-        for entity in stated or {}:
+            contract = _split(contract)
+        if not isinstance(contract, (Mapping, type(None))):
+            raise InputError(f"`{contract}` is not a contract", hint="a mode, or modes by entity")
+        for entity in contract or {}:
             if entity not in tuple(Entity):
                 raise InputError(f"a contract has no entity `{entity}`", hint=nearest_or_all(str(entity), Entity))
-        return cls(**{entity: _mode(mode) for entity, mode in (stated or {}).items()})
+        return cls(**{entity: _mode(mode) for entity, mode in (contract or {}).items()})
 
     def mode_of(self, entity: Entity) -> Mode:
         """Return the mode for an entity."""
@@ -96,11 +96,11 @@ def stated_contract(schema: Schema, table: str, override: Stated = None) -> Stat
     """
     if table.startswith(system_prefix(naming_of(schema))):
         return StatedContract(Contract(), "default", frozenset())
-    stated, level = _stated_for(schema, table, override)
-    contract = Contract.of(stated)
-    if isinstance(stated, str):
-        stated = _split(stated) if "=" in stated else dict.fromkeys(Entity, stated)
-    return StatedContract(contract, level, frozenset(stated or ()))
+    modes, level = _stated_for(schema, table, override)
+    contract = Contract.of(modes)
+    if isinstance(modes, str):
+        modes = _split(modes) if "=" in modes else dict.fromkeys(Entity, modes)
+    return StatedContract(contract, level, frozenset(modes or ()))
 
 
 def _mode(text: Any) -> Mode:
@@ -112,8 +112,8 @@ def _mode(text: Any) -> Mode:
 def _split(text: str) -> dict[str, str]:
     """Split ``columns=freeze,tables=evolve``."""
     modes: dict[str, str] = {}
-    for part in text.split(","):
-        entity, _, mode = (piece.strip() for piece in part.partition("="))
+    for clause in text.split(","):
+        entity, _, mode = (piece.strip() for piece in clause.partition("="))
         if entity in modes:
             raise InputError(f"the contract states `{entity}` twice")
         modes[entity] = mode
@@ -132,5 +132,5 @@ def _stated_for(schema: Schema, name: str, override: Stated) -> tuple[Stated, st
             return override, "call"
         if "schema_contract" in table.properties:
             return cast(Stated, table.properties["schema_contract"]), f"table {level}"
-    stated = Settings.of(schema.settings).schema_contract
-    return stated, "settings" if stated else "default"
+    contract = Settings.of(schema.settings).schema_contract
+    return contract, "settings" if contract else "default"

@@ -35,14 +35,14 @@ def diff(
         renames = table_renames(before, after, is_guessing=guess_renames, heeds_moves=heeds_moves)
     names = {change.before: change.after for change in renames}
     # Another table takes their names.
-    taken = (name for name in names.values() if name in before.tables and name not in names)
-    displaced = tuple(changes.TableRemoved(before.tables[name]) for name in taken)
+    displaced_names = (name for name in names.values() if name in before.tables and name not in names)
+    displaced = tuple(changes.TableRemoved(before.tables[name]) for name in displaced_names)
     renamed = apply(before, (*displaced, *renames)) if renames else before
     order = _interleaved([names.get(name, name) for name in before.tables], after.tables)
     return (
-        *(changes.HeaderChanged(*found) for found in _differences(header_of(before), header_of(after))),
-        *(changes.SettingChanged(*found) for found in _differences(before.settings, after.settings)),
-        *(changes.NormalizerChanged(*found) for found in _differences(before.normalizers, after.normalizers)),
+        *(changes.HeaderChanged(*difference) for difference in _differences(header_of(before), header_of(after))),
+        *(changes.SettingChanged(*difference) for difference in _differences(before.settings, after.settings)),
+        *(changes.NormalizerChanged(*difference) for difference in _differences(before.normalizers, after.normalizers)),
         *displaced,
         *renames,
         *(
@@ -57,8 +57,8 @@ def _table(
     before: Table | None, after: Table | None, guess_renames: bool, heeds_moves: bool
 ) -> Iterator[changes.Change]:
     if before and after:
-        for found in _differences(before.properties, after.properties):
-            yield changes.TablePropertyChanged(after.name, *found)
+        for difference in _differences(before.properties, after.properties):
+            yield changes.TablePropertyChanged(after.name, *difference)
         yield from _columns(before, after, guess_renames, heeds_moves)
     elif before:
         yield changes.TableRemoved(before)
@@ -180,7 +180,7 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
         return () if before is after else (Detail((), before, after),)
     from deepdiff import DeepDiff
 
-    found = DeepDiff(
+    differences = DeepDiff(
         before,
         after,
         view="tree",
@@ -189,7 +189,7 @@ def details(before: Any, after: Any) -> tuple[Detail, ...]:
         threshold_to_diff_deeper=0,  # or else it reports two mappings with few keys in common as wholes
     )
     leaves = []
-    for kind, levels in found.items():
+    for kind, levels in differences.items():
         for level in levels:
             old = changes.ABSENT if kind.endswith("_item_added") else level.t1
             new = changes.ABSENT if kind.endswith("_item_removed") else level.t2

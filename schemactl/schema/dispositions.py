@@ -148,10 +148,10 @@ def row_key(table: Table) -> str:
         DestinationError: there is none.
     """
     keys = named(table, "primary_key")
-    found = first(table, "row_key") or first(table, "unique") or (keys[0] if len(keys) == 1 else None)
-    if found is None:
+    column = first(table, "row_key") or first(table, "unique") or (keys[0] if len(keys) == 1 else None)
+    if column is None:
         raise _lacking(table, "a column with the hint `row_key`")
-    return found
+    return column
 
 
 def complete(table: Table) -> tuple[Column, ...]:
@@ -160,20 +160,20 @@ def complete(table: Table) -> tuple[Column, ...]:
 
 
 def _strategy(root: Table) -> Strategy:
-    stated = root.properties.get("x-merge-strategy") or Strategy.DELETE_INSERT
-    if stated not in tuple(Strategy):
-        raise _unsupported(root, f"the merge strategy `{stated}`")
-    return Strategy(stated)
+    strategy = root.properties.get("x-merge-strategy") or Strategy.DELETE_INSERT
+    if strategy not in tuple(Strategy):
+        raise _unsupported(root, f"the merge strategy `{strategy}`")
+    return Strategy(strategy)
 
 
-def _unsupported(root: Table, what: str) -> DestinationError:
+def _unsupported(root: Table, feature: str) -> DestinationError:
     hint = f"merge strategies: {', '.join(Strategy)}"
-    return DestinationError(f"table `{root.name}`: {what} is not supported", hint=hint)
+    return DestinationError(f"table `{root.name}`: {feature} is not supported", hint=hint)
 
 
-def _lacking(table: Table, what: str) -> DestinationError:
+def _lacking(table: Table, requirement: str) -> DestinationError:
     strategy = table.properties.get("x-merge-strategy") or Strategy.DELETE_INSERT
-    return DestinationError(f"table `{table.name}` cannot be merged: its strategy `{strategy}` needs {what}")
+    return DestinationError(f"table `{table.name}` cannot be merged: its strategy `{strategy}` needs {requirement}")
 
 
 def dedup_sort(root: Table) -> tuple[str, bool] | None:
@@ -182,15 +182,15 @@ def dedup_sort(root: Table) -> tuple[str, bool] | None:
     return (column, root.columns[column].properties["dedup_sort"] == "desc") if column else None
 
 
-def _moment(stated: Any, table: Table) -> datetime | None:
+def _moment(hint: Any, table: Table) -> datetime | None:
     """Return a moment that a table's hints state, in UTC."""
-    if stated is None:
+    if hint is None:
         return None
     try:
-        found = stated if isinstance(stated, date) else parse(str(stated))
+        parsed = hint if isinstance(hint, date) else parse(str(hint))
     except ValueError:
-        found = None
-    if not isinstance(found, date):
-        raise DestinationError(f"table `{table.name}`: `{stated}` is not a timestamp")
-    moment = found if isinstance(found, datetime) else datetime(found.year, found.month, found.day)
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        parsed = None
+    if not isinstance(parsed, date):
+        raise DestinationError(f"table `{table.name}`: `{hint}` is not a timestamp")
+    timestamp = parsed if isinstance(parsed, datetime) else datetime(parsed.year, parsed.month, parsed.day)
+    return timestamp.astimezone(UTC) if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)

@@ -48,8 +48,8 @@ class Expansion:
         size: its characters.
     """
 
-    def __init__(self, at: Location | None = None, size: int = 0) -> None:
-        self._at = at
+    def __init__(self, location: Location | None = None, size: int = 0) -> None:
+        self._at = location
         self._most_fields = MOST_FIELDS_OF_ALL + size // _LEAST_CHARACTERS
         self._most_characters = MOST_CHARACTERS + size
         self._most_names = MOST_NAMES + size

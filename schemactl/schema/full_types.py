@@ -91,10 +91,10 @@ def full_type(properties: Properties) -> FullType | None:
     A bigint has 64 bits and a decimal is ``decimal(38, 9)`` unless stated, each number for itself; a wei has as many
     digits as the destination; a timestamp has six digits of a second and knows its time zone.
     """
-    stated = properties.get("data_type")
-    if not stated:
+    type_name = properties.get("data_type")
+    if not type_name:
         return None
-    data_type, precision, scale = DataType(stated), properties.get("precision"), properties.get("scale")
+    data_type, precision, scale = DataType(type_name), properties.get("precision"), properties.get("scale")
     usual = _USUAL_PRECISIONS.get(data_type)
     match data_type:
         case DataType.BIGINT | DataType.TIME:
@@ -122,12 +122,12 @@ def conversion_between(before: FullType, after: FullType, *, counts_seconds: boo
     As ``conversion`` says of the data types, but: integers that are short enough lose nothing as double, and where all
     values survive by their data type, a stated size may have no room for them.
     """
-    found = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
+    by_data_type = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
     if (before.data_type, after.data_type) == (DataType.BIGINT, DataType.DOUBLE):
-        return Conversion.WHOLE if (before.precision or _BITS) <= EXACT_BITS else found
-    if found is Conversion.WHOLE and not holds_all(before, after):
+        return Conversion.WHOLE if (before.precision or _BITS) <= EXACT_BITS else by_data_type
+    if by_data_type is Conversion.WHOLE and not holds_all(before, after):
         return Conversion.DEPENDS
-    return found
+    return by_data_type
 
 
 _DIGITS_OF_BITS: Final = ((8, 3), (16, 5), (32, 10), (64, 19))

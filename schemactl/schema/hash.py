@@ -52,14 +52,14 @@ def bump(schema: Schema) -> Schema:
 
     A schema without a hash is new: it gets one and keeps its version.
     """
-    current, stated = version_hash(schema), schema.version_hash
-    if not stated:
+    current, stored_hash = version_hash(schema), schema.version_hash
+    if not stored_hash:
         return replace(schema, version=schema.version or 1, version_hash=current)
-    if current == stated:
+    if current == stored_hash:
         return schema
     previous = schema.previous_hashes
-    if stated not in previous:
-        previous = (stated, *previous)[:MAX_PREVIOUS_HASHES]
+    if stored_hash not in previous:
+        previous = (stored_hash, *previous)[:MAX_PREVIOUS_HASHES]
     return replace(schema, version=schema.version + 1, version_hash=current, previous_hashes=previous)
 
 

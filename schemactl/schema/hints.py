@@ -59,21 +59,21 @@ def parse_column(text: str) -> ColumnHint:
     Raises:
         InputError: it states no column, or what no column can have.
     """
-    place, _, stated = text.partition(":")
-    table, _, name = place.strip().rpartition(".")
-    if not name or not stated.strip():
+    target, _, clauses = text.partition(":")
+    table, _, name = target.strip().rpartition(".")
+    if not name or not clauses.strip():
         raise InputError(f"`{text}` states no column (`--column`)", hint=_EXAMPLE)
     properties: dict[str, Any] = {}
-    for part in map(str.strip, _COMMA.split(stated)):
-        properties |= _property(part, text)
+    for clause in map(str.strip, _COMMA.split(clauses)):
+        properties |= _property(clause, text)
     return ColumnHint(table or None, name, properties, is_whole_type="data_type" in properties)
 
 
-def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | None = None) -> Schema:
-    """Return a schema with what is stated of its tables and columns; names are those of its naming convention.
+def with_hints(schema: Schema, hints: Hints, root: str | None, existing: Schema | None = None) -> Schema:
+    """Return a schema with hints for its tables and columns; names follow its naming convention.
 
-    ``root`` is the table of hints that name none, None where all name theirs; ``known`` has all tables that there are,
-    where ``schema`` does not state all of them.
+    ``root`` is the table of hints without a table, None if all have one; ``existing`` has all tables if ``schema`` has
+    only some of them.
 
     Raises:
         InputError: a hint names no table, and there is no root table; or it names a column in place of a table.
@@ -81,7 +81,7 @@ def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | N
     if hints.schema is not None:
         schema = _with_file(schema, hints.schema)
     naming = naming_of(schema)
-    tables = known.tables if known else {}
+    tables = existing.tables if existing else {}
     for hint in hints.columns:
         name = naming.normalize_path(hint.name)
         flat = None if hint.table is None else _flattened(tables, naming, hint, root)
@@ -101,22 +101,22 @@ def with_hints(schema: Schema, hints: Hints, root: str | None, known: Schema | N
     return schema
 
 
-def _property(part: str, text: str) -> dict[str, Any]:
-    key, equals, value = part.partition("=")
+def _property(clause: str, text: str) -> dict[str, Any]:
+    key, equals, value = clause.partition("=")
     if equals:
-        found = _value(value.strip(), text)
-        if key.strip() == "x-enum" and not isinstance(found, (list, dict)):
-            raise InputError(f"`{part}` is not a list of values (`--column {text}`)", hint="`x-enum=[open,closed]`")
-        return {key.strip(): found}
-    if part in ("not_null", "nullable"):
-        return {"nullable": part == "nullable"}
-    if part in FLAGS:
+        parsed = _value(value.strip(), text)
+        if key.strip() == "x-enum" and not isinstance(parsed, (list, dict)):
+            raise InputError(f"`{clause}` is not a list of values (`--column {text}`)", hint="`x-enum=[open,closed]`")
+        return {key.strip(): parsed}
+    if clause in ("not_null", "nullable"):
+        return {"nullable": clause == "nullable"}
+    if clause in FLAGS:
         # A key that may be null would not be one: dlt states both.
-        return {part: True, **({"nullable": False} if part == "primary_key" else {})}
-    match = _TYPE.fullmatch(part)
+        return {clause: True, **({"nullable": False} if clause == "primary_key" else {})}
+    match = _TYPE.fullmatch(clause)
     if match is None or match["name"] not in set(DataType):
-        known = (*DataType, *FLAGS, "not_null", "nullable")
-        raise InputError(f"`{part}` is not a type or a hint (`--column {text}`)", hint=nearest_or_all(part, known))
+        words = (*DataType, *FLAGS, "not_null", "nullable")
+        raise InputError(f"`{clause}` is not a type or a hint (`--column {text}`)", hint=nearest_or_all(clause, words))
     numbers = {key: int(match[key]) for key in ("precision", "scale") if match[key] is not None}
     if numbers and match["name"] not in SIZED:
         raise InputError(f"`{match['name']}` has no size (`--column {text}`)", hint=f"`{match['name']}` alone")
@@ -124,7 +124,7 @@ def _property(part: str, text: str) -> dict[str, Any]:
         hint = f"`{match['name']}({match['precision']})`"
         raise InputError(f"`{match['name']}` has no digits after the point (`--column {text}`)", hint=hint)
     if numbers.get("scale", 0) > numbers.get("precision", 0):
-        message = f"`{part}` has more digits after the point than digits (`--column {text}`)"
+        message = f"`{clause}` has more digits after the point than digits (`--column {text}`)"
         raise InputError(message, hint=f"`{match['name']}({match['scale']},{match['scale']})` or more")
     return {"data_type": match["name"], **numbers}
 
@@ -148,80 +148,84 @@ def _flattened(tables: Mapping[str, Table], naming: Naming, hint: ColumnHint, ro
         InputError: what stands in the place of a table is a column with values.
     """
     assert hint.table is not None
-    place = naming.normalize_tables_path(hint.table)
-    if root is None or root not in tables or place in tables or naming.shorten_fragments(root, place) in tables:
+    prefix = naming.normalize_tables_path(hint.table)
+    if root is None or root not in tables or prefix in tables or naming.shorten_fragments(root, prefix) in tables:
         return None
     columns = tables[root].columns
-    column = naming.shorten_fragments(place, naming.normalize_path(hint.name))
-    if column not in columns and place in columns:
-        message = f"`{place}` is a column of `{root}`, and no table"
-        raise InputError(message, hint=f"state that column: `--column {place}:TYPE`")
+    column = naming.shorten_fragments(prefix, naming.normalize_path(hint.name))
+    if column not in columns and prefix in columns:
+        message = f"`{prefix}` is a column of `{root}`, and no table"
+        raise InputError(message, hint=f"state that column: `--column {prefix}:TYPE`")
     return column if column in columns else None
 
 
-def _table(schema: Schema, known: Mapping[str, Table], name: str | None, what: str) -> Table:
+def _table(schema: Schema, existing: Mapping[str, Table], name: str | None, subject: str) -> Table:
     if name is None:
-        raise InputError(f"`{what}` does not name a table, and the schema has several", hint="name it with `--table`")
+        raise InputError(
+            f"`{subject}` does not name a table, and the schema has several", hint="name it with `--table`"
+        )
     new = Table(name, {}, {"write_disposition": "append", "resource": name})
-    return _stated(schema, known, name) or new
+    return _stated(schema, existing, name) or new
 
 
-def _stated(schema: Schema, known: Mapping[str, Table], name: str) -> Table | None:
+def _stated(schema: Schema, existing: Mapping[str, Table], name: str) -> Table | None:
     """Return a table as far as the schema states it: of one that is only known, all but its columns."""
-    return schema.tables.get(name) or (replace(known[name], columns={}) if name in known else None)
+    return schema.tables.get(name) or (replace(existing[name], columns={}) if name in existing else None)
 
 
 def _with_table(
-    schema: Schema, known: Mapping[str, Table], naming: Naming, name: str, root: str | None
+    schema: Schema, existing: Mapping[str, Table], naming: Naming, name: str, root: str | None
 ) -> tuple[Schema, Table]:
     """Return a table by its name, or by its place below the root table, with those that it is nested in.
 
     A table that is not there is nested in the one whose name its own begins with, else in the root table.
     """
-    tables = {**known, **schema.tables}
+    tables = {**existing, **schema.tables}
     inside = name if root is None or name == root else naming.shorten_fragments(root, name)
-    for each in (name, inside):
-        if each in tables:
-            return _with_parents(schema, known, tables[each]), _table(schema, known, each, name)
-    above = [each for each in (*tables, root) if each and name.startswith(each + naming.path_separator)]
+    for candidate in (name, inside):
+        if candidate in tables:
+            return _with_parents(schema, existing, tables[candidate]), _table(schema, existing, candidate, name)
+    above = [
+        candidate for candidate in (*tables, root) if candidate and name.startswith(candidate + naming.path_separator)
+    ]
     if not above and inside == name:
-        return schema, _table(schema, known, name, name)
+        return schema, _table(schema, existing, name, name)
     parent = max(above, key=len, default=root)
     assert parent is not None
-    found = _table(schema, known, parent, name)
-    for part in naming.break_path(name.removeprefix(parent + naming.path_separator) if above else name):
-        schema = schema.with_table(found)
-        nested = naming.shorten_fragments(found.name, part)
-        found = _stated(schema, known, nested) or Table(nested, {}, {"parent": found.name})
-    return schema, found
+    nested_table = _table(schema, existing, parent, name)
+    for key in naming.break_path(name.removeprefix(parent + naming.path_separator) if above else name):
+        schema = schema.with_table(nested_table)
+        nested = naming.shorten_fragments(nested_table.name, key)
+        nested_table = _stated(schema, existing, nested) or Table(nested, {}, {"parent": nested_table.name})
+    return schema, nested_table
 
 
-def _with_parents(schema: Schema, known: Mapping[str, Table], table: Table) -> Schema:
+def _with_parents(schema: Schema, existing: Mapping[str, Table], table: Table) -> Schema:
     """Return a schema that states all tables that one is nested in."""
     parent = table.parent
-    while parent is not None and parent not in schema.tables and parent in known:
-        schema = schema.with_table(_table(schema, known, parent, parent))
-        parent = known[parent].parent
+    while parent is not None and parent not in schema.tables and parent in existing:
+        schema = schema.with_table(_table(schema, existing, parent, parent))
+        parent = existing[parent].parent
     return schema
 
 
-def _with_file(schema: Schema, stated: Schema) -> Schema:
+def _with_file(schema: Schema, file_schema: Schema) -> Schema:
     prefix = system_prefix(naming_of(schema))
-    for table in stated.tables.values():
+    for table in file_schema.tables.values():
         if not table.name.startswith(prefix):
-            known = schema.tables.get(table.name) or Table(table.name)
-            columns = dict(known.columns)
-            for name, each in table.columns.items():
-                columns[name] = (columns.get(name) or Column(name)).with_stated(each.properties)
-            schema = schema.with_table(Table(table.name, columns, {**known.properties, **table.properties}))
-    return replace(schema, settings=_joined(schema.settings, stated.settings))
+            existing = schema.tables.get(table.name) or Table(table.name)
+            columns = dict(existing.columns)
+            for name, column in table.columns.items():
+                columns[name] = (columns.get(name) or Column(name)).with_stated(column.properties)
+            schema = schema.with_table(Table(table.name, columns, {**existing.properties, **table.properties}))
+    return replace(schema, settings=_joined(schema.settings, file_schema.settings))
 
 
-def _joined(known: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(settings: Mapping[str, Any], file_settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with those of a file: by name where both are mappings, else the file's."""
-    joined = dict(known)
-    for key, value in stated.items():
-        before = known.get(key)
+    joined = dict(settings)
+    for key, value in file_settings.items():
+        before = settings.get(key)
         both = isinstance(before, Mapping) and isinstance(value, Mapping)
         joined[key] = {**before, **value} if both and before is not None else value
     return joined
@@ -230,5 +234,5 @@ def _joined(known: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, An
 def only_root(schema: Schema) -> str | None:
     """Return the only root table of data that a schema has, None where it has none or several."""
     prefix = system_prefix(naming_of(schema))
-    found = [name for name, table in schema.tables.items() if not table.is_nested and not name.startswith(prefix)]
-    return found[0] if len(found) == 1 else None
+    roots = [name for name, table in schema.tables.items() if not table.is_nested and not name.startswith(prefix)]
+    return roots[0] if len(roots) == 1 else None

@@ -69,20 +69,22 @@ def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sou
     column that inference could have made counts as brought by data. ``sources`` say where in the data the stored
     columns come from, for hints and types by path.
     """
-    stated = _with_fitted_names(imported, exported, earlier)
-    merge = _Merge(stated, exported, earlier and _with_fitted_names(earlier, exported, earlier), sources)
-    tables = {name: merge.table(table) for name, table in stated.tables.items()}
-    kept, names = dict[str, Table](), set(tables)
+    fitted = _with_fitted_names(imported, exported, earlier)
+    merge = _Merge(fitted, exported, earlier and _with_fitted_names(earlier, exported, earlier), sources)
+    tables = {name: merge.table(table) for name, table in fitted.tables.items()}
+    data_tables, names = dict[str, Table](), set(tables)
     for table in _parents_first(exported):
-        found = merge.follow_parent(table)
-        if found.name not in names and merge.keeps_table(table, found.parent, names):
-            kept[table.name] = found
-            names.add(found.name)
-    for name in filter(kept.__contains__, exported.tables):  # in the order of the file
-        columns = {each.name: merge.column_of_data(name, each, None) for each in kept[name].columns.values()}
-        tables[kept[name].name] = replace(kept[name], columns=columns)
+        followed = merge.follow_parent(table)
+        if followed.name not in names and merge.keeps_table(table, followed.parent, names):
+            data_tables[table.name] = followed
+            names.add(followed.name)
+    for name in filter(data_tables.__contains__, exported.tables):  # in the order of the file
+        columns = {
+            column.name: merge.column_of_data(name, column, None) for column in data_tables[name].columns.values()
+        }
+        tables[data_tables[name].name] = replace(data_tables[name], columns=columns)
     normalizers = merge.normalizers()
-    return MergedImport(replace(stated, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
+    return MergedImport(replace(fitted, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
 
 
 def _with_fitted_names(imported: Schema, exported: Schema, earlier: Schema | None) -> Schema:
@@ -111,16 +113,20 @@ def _with_fitted_names(imported: Schema, exported: Schema, earlier: Schema | Non
     return replace(imported, tables=tables)
 
 
-def _fitted(name: str, stated: Container[str], stored: Mapping[str, Any], before: Container[str]) -> str:
+def _fitted(name: str, imported: Container[str], stored: Mapping[str, Any], before: Container[str]) -> str:
     """Return the shorter name that is stored for a stated one; one that was stated itself is a rename of the user's."""
     if name in stored:
         return name
-    found = (each for each in stored if len(each) < len(name) and each not in stated and each not in before)
-    return next((each for each in found if name in origins(stored[each].properties)), name)
+    shorter_names = (
+        stored_name
+        for stored_name in stored
+        if len(stored_name) < len(name) and stored_name not in imported and stored_name not in before
+    )
+    return next((stored_name for stored_name in shorter_names if name in origins(stored[stored_name].properties)), name)
 
 
-def _with_origins(stated: Properties, stored: Properties) -> Properties:
-    return {**stated, RENAMED_FROM: stored[RENAMED_FROM]}
+def _with_origins(properties: Properties, stored: Properties) -> Properties:
+    return {**properties, RENAMED_FROM: stored[RENAMED_FROM]}
 
 
 class _Merge:
@@ -136,37 +142,37 @@ class _Merge:
                 self._renamed[table.name] = _nested_name(table, self._renamed[table.parent])
         self._claims = {new: old for old, new in self._renamed.items()}
 
-    def table(self, stated: Table) -> Table:
+    def table(self, imported: Table) -> Table:
         """Return a table of the import file with the columns that data brought."""
-        stored = _origin(stated, self.exported.tables, self._claims)
+        stored = _origin(imported, self.exported.tables, self._claims)
         if stored is None:
-            return stated
+            return imported
         before = self.earlier.tables.get(stored.name) if self.earlier else None
-        claims = {new: old for old, new in column_claims(stated, stored, stored).items()}
-        found: dict[str, tuple[str, Column]] = {}
-        for name, column in stated.columns.items():
-            known = _origin(column, stored.columns, claims)
-            if not column.is_complete and known is not None and known.is_complete:
-                column = self._complete(stated.name, column, known, before)
-            found[name] = (known.name if known else name, column)
-        new_names = {origin: name for name, (origin, _) in found.items()}
+        claims = {new: old for old, new in column_claims(imported, stored, stored).items()}
+        imported_columns: dict[str, tuple[str, Column]] = {}
+        for name, column in imported.columns.items():
+            stored_column = _origin(column, stored.columns, claims)
+            if not column.is_complete and stored_column is not None and stored_column.is_complete:
+                column = self._complete(imported.name, column, stored_column, before)
+            imported_columns[name] = (stored_column.name if stored_column else name, column)
+        new_names = {origin: name for name, (origin, _) in imported_columns.items()}
         columns = {}
         # The order is that of the stored columns; new ones come last.
         for name, column in stored.columns.items():
             if name in new_names:
-                columns[new_names[name]] = found[new_names[name]][1]
+                columns[new_names[name]] = imported_columns[new_names[name]][1]
             elif self._is_of_data(column, before):
-                columns[name] = self.column_of_data(stated.name, column, before)
-        columns |= {name: column for name, (_, column) in found.items() if name not in columns}
-        stated_before = before.properties if before else {}
-        noted = {
+                columns[name] = self.column_of_data(imported.name, column, before)
+        columns |= {name: column for name, (_, column) in imported_columns.items() if name not in columns}
+        earlier_properties = before.properties if before else {}
+        inherited = {
             key: stored.properties[key]
             for key in _NOTED
-            if key in stored.properties and key not in {**stated_before, **stated.properties}
+            if key in stored.properties and key not in {**earlier_properties, **imported.properties}
         }
         if stored.normalizer_hint("seen-data"):
-            noted[_MARKS] = {**(stated.properties.get(_MARKS) or {}), "seen-data": True}
-        return replace(stated, columns=columns, properties={**stated.properties, **noted})
+            inherited[_MARKS] = {**(imported.properties.get(_MARKS) or {}), "seen-data": True}
+        return replace(imported, columns=columns, properties={**imported.properties, **inherited})
 
     def follow_parent(self, table: Table) -> Table:
         """Return a stored table under the name that it gets where the import file renames what it is nested in."""
@@ -175,9 +181,9 @@ class _Merge:
         properties = {**table.properties, "parent": self._renamed[table.parent]}
         return Table(self._renamed[table.name], table.columns, properties)
 
-    def keeps_table(self, table: Table, parent: str | None, kept: Container[str]) -> bool:
+    def keeps_table(self, table: Table, parent: str | None, names: Container[str]) -> bool:
         """Return whether data brought a table that the import file does not state; ``parent`` is its parent now."""
-        if table.name in self._moved or (parent is not None and parent not in kept):
+        if table.name in self._moved or (parent is not None and parent not in names):
             return False
         if table.name.startswith(self._system_prefix):
             return True
@@ -187,29 +193,29 @@ class _Merge:
 
     def normalizers(self) -> Properties:
         """Return the section of normalizers; what inference adds to it stays."""
-        stated, stored = self.imported.normalizers, self.exported.normalizers
+        imported, stored = self.imported.normalizers, self.exported.normalizers
         before = self.earlier.normalizers if self.earlier is not None else _without_propagation(stored)
-        if stated in (before, stored):
+        if imported in (before, stored):
             return stored
         if any(table.normalizer_hint("seen-data") for table in self.exported.tables.values()):
             self.open_questions.append("`normalizers` changed, from which the names of tables and columns follow")
-        return stated
+        return imported
 
     def _is_of_data(self, column: Column, before: Table | None) -> bool:
         if not column.is_complete:
             return False
         if self.earlier is None:
             return "nullable" in column.properties  # inference states it always
-        stated = before.columns.get(column.name) if before else None
-        return stated is None or not stated.is_complete
+        earlier_column = before.columns.get(column.name) if before else None
+        return earlier_column is None or not earlier_column.is_complete
 
-    def _complete(self, table: str, stated: Column, stored: Column, before: Table | None) -> Column:
+    def _complete(self, table: str, imported: Column, stored: Column, before: Table | None) -> Column:
         """Return a column of the import file that has hints only, with the type that data gave it."""
         old = before.columns.get(stored.name) if before else None
         if old is not None and old.is_complete:
-            self.open_questions.append(f"`{table}.{stated.name}` states no type any more")
+            self.open_questions.append(f"`{table}.{imported.name}` states no type any more")
         self._ask_for_type(table, stored)
-        return Column(stated.name, {**self._inferred(table, stored), **stated.properties})
+        return Column(imported.name, {**self._inferred(table, stored), **imported.properties})
 
     def column_of_data(self, table: str, column: Column, before: Table | None) -> Column:
         """Return a column that the import file does not state; hints that it stated before are gone."""
@@ -230,9 +236,9 @@ class _Merge:
 
     def _inferred(self, table: str, column: Column) -> dict[str, Any]:
         """Return what data and the settings say of a column."""
-        kept = (*_INFERRED, "variant", "description") if column.is_variant else _INFERRED
-        found = {key: column.properties[key] for key in kept if key in column.properties}
-        return {**found, **self._new.column_hints(column.name, self._path(table, column))}
+        inferred_keys = (*_INFERRED, "variant", "description") if column.is_variant else _INFERRED
+        inferred = {key: column.properties[key] for key in inferred_keys if key in column.properties}
+        return {**inferred, **self._new.column_hints(column.name, self._path(table, column))}
 
     def _ask_for_type(self, table: str, column: Column) -> None:
         """Note it where the settings give a column of data another type than it has."""
@@ -261,12 +267,12 @@ def _nested_name(table: Table, parent: str) -> str:
     return parent + table.name.removeprefix(table.parent)
 
 
-def _origin(stated: Named, stored: Mapping[str, Named], claims: Mapping[str, str]) -> Named | None:
+def _origin(imported: Named, stored: Mapping[str, Named], claims: Mapping[str, str]) -> Named | None:
     """Return what a stated table or column is stored as, None where it is new.
 
     A name that it newly states to have had goes before its own: so two swap their names.
     """
-    names = (claims.get(stated.name, stated.name), stated.name, *origins(stated.properties))
+    names = (claims.get(imported.name, imported.name), imported.name, *origins(imported.properties))
     return next((stored[name] for name in names if name in stored), None)
 
 

@@ -179,8 +179,8 @@ def _described(
     shape: Mapping[str, Any], words: Mapping[str, str], hints: Mapping[str, tuple[str, Mapping[str, Any]]]
 ) -> dict[str, Any]:
     properties = {
-        name: {**({"description": words[name]} if name in words else {}), **each}
-        for name, each in shape["properties"].items()
+        name: {**({"description": words[name]} if name in words else {}), **property_shape}
+        for name, property_shape in shape["properties"].items()
     }
     ours = {name: {"description": text, **values} for name, (text, values) in hints.items()}
     return {**shape, "properties": {**properties, **ours}}

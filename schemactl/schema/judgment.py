@@ -60,16 +60,23 @@ def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
         InputError: a contract is not one.
     """
     contracts = _Judge(before, after, override)
-    found = {name: tuple(contracts.violations(table)) for name, table in after.tables.items()}
-    banned = {name for name, those in found.items() if any(each.entity is Entity.TABLES for each in those)}
+    violations_by_table = {name: tuple(contracts.violations(table)) for name, table in after.tables.items()}
+    banned = {
+        name
+        for name, table_violations in violations_by_table.items()
+        if any(violation.entity is Entity.TABLES for violation in table_violations)
+    }
     refused = {name for name in after.tables if not banned.isdisjoint(chain_of(after, name))}
     violations = (
         violation
         for name, table in after.tables.items()
         if banned.isdisjoint(chain_of(after, table.parent))
-        for violation in found[name]
+        for violation in violations_by_table[name]
     )
-    columns = {name: {violation.column for violation in those} for name, those in found.items()}
+    columns = {
+        name: {violation.column for violation in table_violations}
+        for name, table_violations in violations_by_table.items()
+    }
     return Judgment(_as_before(before, after, refused, columns), tuple(violations))
 
 
@@ -84,10 +91,11 @@ def judge_edit(before: Schema, after: Schema) -> tuple[Violation, ...]:
     """
     tables = {
         name: replace(
-            table, columns={key: _in_words_of(known.columns.get(key), column) for key, column in table.columns.items()}
+            table,
+            columns={key: _in_words_of(table_before.columns.get(key), column) for key, column in table.columns.items()},
         )
         for name, table in after.tables.items()
-        if (known := before.tables.get(name)) is not None
+        if (table_before := before.tables.get(name)) is not None
     }
     return judge(before, replace(after, tables={**after.tables, **tables})).violations
 
@@ -138,42 +146,44 @@ class _Judge:
         self._prefix = system_prefix(self._naming)
 
     def violations(self, table: Table) -> Iterator[Violation]:
-        known = self._before.tables.get(table.name)
+        table_before = self._before.tables.get(table.name)
         contract = contract_for(self._stated, table.name, self._override)
-        if contract == Contract() or table == known:
+        if contract == Contract() or table == table_before:
             return
-        is_new = known is None or known.is_new
+        is_new = table_before is None or table_before.is_new
         if is_new and contract.tables is not Mode.EVOLVE:
             yield Violation(table.name, None, Entity.TABLES, contract.tables, "no new table", "new table")
             return
-        if is_new or (known is not None and known.normalizer_hint("evolve-columns-once")):
+        if is_new or (table_before is not None and table_before.normalizer_hint("evolve-columns-once")):
             contract = replace(contract, columns=Mode.EVOLVE)
         for column in table.columns.values():
             if not column.name.startswith(self._prefix):
-                yield from self._column_violations(table, known, column, contract)
+                yield from self._column_violations(table, table_before, column, contract)
 
     def _column_violations(
-        self, table: Table, known: Table | None, column: Column, contract: Contract
+        self, table: Table, table_before: Table | None, column: Column, contract: Contract
     ) -> Iterator[Violation]:
-        old = known.columns.get(column.name) if known else None
+        old = table_before.columns.get(column.name) if table_before else None
         if column == old:
             return
         if column.is_variant and not (old and old.is_variant and old.is_complete):
             if contract.data_type is not Mode.EVOLVE:
-                base, found, mode = base_of(column, table, self._naming), str(column.data_type), contract.data_type
-                of, expected = (base.name, str(base.data_type or "no data type")) if base else (None, "no variant")
-                yield Violation(table.name, column.name, Entity.DATA_TYPE, mode, expected, found, variant_of=of)
-            elif contract.columns is not Mode.EVOLVE and self._is_beside_new(table, known, column):
+                base, actual, mode = base_of(column, table, self._naming), str(column.data_type), contract.data_type
+                base_name, expected = (
+                    (base.name, str(base.data_type or "no data type")) if base else (None, "no variant")
+                )
+                yield Violation(table.name, column.name, Entity.DATA_TYPE, mode, expected, actual, variant_of=base_name)
+            elif contract.columns is not Mode.EVOLVE and self._is_beside_new(table, table_before, column):
                 # To dlt the column that it would stand beside never comes, so its values ask for that one.
-                found = str(column.data_type)
-                yield Violation(table.name, column.name, Entity.COLUMNS, contract.columns, "no new column", found)
+                actual = str(column.data_type)
+                yield Violation(table.name, column.name, Entity.COLUMNS, contract.columns, "no new column", actual)
         elif old is None or not old.is_complete:
             if contract.columns is not Mode.EVOLVE:
-                found, mode = str(column.data_type or "column without data type"), contract.columns
-                yield Violation(table.name, column.name, Entity.COLUMNS, mode, "no new column", found)
+                actual, mode = str(column.data_type or "column without data type"), contract.columns
+                yield Violation(table.name, column.name, Entity.COLUMNS, mode, "no new column", actual)
         elif contract.data_type is not Mode.EVOLVE and (changed := self._changed_type(table, old, column)):
-            expected, found = _in_words(old, changed), _in_words(column, changed)
-            yield Violation(table.name, column.name, Entity.DATA_TYPE, contract.data_type, expected, found)
+            expected, actual = _in_words(old, changed), _in_words(column, changed)
+            yield Violation(table.name, column.name, Entity.DATA_TYPE, contract.data_type, expected, actual)
 
     def _changed_type(self, table: Table, old: Column, new: Column) -> tuple[str, ...]:
         names = (name for name in chain_of(self._stated, table.name) if name in self._stated.tables)
@@ -182,12 +192,12 @@ class _Judge:
         free = ("precision", "scale") if has_free_sizes and new.data_type is not DataType.BIGINT else ()
         return tuple(key for key in _changed_type(old, new) if key not in free)
 
-    def _is_beside_new(self, table: Table, known: Table | None, variant: Column) -> bool:
+    def _is_beside_new(self, table: Table, table_before: Table | None, variant: Column) -> bool:
         """Return whether the column that a variant starts from is new or was incomplete."""
         base: Column | None = variant
         while base is not None and base.is_variant:
             base = base_of(base, table, self._naming)
-        old = known.columns.get(base.name) if known and base else None
+        old = table_before.columns.get(base.name) if table_before and base else None
         return base is not None and (old is None or not old.is_complete)
 
 
@@ -202,8 +212,8 @@ def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
     is_larger = full_type(old.properties) != full_type(new.properties)
     dropped = {key for key in _SIZES if is_larger and key not in new.properties}
     judged = ("data_type", "nullable", *_SIZES, "x-spark-type")
-    stated = (key for key in judged if key in new.properties or key in dropped)
-    return tuple(key for key in stated if new.properties.get(key) != old.properties.get(key))
+    compared = (key for key in judged if key in new.properties or key in dropped)
+    return tuple(key for key in compared if new.properties.get(key) != old.properties.get(key))
 
 
 def _in_words(column: Column, properties: tuple[str, ...]) -> str:
@@ -226,9 +236,9 @@ def _without_columns(before: Table | None, after: Table, refused: set[str | None
     """Return ``after`` with the refused columns as they are in ``before``, at their places there."""
     if not refused:
         return after
-    known = before.columns if before else {}
+    columns_before = before.columns if before else {}
     columns: dict[str, Column] = {}
-    for name, old in known.items():
+    for name, old in columns_before.items():
         new = after.columns.get(name, old)
         if name in refused:
             columns[name] = old
@@ -243,10 +253,10 @@ def _without_columns(before: Table | None, after: Table, refused: set[str | None
 
 def _without_propagation(before: Properties, after: Properties, refused: set[str]) -> Properties:
     """Return the ``normalizers`` section without the root keys that refused tables brought (docs/dlt.md §5.5)."""
-    known = NormalizerConfig.of(before).propagation_tables
+    tables_before = NormalizerConfig.of(before).propagation_tables
     tables = NormalizerConfig.of(after).propagation_tables
-    if not any(name in tables and tables[name] != known.get(name) for name in refused):
+    if not any(name in tables and tables[name] != tables_before.get(name) for name in refused):
         return after
-    left = {name: mapping for name, mapping in tables.items() if name not in refused}
-    left.update({name: known[name] for name in refused if name in known})
-    return before if left == known else with_propagation_tables(after, left)
+    remaining = {name: mapping for name, mapping in tables.items() if name not in refused}
+    remaining.update({name: tables_before[name] for name in refused if name in tables_before})
+    return before if remaining == tables_before else with_propagation_tables(after, remaining)

@@ -171,10 +171,10 @@ def is_misspelling(before: str, after: str) -> bool:
     return False
 
 
-def misspelled_name(name: str, known: Iterable[str]) -> str | None:
+def misspelled_name(name: str, known_names: Iterable[str]) -> str | None:
     """Return the known name that a new name may be meant to be: one word differs by a slip, however short the word."""
     words = _words_in(name)
-    for other in known:
+    for other in known_names:
         others = _words_in(other)
         pairs = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
         if len(words) == len(others) and len(pairs) == 1:
@@ -213,9 +213,12 @@ def _slip(shorter: str, longer: str) -> _Slip | None:
     if short_end[1::-1] + short_end[2:] == long_end:
         return _Slip.SWAPPED
     last = next(index for index in range(len(short_end), 0, -1) if short_end[index - 1] != long_end[index - 1])
-    one, other = short_end[:last], long_end[:last]
-    is_swapped = one[1:-1] == other[1:-1] and (one[0], one[-1]) == (other[-1], other[0])
-    is_moved = one[1:] + one[0] == other or one[-1] + one[:-1] == other
+    short_part, long_part = short_end[:last], long_end[:last]
+    is_swapped = short_part[1:-1] == long_part[1:-1] and (short_part[0], short_part[-1]) == (
+        long_part[-1],
+        long_part[0],
+    )
+    is_moved = short_part[1:] + short_part[0] == long_part or short_part[-1] + short_part[:-1] == long_part
     return _Slip.REORDERED if is_swapped or is_moved else None
 
 
@@ -259,7 +262,9 @@ def _meant(word: str) -> str:
         if stem.endswith(ending) and len(stem) >= least:
             stem = stem.removesuffix(ending) + instead
             break
-    letters = "".join(each for each in unicodedata.normalize("NFKD", stem) if not unicodedata.combining(each))
+    letters = "".join(
+        character for character in unicodedata.normalize("NFKD", stem) if not unicodedata.combining(character)
+    )
     for british, american in _SPELLINGS:
         letters = letters.replace(british, american)
     return _DOUBLED.sub(r"\1", letters) if len(letters) >= _SHORTEST_DOUBLED else letters

@@ -164,9 +164,11 @@ def differences(before: NestedType, after: NestedType, path: FieldPath = ()) -> 
 
 def misreadings(old: NestedType, new: NestedType) -> Iterator[Difference]:
     """Yield what keeps values that are stored as ``old`` from being read as ``new``: fields that lack, other types."""
-    for each in differences(old, new):
-        if each.before is not None and (each.after is None or write_type(each.before) != write_type(each.after)):
-            yield each
+    for difference in differences(old, new):
+        if difference.before is not None and (
+            difference.after is None or write_type(difference.before) != write_type(difference.after)
+        ):
+            yield difference
 
 
 def is_within(old: NestedType, new: NestedType) -> bool:
@@ -232,38 +234,40 @@ def _nested_type(of: DdlType, stored: Mapping[str, str]) -> NestedType:  # noqa:
     match of.name:
         case "struct":
             fields: dict[str, NestedType] = {}
-            for each in of.fields:
-                if each.name in fields:
-                    raise ValueError(f"the field `{each.name}` stands there twice")
-                if not each.nullable:
-                    raise ValueError(f"the field `{each.name}` may be null wherever it stands: leave `NOT NULL` out")
-                inner = _nested_type(each.type, stored)
-                fields[each.name] = Json() if each.comment == "json" and inner == Leaf(STRING) else inner
+            for inner_field in of.fields:
+                if inner_field.name in fields:
+                    raise ValueError(f"the field `{inner_field.name}` stands there twice")
+                if not inner_field.nullable:
+                    raise ValueError(
+                        f"the field `{inner_field.name}` may be null wherever it stands: leave `NOT NULL` out"
+                    )
+                inner = _nested_type(inner_field.type, stored)
+                fields[inner_field.name] = Json() if inner_field.comment == "json" and inner == Leaf(STRING) else inner
             return Struct(tuple(fields.items()))
         case "array":
             return ListOf(_nested_type(of.inner[0], stored))
         case "map":
-            key, value = (_nested_type(each, stored) for each in of.inner)
+            key, value = (_nested_type(inner_field, stored) for inner_field in of.inner)
             if key != Leaf(STRING):
                 raise ValueError("the keys of maps are texts: `map<string,...>`")
             return MapOf(value)
         case name if name in _NAMES and not of.sizes:
             return Leaf(stored.get(_NAMES[name], _NAMES[name]))
         case name if name in _SIZED:
-            own, *defaults = _SIZED[name]
+            name_in_spark, *defaults = _SIZED[name]
             if len(of.sizes) > len(defaults):
                 raise ValueError(f"`{name}` has at most {len(defaults)} sizes")
-            return Leaf(f"{own}({','.join((*of.sizes, *defaults[len(of.sizes) :]))})")
+            return Leaf(f"{name_in_spark}({','.join((*of.sizes, *defaults[len(of.sizes) :]))})")
     raise ValueError(f"nested data is not kept in a type `{of.name}`")
 
 
 def structure_in(text: str, *, keeps_sizes: bool = False) -> NestedType | None:
     """Return the type of objects or lists that Spark's DDL says; None where it says another one, or is none."""
     try:
-        found = read_type(text, keeps_sizes=keeps_sizes)
+        nested_type = read_type(text, keeps_sizes=keeps_sizes)
     except ValueError:
         return None
-    return None if isinstance(found, Leaf | Json) else found
+    return None if isinstance(nested_type, Leaf | Json) else nested_type
 
 
 SPARK_TYPE: Final = "x-spark-type"
@@ -284,8 +288,8 @@ def keeps_structure(normalizers: Properties) -> bool:
 
 def structure_of(column: Column) -> NestedType | None:
     """Return the type that a column keeps its objects or lists in, None where it keeps JSON texts or scalars."""
-    stated = stated_type(column)
-    return None if stated is None or isinstance(stated, Json) else stated
+    nested_type = stated_type(column)
+    return None if nested_type is None or isinstance(nested_type, Json) else nested_type
 
 
 def stated_type(column: Column, *, keeps_sizes: bool = False) -> NestedType | None:
@@ -294,23 +298,23 @@ def stated_type(column: Column, *, keeps_sizes: bool = False) -> NestedType | No
     Raises:
         InputError: it is no such type.
     """
-    stated = column.properties.get(SPARK_TYPE)
-    if stated is None or column.data_type not in (DataType.JSON, None):
+    text = column.properties.get(SPARK_TYPE)
+    if text is None or column.data_type not in (DataType.JSON, None):
         return None
-    if not isinstance(stated, str):
-        raise _type_error(str(stated), column.name)
+    if not isinstance(text, str):
+        raise _type_error(str(text), column.name)
     try:
-        found = read_type(stated, keeps_sizes=keeps_sizes)
+        nested_type = read_type(text, keeps_sizes=keeps_sizes)
     except ValueError as error:
-        raise _type_error(stated, column.name, str(error)) from error
-    if found == Leaf(STRING):
+        raise _type_error(text, column.name, str(error)) from error
+    if nested_type == Leaf(STRING):
         return Json()
-    if isinstance(found, Leaf):
-        raise _type_error(stated, column.name)
-    return found
+    if isinstance(nested_type, Leaf):
+        raise _type_error(text, column.name)
+    return nested_type
 
 
-def _type_error(stated: str, column: str, reason: str = "") -> InputError:
-    message = f"the column `{column}` states `{SPARK_TYPE}: {stated}`, which is not a type of objects or lists"
+def _type_error(text: str, column: str, reason: str = "") -> InputError:
+    message = f"the column `{column}` states `{SPARK_TYPE}: {text}`, which is not a type of objects or lists"
     hint = "like `struct<id:bigint,tags:array<string>>`; leave it out to keep JSON texts"
     return InputError(f"{message}: {reason}" if reason else message, hint=hint)

@@ -55,7 +55,8 @@ class PathPattern:
 
     def _begins_as(self, path: Path) -> bool:
         return all(
-            step == met or (step is _Any.KEY and met is not None) for step, met in zip(self._steps, path, strict=False)
+            step == path_step or (step is _Any.KEY and path_step is not None)
+            for step, path_step in zip(self._steps, path, strict=False)
         )
 
 
@@ -85,9 +86,9 @@ def parse_path(text: str) -> Path:
 def _steps(text: str) -> list[str]:
     steps: list[str] = []
     end = 1
-    while end < len(text) and (found := _STEP.match(text, end)):
-        steps.append(found[0])
-        end = found.end()
+    while end < len(text) and (match := _STEP.match(text, end)):
+        steps.append(match[0])
+        end = match.end()
     if not text.startswith("$") or end < len(text):
         hint = "for example `$.orders[*].id`, `$.meta.*` or `$['a.b']`"
         raise InputError(f"`{text}` is not a path in the data", hint=hint)
@@ -100,7 +101,7 @@ def _key(step: str) -> str | None:
     if step.startswith("."):
         return step[1:]
     # JSON's escapes are JSONPath's; only the quote differs.
-    inner = _QUOTES.sub(lambda found: _AS_JSON.get(found[0], found[0]), step[2:-2])
+    inner = _QUOTES.sub(lambda match: _AS_JSON.get(match[0], match[0]), step[2:-2])
     try:
         key: str = json.loads(f'"{inner}"', strict=False)
     except ValueError as error:
@@ -163,9 +164,9 @@ def values_at(document: Any, path: Path) -> Iterator[Any]:
     if not path:
         yield document
         return
-    step, rest = path[0], path[1:]
+    step, remainder = path[0], path[1:]
     if step is ELEMENT and isinstance(document, list):
         for element in document:
-            yield from values_at(element, rest)
+            yield from values_at(element, remainder)
     elif step is not ELEMENT and isinstance(document, dict) and step in document:
-        yield from values_at(document[step], rest)
+        yield from values_at(document[step], remainder)

@@ -34,17 +34,23 @@ def is_personal(schema: Schema, table: str, column: str | None) -> bool:
     name = _known(table, schema.tables)
     if name is None:
         return False
-    found = schema.tables[name]
-    if any(is_marked(schema.tables[each].properties) for each in chain_of(schema, name) if each in schema.tables):
+    stored_table = schema.tables[name]
+    if any(
+        is_marked(schema.tables[ancestor].properties)
+        for ancestor in chain_of(schema, name)
+        if ancestor in schema.tables
+    ):
         return True
-    known = _known(column, found.columns) if column is not None else None
-    if known is not None and not found.columns[known].is_variant:
-        return is_marked(found.columns[known].properties)
-    return (column is None or known is not None) and any(is_marked(each.properties) for each in found.columns.values())
+    column_name = _known(column, stored_table.columns) if column is not None else None
+    if column_name is not None and not stored_table.columns[column_name].is_variant:
+        return is_marked(stored_table.columns[column_name].properties)
+    return (column is None or column_name is not None) and any(
+        is_marked(ancestor.properties) for ancestor in stored_table.columns.values()
+    )
 
 
 def _known(name: str, names: Collection[str]) -> str | None:
     """Return a name as it is written among others, whatever its case."""
     if name in names:
         return name
-    return next((each for each in names if each.casefold() == name.casefold()), None)
+    return next((candidate for candidate in names if candidate.casefold() == name.casefold()), None)

@@ -58,12 +58,12 @@ def id_pairs(gone: Mapping[str, Properties], new: Mapping[str, Properties]) -> d
     return {old[key]: name for key, name in now.items() if key in old}
 
 
-def _by_id(stated: Mapping[str, Properties]) -> dict[str, str]:
+def _by_id(properties_by_name: Mapping[str, Properties]) -> dict[str, str]:
     names: dict[str, list[str]] = {}
-    for name, properties in stated.items():
+    for name, properties in properties_by_name.items():
         if properties.get(ID):
             names.setdefault(str(properties[ID]), []).append(name)
-    return {key: found[0] for key, found in names.items() if len(found) == 1}
+    return {key: named[0] for key, named in names.items() if len(named) == 1}
 
 
 def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
@@ -76,7 +76,9 @@ def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
     for (before, after), score in scores.items():
         old.setdefault(before, []).append(score)
         new.setdefault(after, []).append(score)
-    of_old, of_new = ({name: _lead(found) for name, found in each.items()} for each in (old, new))
+    of_old, of_new = (
+        {name: _lead(name_scores) for name, name_scores in scores_by_name.items()} for scores_by_name in (old, new)
+    )
     return {
         before: after
         for (before, after), score in scores.items()
@@ -94,66 +96,67 @@ def _lead(scores: list[float]) -> float:
 
 def origins(properties: Properties) -> Iterator[str]:
     """Yield the names that a table or column is stated to have had."""
-    stated: Any = properties.get(RENAMED_FROM)
-    names = stated if isinstance(stated, (list, tuple)) else (stated,)
+    names: Any = properties.get(RENAMED_FROM)
+    names = names if isinstance(names, (list, tuple)) else (names,)
     yield from (name for name in names if isinstance(name, str))
 
 
-def column_claims(table: Table, there: Table, last: Table) -> dict[str, str]:
+def column_claims(table: Table, current: Table, last: Table) -> dict[str, str]:
     """Return new names by old ones, as the columns of a table state them for the first time.
 
-    ``there`` is the table as it is, ``last`` as the last schema had it.
+    ``current`` is the table as it is, ``last`` as the last schema had it.
     """
-    claims = _claims(table.columns.values(), last.columns, there.columns)
+    claims = _claims(table.columns.values(), last.columns, current.columns)
     # A rename from a name that the table keeps for the same column is ambiguous.
-    while kept := [old for old in claims if old in table.columns and old not in claims.values()]:
-        for old in kept:
+    while ambiguous := [old for old in claims if old in table.columns and old not in claims.values()]:
+        for old in ambiguous:
             del claims[old]
     return claims
 
 
-def table_claims(catalogue: Schema, schema: Schema, known: Schema, *, counts_hints: bool = False) -> dict[str, str]:
+def table_claims(catalogue: Schema, schema: Schema, last: Schema, *, counts_hints: bool = False) -> dict[str, str]:
     """Return new names by old ones, as tables state them for the first time.
 
     Files order tables freely, so of two that state one name the first by name counts. ``catalogue`` has the tables as
-    they are, ``known`` is the last schema. With ``counts_hints`` tables count whose columns have hints only; no
+    they are, ``last`` is the last schema. With ``counts_hints`` tables count whose columns have hints only; no
     destination has such tables.
     """
     tables = [
         table
         for _, table in sorted(schema.tables.items())
-        if counts_hints or any(each.is_complete or DATABASE_TYPE in each.properties for each in table.columns.values())
+        if counts_hints
+        or any(column.is_complete or DATABASE_TYPE in column.properties for column in table.columns.values())
     ]
-    claims = _claims(tables, known.tables, catalogue.tables)
+    claims = _claims(tables, last.tables, catalogue.tables)
     # A rename from a name that the schema keeps for the same table is ambiguous; nested tables go with their parents.
-    while kept := [
+    while ambiguous := [
         old
         for old in claims
         if old in schema.tables
         and old not in claims.values()
         and not any(parent in claims for parent in ancestors(catalogue, old))
     ]:
-        for old in kept:
+        for old in ambiguous:
             del claims[old]
     return claims
 
 
 def _claims(
-    stated: Iterable[Table | Column], last: Mapping[str, Table | Column], there: Container[str]
+    items: Iterable[Table | Column], last: Mapping[str, Table | Column], current: Container[str]
 ) -> dict[str, str]:
     claims: dict[str, str] = {}
-    for each in stated:
-        if is_newly_stated(each, last.get(each.name)):
-            open_origins = (name for name in origins(each.properties) if name in there and name not in claims)
-            if (origin := next(open_origins, each.name)) != each.name:
-                claims[origin] = each.name
+    for item in items:
+        if is_newly_stated(item, last.get(item.name)):
+            open_origins = (name for name in origins(item.properties) if name in current and name not in claims)
+            if (origin := next(open_origins, item.name)) != item.name:
+                claims[origin] = item.name
     return claims
 
 
-def is_newly_stated(found: Table | Column, last: Table | Column | None) -> bool:
+def is_newly_stated(item: Table | Column, last: Table | Column | None) -> bool:
     """Return whether a table or column states a name that it did not state in the last schema."""
-    stated = found.properties.get(RENAMED_FROM)
-    return stated is not None and (last is None or last.properties.get(RENAMED_FROM) != stated)
+    former_name = item.properties.get(RENAMED_FROM)
+    return former_name is not None and (last is None or last.properties.get(RENAMED_FROM) != former_name)
 
 
 _COLUMN_NAME_WEIGHT: Final = 0.8
@@ -195,8 +198,8 @@ def column_renames(
     )
 
 
-def _without(table: Table, names: Collection[str], taken: Collection[str]) -> Table:
-    columns = {name: column for name, column in table.columns.items() if name not in names and name not in taken}
+def _without(table: Table, names: Collection[str], claimed: Collection[str]) -> Table:
+    columns = {name: column for name, column in table.columns.items() if name not in names and name not in claimed}
     return replace(table, columns=columns)
 
 
@@ -206,12 +209,14 @@ def _plain_column_renames(before: Table, after: Table, is_guessing: bool) -> tup
     if not gone or not new:
         return ()
     named = {name: column.properties for name, column in new.items()}
-    stated = stated_pairs(gone, named)
-    left = {name: column.properties for name, column in gone.items() if name not in stated}
-    stated |= id_pairs(left, {name: each for name, each in named.items() if name not in stated.values()})
-    guessed = _guess_columns(before, after, stated) if is_guessing else {}
+    declared = stated_pairs(gone, named)
+    undeclared = {name: column.properties for name, column in gone.items() if name not in declared}
+    declared |= id_pairs(
+        undeclared, {name: properties for name, properties in named.items() if name not in declared.values()}
+    )
+    guessed = _guess_columns(before, after, declared) if is_guessing else {}
     return (
-        *(ColumnRenamed(after.name, old, name, is_stated=True) for old, name in stated.items()),
+        *(ColumnRenamed(after.name, old, name, is_stated=True) for old, name in declared.items()),
         *(ColumnRenamed(after.name, old, name) for old, name in guessed.items()),
     )
 
@@ -221,34 +226,34 @@ def _type_key(column: Column) -> _FullType:
     return tuple(str(column.properties.get(name)) for name in TYPE_PROPERTIES)
 
 
-def _guess_columns(before: Table, after: Table, stated: Mapping[str, str]) -> dict[str, str]:
-    kept = {name for name in before.columns if name in after.columns} | set(stated.values())
+def _guess_columns(before: Table, after: Table, declared: Mapping[str, str]) -> dict[str, str]:
+    settled = {name for name in before.columns if name in after.columns} | set(declared.values())
     gone = [
         column
         for name, column in before.columns.items()
-        if name not in kept and name not in stated and _is_open(column)
+        if name not in settled and name not in declared and _is_open(column)
     ]
     new = [
         column
         for name, column in after.columns.items()
-        if name not in kept and _is_open(column) and not is_stated_new(column.properties)
+        if name not in settled and _is_open(column) and not is_stated_new(column.properties)
     ]
     if not gone or not new or len(gone) * len(new) > MAX_PAIRS:
         return {}
     candidates: dict[_Kind, list[_Candidate]] = {}
-    for candidate in _candidates(new, list(after.columns), kept):
+    for candidate in _candidates(new, list(after.columns), settled):
         candidates.setdefault(candidate.kind, []).append(candidate)
     scores = {}
-    for old in _candidates(gone, [stated.get(name, name) for name in before.columns], kept):
+    for old in _candidates(gone, [declared.get(name, name) for name in before.columns], settled):
         for candidate in candidates.get(old.kind, ()):
             if old.id and candidate.id and old.id != candidate.id:
                 continue  # two ids are two columns
             likeness = name_likeness(old.name, candidate.name)
             if likeness >= _MIN_LIKENESS:
-                place = ((old.previous == candidate.previous) + (old.following == candidate.following)) / 2
+                neighborhood = ((old.previous == candidate.previous) + (old.following == candidate.following)) / 2
                 names = {*old.hints, *candidate.hints}
                 same = sum(old.hints.get(name) == candidate.hints.get(name) for name in names) / len(names)
-                around = _PLACE_WEIGHT * place + _HINTS_WEIGHT * same
+                around = _PLACE_WEIGHT * neighborhood + _HINTS_WEIGHT * same
                 scores[old.name, candidate.name] = _COLUMN_NAME_WEIGHT * likeness + around
     return clear_pairs(scores)
 
@@ -265,14 +270,18 @@ class _Candidate:
     hints: Properties
 
 
-def _candidates(columns: Iterable[Column], order: list[str], kept: Collection[str]) -> Iterator[_Candidate]:
-    previous, following = _last_kept(order, kept), _last_kept(reversed(order), kept)
+def _candidates(columns: Iterable[Column], order: list[str], settled: Collection[str]) -> Iterator[_Candidate]:
+    previous, following = _last_kept(order, settled), _last_kept(reversed(order), settled)
     for column in columns:
-        name, stated = column.name, column.properties
-        kind = _type_key(column), tuple(bool(stated.get(hint)) for hint in _KEY_HINTS)
-        own = {key: each for key, each in stated.items() if each and key not in _NO_HINTS and not key.startswith("x-")}
-        hints = {**own, "nullable": column.nullable}
-        yield _Candidate(name, kind, stated.get(ID), previous[name], following[name], hints)
+        name, properties = column.name, column.properties
+        kind = _type_key(column), tuple(bool(properties.get(hint)) for hint in _KEY_HINTS)
+        hint_values = {
+            key: value
+            for key, value in properties.items()
+            if value and key not in _NO_HINTS and not key.startswith("x-")
+        }
+        hints = {**hint_values, "nullable": column.nullable}
+        yield _Candidate(name, kind, properties.get(ID), previous[name], following[name], hints)
 
 
 def _is_open(column: Column) -> bool:
@@ -280,14 +289,14 @@ def _is_open(column: Column) -> bool:
     return column.is_complete and not is_dlts_own(column.name)
 
 
-def _last_kept(order: Iterable[str], kept: Collection[str]) -> dict[str, str | None]:
+def _last_kept(order: Iterable[str], settled: Collection[str]) -> dict[str, str | None]:
     last: str | None = None
-    found = {}
+    predecessors = {}
     for name in order:
-        found[name] = last
-        if name in kept:
+        predecessors[name] = last
+        if name in settled:
             last = name
-    return found
+    return predecessors
 
 
 _COLUMNS_WEIGHT: Final = 0.7
@@ -311,8 +320,12 @@ def is_related(before: Schema, after: Schema) -> bool:
     """Return whether one schema may be what became of the other: by name, by their hashes, or by a table of both."""
     if before.name == after.name or (before.version_hash and before.version_hash in after.previous_hashes):
         return True
-    own = [{name for name in each.tables if not is_dlts_own(name)} for each in (before, after)]
-    return not all(own) or not own[0].isdisjoint(own[1]) or bool(table_renames(before, after, is_guessing=True))
+    table_names = [{name for name in schema.tables if not is_dlts_own(name)} for schema in (before, after)]
+    return (
+        not all(table_names)
+        or not table_names[0].isdisjoint(table_names[1])
+        or bool(table_renames(before, after, is_guessing=True))
+    )
 
 
 def table_renames(
@@ -334,8 +347,8 @@ def table_renames(
     search = _Search(_by_parent(gone), _by_parent(new))
     # Of two claims the first by name counts, since files order tables freely.
     pairs = stated_pairs(gone, {name: new[name].properties for name in sorted(new)})
-    stated = {name: old for old, name in pairs.items()}
-    search.add([TableRenamed(stated[name], name, is_stated=True) for name in new if name in stated])
+    old_names = {name: old for old, name in pairs.items()}
+    search.add([TableRenamed(old_names[name], name, is_stated=True) for name in new if name in old_names])
     if is_guessing:
         search.guess((name, name) for name in before.tables if name in after.tables)
     return (*moves, *search.found.values())
@@ -343,17 +356,17 @@ def table_renames(
 
 def _table_moves(claims: Mapping[str, str], before: Schema, after: Schema) -> tuple[TableRenamed, ...]:
     """Return stated renames of tables that take names of each other, each followed by the tables nested in it."""
-    found = {old: TableRenamed(old, new, is_stated=True) for old, new in claims.items()}
-    open_moves, taken = list(found.values()), set(claims.values())
+    moves = {old: TableRenamed(old, new, is_stated=True) for old, new in claims.items()}
+    open_moves, taken_names = list(moves.values()), set(claims.values())
     for move in open_moves:
         for table in before.tables.values():
             new = move.after + table.name.removeprefix(move.before)
             is_nested = table.parent == move.before and table.name.startswith(move.before)
-            if is_nested and table.name not in found and new in after.tables and new not in taken:
-                found[table.name] = TableRenamed(table.name, new, follows_parent=True)
-                open_moves.append(found[table.name])
-                taken.add(new)
-    return tuple(found.values())
+            if is_nested and table.name not in moves and new in after.tables and new not in taken_names:
+                moves[table.name] = TableRenamed(table.name, new, follows_parent=True)
+                open_moves.append(moves[table.name])
+                taken_names.add(new)
+    return tuple(moves.values())
 
 
 def _by_parent(tables: Mapping[str, Table]) -> dict[str | None, list[Table]]:
@@ -393,18 +406,18 @@ class _Search:
             self.found[rename.before] = rename
             self.taken.add(rename.after)
 
-    def guess(self, kept: Iterable[tuple[str, str]]) -> None:
+    def guess(self, unchanged: Iterable[tuple[str, str]]) -> None:
         """Add guesses, table by table: those nested in one only once its own name is known.
 
-        ``kept`` are the names before and after of tables that are the same.
+        ``unchanged`` are the names before and after of tables that are the same.
         """
-        parents: list[tuple[str | None, str | None]] = [(None, None), *kept]
+        parents: list[tuple[str | None, str | None]] = [(None, None), *unchanged]
         parents += [(rename.before, rename.after) for rename in self.found.values()]
         for before, after in parents:
-            known = len(self.found)
+            first_new = len(self.found)
             pairs = _guess_tables(self._left(self.gone, before), self._left(self.new, after))
             self.add(TableRenamed(old, name) for old, name in pairs.items())
-            parents += [(rename.before, rename.after) for rename in list(self.found.values())[known:]]
+            parents += [(rename.before, rename.after) for rename in list(self.found.values())[first_new:]]
 
     def _left(self, tables: Mapping[str | None, list[Table]], parent: str | None) -> list[Table]:
         settled = self.found if tables is self.gone else self.taken

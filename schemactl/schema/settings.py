@@ -132,7 +132,7 @@ class Settings:
         As in dlt, a ``nullable`` entry of ``default_hints`` makes names that it does not match not nullable. ``path``
         is where in the data its first value stands.
         """
-        matched = {hint: any(_is_met(each, name, path) for each in patterns) for hint, patterns in self._hints}
+        matched = {hint: any(_is_met(pattern, name, path) for pattern in patterns) for hint, patterns in self._hints}
         hints = {"nullable": not matched.pop("not_null", False)}
         for hint, is_matched in matched.items():
             if hint not in _UNSTATED_MATCHED if is_matched else hint in _STATED_UNMATCHED:
@@ -141,12 +141,14 @@ class Settings:
 
     def preferred_type(self, name: str, path: Path | None = None) -> DataType | None:
         """Return the type of a new column ``name`` whatever its value; the first matching pattern decides."""
-        found = self.preferred(name, path)
-        return found[1] if found else None
+        preferred = self.preferred(name, path)
+        return preferred[1] if preferred else None
 
     def preferred(self, name: str, path: Path | None = None) -> tuple[str, DataType] | None:
         """Return the first pattern of ``preferred_types`` that matches, as it is stated, and its type."""
-        return next(((stated, of) for stated, pattern, of in self._preferred if _is_met(pattern, name, path)), None)
+        return next(
+            ((text, data_type) for text, pattern, data_type in self._preferred if _is_met(pattern, name, path)), None
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ _PLAIN_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 class DdlError(ValueError):
     """A text is no DDL; ``at`` is where, ``is_too_deep`` whether its types are nested too deep."""
 
-    def __init__(self, message: str, at: int, *, is_too_deep: bool = False) -> None:
+    def __init__(self, message: str, position: int, *, is_too_deep: bool = False) -> None:
         super().__init__(message)
-        self.at, self.is_too_deep = at, is_too_deep
+        self.at, self.is_too_deep = position, is_too_deep
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ def read_ddl_type(text: str) -> DdlType:
         DdlError: it is none.
     """
     reader = _Reader(text)
-    found = reader.type(0)
+    ddl_type = reader.type(0)
     if reader.at < len(text):
         raise DdlError(f"`{text[reader.at :]}` is too much", reader.at)
-    return found
+    return ddl_type
 
 
 def read_ddl_columns(text: str) -> tuple[DdlField, ...]:
@@ -85,13 +85,13 @@ class _Reader:
 
     def fields(self, depth: int, end: str) -> tuple[DdlField, ...]:
         """Read fields up to the mark ``end``, empty for the end of the text."""
-        found = []
+        fields = []
         while True:
-            found.append(self._field(depth))
+            fields.append(self._field(depth))
             if not end and self.at == len(self._text):
-                return tuple(found)
+                return tuple(fields)
             if (mark := self._mark(",", end)) == end and mark:
-                return tuple(found)
+                return tuple(fields)
 
     def _field(self, depth: int) -> DdlField:
         token = self._next()
@@ -143,22 +143,22 @@ class _Reader:
         return DdlType(name, tuple(sizes))
 
     def _peeked(self, group: str) -> str | None:
-        found = _TOKEN.match(self._text, self.at)
-        return found[group] if found else None
+        token = _TOKEN.match(self._text, self.at)
+        return token[group] if token else None
 
     def _next(self) -> re.Match[str]:
-        found = _TOKEN.match(self._text, self.at)
-        if found is None:
-            rest = self._text[self.at :]
-            raise DdlError(f"`{rest[:20]}` is not understood" if rest else "the DDL ends too early", self.at)
-        self.at = found.end()
-        return found
+        token = _TOKEN.match(self._text, self.at)
+        if token is None:
+            remainder = self._text[self.at :]
+            raise DdlError(f"`{remainder[:20]}` is not understood" if remainder else "the DDL ends too early", self.at)
+        self.at = token.end()
+        return token
 
-    def _mark(self, *wanted: str) -> str:
+    def _mark(self, *marks: str) -> str:
         token = self._next()
-        if token["mark"] is None or token["mark"] not in wanted:
-            raise self._refused(token, " or ".join(f"`{each}`" for each in wanted if each))
+        if token["mark"] is None or token["mark"] not in marks:
+            raise self._refused(token, " or ".join(f"`{mark}`" for mark in marks if mark))
         return token["mark"]
 
-    def _refused(self, token: re.Match[str], wanted: str) -> DdlError:
-        return DdlError(f"`{token.group().strip()}` stands where {wanted} was expected", token.start())
+    def _refused(self, token: re.Match[str], expected: str) -> DdlError:
+        return DdlError(f"`{token.group().strip()}` stands where {expected} was expected", token.start())

@@ -29,9 +29,9 @@ class NameLimits:
 
     def clashes(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield names that are one there with an earlier one, behind that one."""
-        seen: dict[str, str] = {}
+        first_names: dict[str, str] = {}
         for name in names:
-            first = seen.setdefault(self.fold(name), name)
+            first = first_names.setdefault(self.fold(name), name)
             if first != name:
                 yield first, name
 
@@ -47,14 +47,15 @@ def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:
     and settings. Tables that only this side has are left out where that is no difference: dlt's own (one dataset may
     serve several schemas, and not every destination keeps them as tables), and those that wait for data.
     """
-    seen = {name for name, table in schema.tables.items() if table.normalizer_hint("seen-data")}
-    kept = {
+    filled_tables = {name for name, table in schema.tables.items() if table.normalizer_hint("seen-data")}
+    tables = {
         name: Table(name, {column.name: Column(column.name, stored(column)) for column in _columns(table)})
         for name, table in schema.tables.items()
         if _columns(table)
-        if name in other.tables or not (table.name.lower().startswith("_dlt_") or (seen and name not in seen))
+        if name in other.tables
+        or not (table.name.lower().startswith("_dlt_") or (filled_tables and name not in filled_tables))
     }
-    return Schema(name=schema.name, tables=kept)
+    return Schema(name=schema.name, tables=tables)
 
 
 def _columns(table: Table) -> list[Column]:
@@ -71,12 +72,12 @@ def with_descriptions(structure: Schema, schema: Schema) -> Schema:
     """Return the part of a schema that a catalog states, with the descriptions that the schema has."""
     tables = {}
     for name, table in structure.tables.items():
-        stated = schema.tables[name]
+        described = schema.tables[name]
         columns = {
-            key: replace(column, properties={**column.properties, **_description(stated.columns[key])})
+            key: replace(column, properties={**column.properties, **_description(described.columns[key])})
             for key, column in table.columns.items()
         }
-        tables[name] = replace(table, columns=columns, properties={**table.properties, **_description(stated)})
+        tables[name] = replace(table, columns=columns, properties={**table.properties, **_description(described)})
     return replace(structure, tables=tables)
 
 

@@ -89,8 +89,8 @@ def loads_table() -> Table:
 
 
 def _column(name: str, data_type: DataType, description: str, *, nullable: bool = False, **hints: Any) -> Column:
-    stated = {"data_type": str(data_type), "nullable": nullable, **hints, "description": description}
-    return Column(name, stated)
+    properties = {"data_type": str(data_type), "nullable": nullable, **hints, "description": description}
+    return Column(name, properties)
 
 
 def _system_table(name: str, columns: tuple[Column, ...], description: str) -> Table:

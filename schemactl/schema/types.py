@@ -57,8 +57,8 @@ class Column:
 
     @property
     def data_type(self) -> DataType | None:
-        stated = self.properties.get("data_type")
-        return (_TYPES_BY_NAME.get(stated) or DataType(stated)) if stated else None
+        name = self.properties.get("data_type")
+        return (_TYPES_BY_NAME.get(name) or DataType(name)) if name else None
 
     @property
     def is_complete(self) -> bool:
@@ -66,8 +66,8 @@ class Column:
 
     @property
     def nullable(self) -> bool:
-        stated = self.properties.get("nullable")
-        return True if stated is None else bool(stated)
+        value = self.properties.get("nullable")
+        return True if value is None else bool(value)
 
     @property
     def is_naive(self) -> bool:
@@ -78,12 +78,14 @@ class Column:
     def is_variant(self) -> bool:
         return bool(self.properties.get("variant"))
 
-    def with_stated(self, stated: Properties) -> Column:
+    def with_stated(self, properties: Properties) -> Column:
         """Return the column with more properties; sizes of the type that it had do not stay with another one."""
-        kept = self.properties
-        if stated.get("data_type") not in (None, self.properties.get("data_type")):
-            kept = {key: value for key, value in kept.items() if key not in ("precision", "scale", "timezone")}
-        return Column(self.name, {**kept, **stated})
+        unchanged = self.properties
+        if properties.get("data_type") not in (None, self.properties.get("data_type")):
+            unchanged = {
+                key: value for key, value in unchanged.items() if key not in ("precision", "scale", "timezone")
+            }
+        return Column(self.name, {**unchanged, **properties})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stored form, ``name`` included."""
@@ -180,11 +182,11 @@ class Schema:
         """Return this schema with the tables and columns that another one has besides."""
         tables = dict(self.tables)
         for name, table in other.tables.items():
-            own = tables.get(name)
-            if own is None:
+            table_here = tables.get(name)
+            if table_here is None:
                 tables[name] = table
-            elif rest := {key: column for key, column in table.columns.items() if key not in own.columns}:
-                tables[name] = replace(own, columns={**own.columns, **rest})
+            elif missing := {key: column for key, column in table.columns.items() if key not in table_here.columns}:
+                tables[name] = replace(table_here, columns={**table_here.columns, **missing})
         return replace(self, tables=tables)
 
 
@@ -224,10 +226,10 @@ def chain_of(schema: Schema, name: str | None) -> Iterator[str]:
 
     The last name is none of the schema's where a parent is missing.
     """
-    seen: set[str] = set()
-    while name is not None and name not in seen:
+    visited: set[str] = set()
+    while name is not None and name not in visited:
         yield name
-        seen.add(name)
+        visited.add(name)
         table = schema.tables.get(name)
         name = table.parent if table else None
 

@@ -22,8 +22,8 @@ def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, A
     Raises:
         InputError: the engine version is missing, unknown or newer, or the content is not of that version.
     """
-    at = Location(source) if source else None
-    engine = _engine_of(stored, at)
+    location = Location(source) if source else None
+    engine = _engine_of(stored, location)
     if engine == ENGINE_VERSION and not any(_null_only_columns(stored)):
         return dict(stored)
     upgraded = dict(deepcopy(stored))
@@ -32,9 +32,9 @@ def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, A
             _to_engine(number + 1, upgraded)
         except KeyError as error:
             message = f"`{error.args[0]}` is missing in a schema of engine version {number}"
-            raise InputError(message, at=at) from error
+            raise InputError(message, at=location) from error
         except (AttributeError, TypeError) as error:
-            raise InputError(f"the file is not a schema of engine version {number}", at=at) from error
+            raise InputError(f"the file is not a schema of engine version {number}", at=location) from error
     upgraded["engine_version"] = ENGINE_VERSION
     for columns, name in _null_only_columns(upgraded):
         column = columns[name]
@@ -47,17 +47,17 @@ def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, A
     return upgraded
 
 
-def _engine_of(stored: Mapping[str, Any], at: Location | None) -> int:
+def _engine_of(stored: Mapping[str, Any], location: Location | None) -> int:
     engine = stored.get("engine_version")
     if engine is None:
         hint = f"a schema file states `engine_version: {ENGINE_VERSION}`"
-        raise InputError("`engine_version` is missing", at=at, hint=hint)
+        raise InputError("`engine_version` is missing", at=location, hint=hint)
     if not isinstance(engine, int) or isinstance(engine, bool) or engine < 1:
         hint = f"a whole number from 1 to {ENGINE_VERSION}"
-        raise InputError(f"`engine_version` is `{engine}`", at=at, hint=hint)
+        raise InputError(f"`engine_version` is `{engine}`", at=location, hint=hint)
     if engine > ENGINE_VERSION:
         hint = f"this schemactl knows versions up to {ENGINE_VERSION}; a newer one may know it"
-        raise InputError(f"the schema is of engine version {engine}", at=at, hint=hint)
+        raise InputError(f"the schema is of engine version {engine}", at=location, hint=hint)
     return engine
 
 
@@ -124,18 +124,18 @@ def _to_engine_3(stored: dict[str, Any]) -> None:
     for group in ("excludes", "includes"):
         for pattern in stored.pop(group, []):
             end = pattern.find("__")
-            root, rest = pattern[1:end], pattern[end + 2 :]
+            root, remainder = pattern[1:end], pattern[end + 2 :]
             table = tables.setdefault(root, _table_of_engine_3(root, {}, ()))
-            table.setdefault("filters", {}).setdefault(group, []).append(f"re:^{rest}")
+            table.setdefault("filters", {}).setdefault(group, []).append(f"re:^{remainder}")
     stored["tables"] = tables
 
 
-def _table_of_engine_3(name: str, columns: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+def _table_of_engine_3(name: str, columns: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
     # The parent is the nearest table that the name is a path below of.
     above = name
     while (end := above.rfind("__")) > 0:
         above = above[:end]
-        if above in known:
+        if above in names:
             return {"name": name, "columns": columns, "parent": above}
     return {"name": name, "columns": columns, "write_disposition": "append", "resource": name}
 

@@ -127,18 +127,18 @@ pattern = Check(_find_pattern, {"type": "string"})
 """dlt's SimpleRegex, a name, or ``re:`` and a regular expression; or ``path:`` and a path in the data."""
 
 
-def one_of(*known: str, synonyms: Mapping[str, str] | None = None) -> Check:
+def one_of(*words: str, synonyms: Mapping[str, str] | None = None) -> Check:
     """Make the check of a value that is one of a few words; ``synonyms`` are words of others for the known ones."""
 
     def checked(value: Any, keys: Keys) -> Iterator[Finding]:
-        if isinstance(value, str) and value in known:
+        if isinstance(value, str) and value in words:
             return
         name = value.lower() if isinstance(value, str) else ""
-        meant = name if name in known else (synonyms or {}).get(name)
-        near = f"did you mean `{meant}`?" if meant else did_you_mean(name, known)
-        yield Finding(keys, f"{_named(keys)} is {_shown(value)}", near or "one of " + ", ".join(known))
+        word = name if name in words else (synonyms or {}).get(name)
+        near = f"did you mean `{word}`?" if word else did_you_mean(name, words)
+        yield Finding(keys, f"{_named(keys)} is {_shown(value)}", near or "one of " + ", ".join(words))
 
-    return Check(checked, {"enum": list(known)})
+    return Check(checked, {"enum": list(words)})
 
 
 def or_null(inner: Check) -> Check:
@@ -221,8 +221,8 @@ def record(
             if name in finds:
                 yield from finds[name](element, (*keys, name))
             elif isinstance(name, str) and not (own_keys and name.startswith("x-")):
-                own = "keys of your own start with `x-`" if own_keys else None
-                hint = (gone or {}).get(name) or did_you_mean(name, fields) or own
+                ours = "keys of your own start with `x-`" if own_keys else None
+                hint = (gone or {}).get(name) or did_you_mean(name, fields) or ours
                 yield Finding((*keys, name), f"unknown key `{name}` in {_named(keys)}", hint)
 
     return Check(checked, shape)
@@ -488,14 +488,15 @@ def _parents_end(stored: Mapping[str, Any]) -> Iterator[Finding]:
     ending: set[str] = set()
     for name in tables:
         way: dict[str, None] = {}
-        at = name
-        while at in tables and at not in way and at not in ending:
-            way[at] = None
-            at = tables[at].get("parent")
-        if at in way:
-            circle = list(way)[list(way).index(at) :]
-            message = f"the table `{at}` is nested in itself: {' in '.join(f'`{each}`' for each in (*circle, at))}"
-            yield Finding(("tables", at, "parent"), message, "a root table has no `parent`")
+        ancestor = name
+        while ancestor in tables and ancestor not in way and ancestor not in ending:
+            way[ancestor] = None
+            ancestor = tables[ancestor].get("parent")
+        if ancestor in way:
+            circle = list(way)[list(way).index(ancestor) :]
+            chain = " in ".join(f"`{table}`" for table in (*circle, ancestor))
+            message = f"the table `{ancestor}` is nested in itself: {chain}"
+            yield Finding(("tables", ancestor, "parent"), message, "a root table has no `parent`")
         ending.update(way)
 
 

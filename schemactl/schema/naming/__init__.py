@@ -65,12 +65,12 @@ def shorten(identifier: str, source: str, max_length: int | None) -> str:
     """
     if not max_length or len(identifier) <= max_length:
         return identifier
-    kept = max_length - TAG_LENGTH
-    if kept < 0:
+    length = max_length - TAG_LENGTH
+    if length < 0:
         hint = f"a shortened identifier takes {TAG_LENGTH} characters or more"
         raise InputError(f"`{identifier}` cannot be shortened to {max_length} characters", hint=hint)
-    tail = kept // 2
-    return identifier[: kept - tail] + tag(source) + identifier[len(identifier) - tail :]
+    tail = length // 2
+    return identifier[: length - tail] + tag(source) + identifier[len(identifier) - tail :]
 
 
 def tag(source: str) -> str:
@@ -152,16 +152,16 @@ class Naming:
 
     def normalize_tables_path(self, path: str) -> str:
         """Return the identifier of a table for a path, made as in ``normalize_path``."""
-        parts = [self.normalize_table_identifier(part) for part in self.break_path(path)]
+        parts = [self.normalize_table_identifier(identifier) for identifier in self.break_path(path)]
         return self._convention.shorten(self.make_path(*parts), path, self.max_length)
 
     def break_path(self, path: str) -> tuple[str, ...]:
         """Return the parts of a path, without blank ones."""
-        return tuple(part for part in path.split(self.path_separator) if part.strip())
+        return tuple(identifier for identifier in path.split(self.path_separator) if identifier.strip())
 
     def make_path(self, *identifiers: str) -> str:
         """Join identifiers, blank ones left out; neither normalized nor shortened."""
-        return self.path_separator.join(part for part in identifiers if part.strip())
+        return self.path_separator.join(identifier for identifier in identifiers if identifier.strip())
 
     def shorten_fragments(self, *identifiers: str) -> str:
         """Join identifiers and shorten the whole; no identifiers give ``""`` (None in dlt).
@@ -179,7 +179,7 @@ class Naming:
         return self._convention.shorten(self._convention.clean(stripped), stripped, self.max_length)
 
     def _make_path_identifier(self, path: str) -> str:
-        parts = [self.normalize_identifier(part) for part in self.break_path(path)]
+        parts = [self.normalize_identifier(identifier) for identifier in self.break_path(path)]
         return self._convention.shorten(self.make_path(*parts), path, self.max_length)
 
 
@@ -197,17 +197,17 @@ class ForeignNaming(Naming):
     """
 
     def __init__(self, made_by: Callable[[int | None], Any], max_length: int | None) -> None:
-        made = made_by(max_length)
+        foreign = made_by(max_length)
         convention = Convention(
-            clean=made.normalize_identifier,
-            is_case_sensitive=bool(getattr(made, "is_case_sensitive", True)),
-            path_separator=getattr(made, "PATH_SEPARATOR", "__"),
+            clean=foreign.normalize_identifier,
+            is_case_sensitive=bool(getattr(foreign, "is_case_sensitive", True)),
+            path_separator=getattr(foreign, "PATH_SEPARATOR", "__"),
         )
-        super().__init__(convention, getattr(made, "max_length", max_length))
+        super().__init__(convention, getattr(foreign, "max_length", max_length))
         for method in _METHODS:
-            own = getattr(made, method, None)
-            if own is not None:
-                setattr(self, method, _with_our_errors(own))
+            foreign_method = getattr(foreign, method, None)
+            if foreign_method is not None:
+                setattr(self, method, _with_our_errors(foreign_method))
 
 
 def _with_our_errors(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -258,9 +258,9 @@ def load_naming(reference: str, max_length: int | None = None) -> Naming:
         if module is not None:
             return _naming_by_module(module, reference, max_length)
     if _is_trusted(path) or is_admitted(reference):
-        found = getattr(import_if_there(path, CONVENTIONS.kind), class_name, None)
-        if isinstance(found, type):
-            return _naming_by_class(found, reference, max_length)
+        naming_class = getattr(import_if_there(path, CONVENTIONS.kind), class_name, None)
+        if isinstance(naming_class, type):
+            return _naming_by_class(naming_class, reference, max_length)
     raise CONVENTIONS.refused(name)
 
 
