@@ -85,11 +85,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ProtoFile:
-    """The declarations of a file; ``comment`` stands above its first statement."""
+    """The declarations of a file.
+
+    Attributes:
+        comment: above the first statement.
+        syntax: ``proto2``, ``proto3``, or the year of an edition.
+    """
 
     package: str
     comment: str
     root: Message
+    syntax: str
 
 
 def parse_proto(source: Source) -> ProtoFile:
@@ -132,14 +138,14 @@ class _Parser:
         self._at = 0
 
     def file(self) -> ProtoFile:
-        comment, package = self._peek().comment, ""
+        comment, package, syntax = self._peek().comment, "", "proto2"
         root = Message("")
         while self._peek().kind:
             word = self._peek().text
             if word in ("syntax", "edition"):
                 self._next()
                 self._mark("=")
-                self._next()
+                syntax = self._next().text.strip("'\"")
                 self._mark(";")
             elif word == "package":
                 self._next()
@@ -147,7 +153,7 @@ class _Parser:
                 self._mark(";")
             else:
                 self._statement(root, 0, is_file=True)
-        return ProtoFile(package, comment, root)
+        return ProtoFile(package, comment, root, syntax)
 
     def _statement(self, into: Message, depth: int, *, is_file: bool = False) -> None:  # noqa: C901, PLR0912 - a case each
         token = self._peek()

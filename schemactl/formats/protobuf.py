@@ -31,6 +31,7 @@ from schemactl.formats._tables import (
 )
 from schemactl.formats._tree import Source
 from schemactl.schema.expansion import Expansion, TooManyFieldsError
+from schemactl.schema.presence import IMPLICIT_PRESENCE, PROTO_SYNTAX
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 ENDINGS: Final = (".proto",)
@@ -402,8 +403,9 @@ def read(text: str, path: str) -> Document:
         records.append(table)
         losses += lost
     losses += resolver.losses(file.root, "")
-    if not is_own and file.package:
-        hints = {PACKAGE: file.package}
+    if not is_own:
+        hints = {PACKAGE: file.package} if file.package else {}
+        hints |= {PROTO_SYNTAX: file.syntax} if file.syntax == IMPLICIT_PRESENCE else {}
     return Document(schema_of(records, hints, path), tuple(losses))
 
 

@@ -11,6 +11,7 @@ from schemactl.review.reshapes import reshaped_columns, reshaped_tables
 from schemactl.schema.backfill import BACKFILL, backfill_fault
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import naming_of
+from schemactl.schema.presence import has_implicit_presence
 from schemactl.schema.types import VARIANT_ENDINGS
 
 
@@ -63,10 +64,11 @@ def _addition(comparison: Comparison, change: ColumnAdded) -> Addition:
     if column.is_variant or variant_of(comparison, change):
         return Addition.VARIANT
     has_rows = comparison.has_stored_rows(change.table)
-    if column.nullable or not column.is_complete or not has_rows or is_filled_by_dlt(column.name):
+    is_filled = is_filled_by_dlt(column.name) or has_implicit_presence(comparison.head.schema, column.properties)
+    if column.nullable or not column.is_complete or not has_rows or is_filled:
         return Addition.PLAIN
-    is_filled = column.properties.get(BACKFILL) is not None and backfill_fault(column) is None
-    return Addition.BACKFILLED if is_filled else Addition.REQUIRED
+    has_backfill = column.properties.get(BACKFILL) is not None and backfill_fault(column) is None
+    return Addition.BACKFILLED if has_backfill else Addition.REQUIRED
 
 
 class Removal(Enum):

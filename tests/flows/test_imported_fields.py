@@ -123,6 +123,19 @@ CASES = {
     "protobuf: a field less": (
         ("protobuf", "order.proto"), proto("string a = 1;", "string b = 2;"), proto("string a = 1;"), {"C215": ERROR},
     ),
+    "protobuf: a field more": (
+        ("protobuf", "order.proto"), proto("string a = 1;"), proto("string a = 1;", "string b = 2;"), {"C214": INFO},
+    ),
+    "protobuf: an enum more": (
+        ("protobuf", "order.proto"), proto("string a = 1;"),
+        proto("string a = 1;", "State s = 2;", "enum State { NONE = 0; }"), {"C214": INFO},
+    ),
+    "protobuf: optional no more": (
+        ("protobuf", "order.proto"), proto("optional string a = 1;"), proto("string a = 1;"), {"N404": INFO},
+    ),
+    "protobuf: optional now": (
+        ("protobuf", "order.proto"), proto("string a = 1;"), proto("optional string a = 1;"), {"N405": INFO},
+    ),
     "protobuf: another number": (
         ("protobuf", "order.proto"), proto("string a = 1;"), proto("string a = 2;"), {"C217": ERROR},
     ),
@@ -170,6 +183,25 @@ def test_fields_inside_of_a_column_are_judged(
 ) -> None:
     assert judged(*of, before, after) == expected
     assert judged(*of, before, before) == {}
+
+
+@pytest.mark.parametrize(
+    ("syntax", "before", "after", "expected"),
+    [
+        ("proto3", "", "string b = 2;", {"C201": INFO}),
+        ("proto3", "", "optional string b = 2;", {"C201": INFO}),
+        ("proto3", "", "repeated int32 b = 2;", {"C201": INFO}),
+        ("proto3", "optional string b = 2;", "string b = 2;", {"N401": INFO}),
+        ("proto3", "string b = 2;", "optional string b = 2;", {"N402": INFO}),
+        ("proto2", "", "optional string b = 2;", {"C201": INFO}),
+        ("proto2", "", "required string b = 2;", {"C202": ERROR}),
+        ("proto2", "optional string b = 2;", "required string b = 2;", {"N401": ERROR}),
+    ],
+)
+def test_messages_of_proto3_need_no_field(syntax: str, before: str, after: str, expected: dict[str, Severity]) -> None:
+    label = "" if syntax == "proto3" else "optional "
+    files = [f'syntax = "{syntax}";\nmessage Order {{ {label}string a = 1; {line} }}' for line in (before, after)]
+    assert judged("protobuf", "order.proto", *files) == expected
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ from schemactl.schema.changes import (
 from schemactl.schema.contract import Mode, contract_for
 from schemactl.schema.conversions import crosses_families
 from schemactl.schema.nested_types import path_text
+from schemactl.schema.presence import has_implicit_fields, has_implicit_presence
 from schemactl.schema.renames import ID
 
 
@@ -437,7 +438,7 @@ def find_field_added(comparison: Comparison) -> Matches:
         if since:
             retired = f"{_new_field(change)}, but the name is retired since {since}"
             yield field_match(change, retired, BREAKS_ALL)
-        elif not _is_required(change):
+        elif not _is_required(comparison, change):
             yield field_match(change, _new_field(change))
 
 
@@ -446,8 +447,9 @@ def _new_field(change: FieldChange) -> str:
     return f"field {full_name(change.table, change.name)} (`{type_label(change.after)}`) is new"
 
 
-def _is_required(change: FieldChange) -> bool:
-    return change.after_properties.get("nullable") is False
+def _is_required(comparison: Comparison, change: FieldChange) -> bool:
+    """Return whether records that lack a new field are no records of the head schema."""
+    return change.after_properties.get("nullable") is False and not has_implicit_fields(comparison.head.schema)
 
 
 C214 = Rule(
@@ -567,7 +569,7 @@ C218 = Rule(
 def find_required_field_added(comparison: Comparison) -> Matches:
     """Yield each new field that may not be null; those inside of it are not reported as well."""
     for change in field_changes(comparison, FieldEvent.ADDED):
-        if _is_required(change) and not column_last_day(comparison.base_table(change.table), change.name):
+        if _is_required(comparison, change) and not column_last_day(comparison.base_table(change.table), change.name):
             yield field_match(change, f"{_new_field(change)}, and may not be null")
 
 
@@ -589,11 +591,12 @@ def find_null_forbidden(comparison: Comparison) -> Matches:
         if not change.is_restated and change.after is False:
             column = comparison.base_column(change.table, change.column)
             has_rows = column is None or is_stored(column)
+            is_implicit = column is not None and has_implicit_presence(comparison.head.schema, column.properties)
             yield Match.of(
                 change,
                 f"{full_name(change.table, change.column)} must not be null any more",
-                impact=None if has_rows else BREAKS_NOBODY,
-                question="null" if has_rows else None,
+                impact=None if has_rows and not is_implicit else BREAKS_NOBODY,
+                question="null" if has_rows and not is_implicit else None,
             )
 
 
@@ -616,10 +619,11 @@ def find_null_allowed(comparison: Comparison) -> Matches:
     for change in comparison.of(NullabilityChanged):
         if not change.is_restated and change.before is False:
             column = comparison.base_column(change.table, change.column)
+            is_implicit = column is not None and has_implicit_presence(comparison.head.schema, column.properties)
             yield Match.of(
                 change,
                 f"{full_name(change.table, change.column)} may be null now",
-                impact=None if column is None or is_stored(column) else BREAKS_NOBODY,
+                impact=BREAKS_NOBODY if is_implicit or (column is not None and not is_stored(column)) else None,
             )
 
 
@@ -636,11 +640,16 @@ N402 = Rule(
 )
 
 
+def _impact_of_null(comparison: Comparison) -> Impact | None:
+    """Return the impact of another nullability of a field, None for the rule's: in proto3 a missing field is read."""
+    return BREAKS_NOBODY if has_implicit_fields(comparison.head.schema) else None
+
+
 def find_field_null_forbidden(comparison: Comparison) -> Matches:
     """Yield each field inside a column that may not be null any more."""
     for change in field_hints(comparison, "nullable"):
         if change.after is False:
-            yield hint_match(change, "must not be null any more")
+            yield hint_match(change, "must not be null any more", _impact_of_null(comparison))
 
 
 N404 = Rule(
@@ -659,7 +668,7 @@ def find_field_null_allowed(comparison: Comparison) -> Matches:
     """Yield each field inside a column that may be null, and might not before."""
     for change in field_hints(comparison, "nullable"):
         if change.before is False:
-            yield hint_match(change, "may be null now")
+            yield hint_match(change, "may be null now", _impact_of_null(comparison))
 
 
 N405 = Rule(
