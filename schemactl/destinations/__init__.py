@@ -493,12 +493,12 @@ def folder_of(url: str) -> Path | None:
     """Return the folder that a destination's tables are in; None where there is no such folder on this machine."""
     from schemactl.destinations._address import dataset_of
 
-    kind, _, rest = url.partition(":")
-    place, _, query = rest.partition("?")
-    place = place.removeprefix("//")
-    if not place or kind == "dlt" or not Path(place).is_dir():
+    kind, _, remainder = url.partition(":")
+    folder, _, query = remainder.partition("?")
+    folder = folder.removeprefix("//")
+    if not folder or kind == "dlt" or not Path(folder).is_dir():
         return None
-    return Path(place, dataset_of(query, kind) or "")
+    return Path(folder, dataset_of(query, kind) or "")
 
 
 def find_address(text: str) -> tuple[str, str] | None:
@@ -509,9 +509,9 @@ def find_address(text: str) -> tuple[str, str] | None:
     >>> find_address(" Postgres://ann@db/shop")
     ('postgresql', 'postgresql://ann@db/shop')
     """
-    scheme, _, rest = text.strip().partition(":")
-    kind = find_kind(scheme) if rest else None
-    return None if kind is None else (kind, f"{kind}:{rest}")
+    scheme, _, remainder = text.strip().partition(":")
+    kind = find_kind(scheme) if remainder else None
+    return None if kind is None else (kind, f"{kind}:{remainder}")
 
 
 def find_kind(name: str) -> str | None:

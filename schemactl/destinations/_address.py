@@ -59,11 +59,11 @@ def parse_file_address(url: str) -> FileAddress:
     Raises:
         InputError: it is written another way, a folder is there, or a link leads out of its repository.
     """
-    kind, _, rest = url.partition(":")
-    stated, _, query = rest.partition("?")
-    if not stated.startswith("///") or not stated.removeprefix("///"):
+    kind, _, remainder = url.partition(":")
+    location, _, query = remainder.partition("?")
+    if not location.startswith("///") or not location.removeprefix("///"):
         raise InputError(f"`{url}` does not name a file", hint=f"{kind}:///PATH or {kind}:////ABSOLUTE/PATH")
-    address = FileAddress(kind, Path(stated.removeprefix("///")), dataset_of(query, kind))
+    address = FileAddress(kind, Path(location.removeprefix("///")), dataset_of(query, kind))
     check_link(address.path)
     if address.path.is_dir():
         raise InputError(f"`{address.path}` is a folder, and `{kind}` keeps its tables in a file")
@@ -82,21 +82,21 @@ def check_folder(address: FileAddress) -> None:
 
 def dataset_of(query: str, kind: str) -> str | None:
     """Return NAME of ``dataset=NAME``, None for nothing; raises ``InputError`` where something else is asked for."""
-    asked = parse_qsl(query, keep_blank_values=True)
-    others = [key for key, _ in asked if key != "dataset"]
-    if others or (query and not asked):
+    pairs = parse_qsl(query, keep_blank_values=True)
+    others = [key for key, _ in pairs if key != "dataset"]
+    if others or (query and not pairs):
         raise InputError(f"`{others[0] if others else query}` means nothing to `{kind}`", hint="`?dataset=NAME`")
-    check_dataset(asked)
-    return asked[-1][1] if asked else None
+    check_dataset(pairs)
+    return pairs[-1][1] if pairs else None
 
 
-def check_dataset(asked: Iterable[tuple[str, str]]) -> None:
+def check_dataset(pairs: Iterable[tuple[str, str]]) -> None:
     """Refuse ``?dataset=`` without a name: a variable that was not set in a script would choose another dataset.
 
     Raises:
         InputError: it names none.
     """
-    if any(key == "dataset" and not value.strip() for key, value in asked):
+    if any(key == "dataset" and not value.strip() for key, value in pairs):
         raise InputError("`?dataset=` does not name a dataset", hint="`?dataset=NAME`, or leave it out")
 
 
@@ -125,7 +125,7 @@ def parse_server_address(url: str, engine: str) -> ServerAddress:
     )
     try:
         parts = urlsplit(url)
-        asked = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)) if parts.query else {}
+        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)) if parts.query else {}
         port = parts.port
     except ValueError:
         raise problem from None
@@ -133,16 +133,16 @@ def parse_server_address(url: str, engine: str) -> ServerAddress:
     # A password with an unescaped `@`, `/`, `#` would have its rest taken for a host, and shown.
     if "@" in user or "@" in parts.path or parts.fragment or not url.startswith(f"{parts.scheme}://"):
         raise problem
-    check_dataset(asked.items())
-    dataset = asked.pop("dataset", None)
-    stated = {
+    check_dataset(options.items())
+    dataset = options.pop("dataset", None)
+    connection = {
         "host": parts.hostname,
         "port": str(port) if port else None,
         "user": unquote(parts.username) if parts.username else None,
         "password": unquote(parts.password) if parts.password else None,
         "dbname": unquote(parts.path.removeprefix("/")) or None,
     }
-    parameters = {**{key: value for key, value in stated.items() if value}, **asked}
+    parameters = {**{key: value for key, value in connection.items() if value}, **options}
     who = f"{parts.username}@" if parts.username else ""
     return ServerAddress(parameters, dataset, f"{parts.scheme}://{who}{host}{parts.path}")
 
@@ -170,17 +170,17 @@ def folder_address(url: str) -> FolderAddress:
     Raises:
         InputError: it names no folder, or an object store, or a link leads it out of its repository.
     """
-    kind, _, rest = url.partition(":")
-    stated, _, query = rest.partition("?")
-    if not stated.removeprefix("//"):
+    kind, _, remainder = url.partition(":")
+    location, _, query = remainder.partition("?")
+    if not location.removeprefix("//"):
         raise InputError(f"`{url}` does not name a folder", hint=f"{kind}:FOLDER")
-    if _SCHEME.fullmatch(stated):
+    if _SCHEME.fullmatch(location):
         hint = f"name a folder that this machine sees, or mount it: {kind}:FOLDER"
-        raise InputError(f"`{stated}` is not a folder on this machine: only folders are written and read", hint=hint)
+        raise InputError(f"`{location}` is not a folder on this machine: only folders are written and read", hint=hint)
     dataset = dataset_of(query, kind)
     if dataset is not None and (Path(dataset).name != dataset or dataset.startswith(".")):
-        raise InputError(f"`{dataset}` cannot name a folder in `{stated}`")
-    address = FolderAddress(Path(stated.removeprefix("//")), dataset)
+        raise InputError(f"`{dataset}` cannot name a folder in `{location}`")
+    address = FolderAddress(Path(location.removeprefix("//")), dataset)
     check_link(address.folder / (dataset or ""))
     return address
 
@@ -194,6 +194,6 @@ def is_busy(error: BaseException) -> bool:
 
     That is by its result code: names of files and tables, which stand in its text, may say anything.
     """
-    found = getattr(error, "orig", error)
-    code = getattr(found, "sqlite_errorcode", 0) & _PRIMARY
+    original = getattr(error, "orig", error)
+    code = getattr(original, "sqlite_errorcode", 0) & _PRIMARY
     return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

@@ -50,16 +50,16 @@ class ReadRows(Protocol):
         ...
 
 
-def find_names(names: Collection[str], wanted: str) -> list[str]:
+def find_names(names: Collection[str], name: str) -> list[str]:
     """Return those of some names that naming conventions make of one of dlt's, that one first; ours stay as they are.
 
     >>> find_names(["dlt_loads", "orders"], "_dlt_loads")
     ['dlt_loads']
     """
-    if wanted.startswith(OURS):
-        return [name for name in names if name == wanted]
-    found = (name for name in names if name.lower().lstrip("_") == wanted.lower().lstrip("_"))
-    return sorted(found, key=lambda name: name != wanted)
+    if name.startswith(OURS):
+        return [candidate for candidate in names if candidate == name]
+    matches = (candidate for candidate in names if candidate.lower().lstrip("_") == name.lower().lstrip("_"))
+    return sorted(matches, key=lambda candidate: candidate != name)
 
 
 def is_bookkeeping(name: str) -> bool:
@@ -68,16 +68,16 @@ def is_bookkeeping(name: str) -> bool:
     >>> [is_bookkeeping(name) for name in ("_dlt_loads", "DLT_VERSION", "_schemactl_inputs", "orders")]
     [True, True, True, False]
     """
-    return any(find_names((name,), wanted) for wanted in (VERSION_TABLE, LOADS_TABLE, INPUTS_TABLE))
+    return any(find_names((name,), table) for table in (VERSION_TABLE, LOADS_TABLE, INPUTS_TABLE))
 
 
 def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str, str] | None:
     """Return the names of a table's columns there; None where dlt's lacks one, ``DestinationError`` where ours does."""
-    found = {column: next(iter(find_names(names, column)), None) for column in table.columns}
-    missing = next((column for column, name in found.items() if name is None), None)
+    columns = {column: next(iter(find_names(names, column)), None) for column in table.columns}
+    missing = next((column for column, name in columns.items() if name is None), None)
     if missing is not None and table.name.startswith(OURS):
         raise DestinationError(f"`{table.name}` of `{origin}` has no column `{missing}`: it is not one of ours")
-    return {column: name for column, name in found.items() if name is not None} if missing is None else None
+    return {column: name for column, name in columns.items() if name is not None} if missing is None else None
 
 
 def rows_of(table: Table, rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
@@ -111,8 +111,8 @@ def _moment(value: Any) -> datetime | None:
 
 def bookkeeping_of(schema: Schema) -> tuple[Table, Table, Table]:
     """Return the tables that a dataset of this schema needs, in its naming convention: of versions, loads, inputs."""
-    made = new_schema("any", schema.normalizers.get("names") or DEFAULT_NAMING)
-    versions, loads = made.tables.values()
+    schema_of_naming = new_schema("any", schema.normalizers.get("names") or DEFAULT_NAMING)
+    versions, loads = schema_of_naming.tables.values()
     return versions, loads, INPUTS
 
 
@@ -121,22 +121,22 @@ def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, 
 
     The schema is written where none of its hash is there, as dlt does: the hash is of its name, too.
     """
-    schema, at = package.schema, package.inserted_at
+    schema, inserted_at = package.schema, package.inserted_at
     versions, loads, inputs = bookkeeping_of(schema)
     if not read(_with_columns(version_table(), "version_hash"), version_hash=schema.version_hash):
-        yield versions, [version_row(schema, at)]
+        yield versions, [version_row(schema, inserted_at)]
     if package.inputs:
-        files = [(package.load_id, schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
+        files = [(package.load_id, schema.name, file.path, file.bytes, file.modified) for file in package.inputs]
         yield inputs, files
-    yield loads, [(package.load_id, schema.name, LOADED, at, schema.version_hash)]
+    yield loads, [(package.load_id, schema.name, LOADED, inserted_at, schema.version_hash)]
 
 
-def version_row(schema: Schema, at: datetime) -> tuple[Any, ...]:
+def version_row(schema: Schema, inserted_at: datetime) -> tuple[Any, ...]:
     """Return the line that dlt writes for a schema, in the order of its columns."""
     import orjson
 
     stored = orjson.dumps(schema.to_dict()).decode()
-    return (schema.version, schema.engine_version, at, schema.name, schema.version_hash, stored)
+    return (schema.version, schema.engine_version, inserted_at, schema.name, schema.version_hash, stored)
 
 
 def version_rows(read: ReadRows, version_hash: str | None = None) -> list[Mapping[str, Any]]:

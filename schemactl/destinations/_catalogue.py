@@ -48,12 +48,12 @@ def make_catalogue(
         tables.setdefault(table, {})[column.name] = column
     # dlt adds these on reading: without them the schema would have another hash as a file.
     texts = {table: {"description": text} for table, text in (descriptions or {}).items() if text}
-    found = {
-        table: Table(table, held, {"write_disposition": "append", "resource": table, **texts.get(table, {})})
-        for table, held in tables.items()
+    schema_tables = {
+        table: Table(table, table_columns, {"write_disposition": "append", "resource": table, **texts.get(table, {})})
+        for table, table_columns in tables.items()
     }
     schema = new_schema(schema_name({name for name, _ in versions}, dataset))
-    return Catalogue(replace(schema, tables=found), origin, hashes_of(versions))
+    return Catalogue(replace(schema, tables=schema_tables), origin, hashes_of(versions))
 
 
 def is_ours(table: Table) -> bool:
@@ -82,19 +82,19 @@ def with_nullable(kind: Properties, column: Column) -> Properties:
     return kind if column.nullable else {**kind, "nullable": False}
 
 
-def choose_dataset(found: Collection[str], asked: str | None, origin: str) -> str:
+def choose_dataset(datasets: Collection[str], dataset: str | None, origin: str) -> str:
     """Return the dataset to read: the one asked for, else the only one found; dlt's staging copies do not count.
 
     Raises:
         InputError: there is none, not that one, or there are several.
     """
-    known = sorted(found)
-    if asked is not None:
-        if asked in found:
-            return asked
-        hint = did_you_mean(asked, known) or (f"known: {', '.join(known)}" if known else None)
-        raise InputError(f"there is no dataset `{asked}` with tables in `{origin}`", hint=hint)
-    main = without_staging(known)
+    names = sorted(datasets)
+    if dataset is not None:
+        if dataset in datasets:
+            return dataset
+        hint = did_you_mean(dataset, names) or (f"known: {', '.join(names)}" if names else None)
+        raise InputError(f"there is no dataset `{dataset}` with tables in `{origin}`", hint=hint)
+    main = without_staging(names)
     if not main:
         raise InputError(f"there are no tables in `{origin}`")
     if len(main) > 1:
@@ -122,14 +122,14 @@ def choose_migrated(
     """
     if ours:
         return choose_dataset(ours, None, origin)
-    known = without_staging(sorted(unclaimed))
-    if not known:
+    candidates = without_staging(sorted(unclaimed))
+    if not candidates:
         return schema_name
-    if len(known) == 1 and not others:
-        return known[0]
-    listed = ", ".join(f"`{name}`" for name in sorted((*known, *others)))
-    hint = f"name one of them, `?dataset={known[0]}`, or a new one, `?dataset={schema_name}`"
-    raise InputError(f"`{origin}` holds {len(known) + len(others)} datasets: {listed}", hint=hint)
+    if len(candidates) == 1 and not others:
+        return candidates[0]
+    listed = ", ".join(f"`{name}`" for name in sorted((*candidates, *others)))
+    hint = f"name one of them, `?dataset={candidates[0]}`, or a new one, `?dataset={schema_name}`"
+    raise InputError(f"`{origin}` holds {len(candidates) + len(others)} datasets: {listed}", hint=hint)
 
 
 def without_staging(names: Collection[str]) -> list[str]:
@@ -140,14 +140,14 @@ def without_staging(names: Collection[str]) -> list[str]:
 def hashes_of(versions: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return the hashes of names and hashes of schemas, in their order; none where the names are of several schemas."""
     theirs = [version for version in versions if version[0] != OWN_SCHEMA]
-    return tuple(each for _, each in theirs) if len({name for name, _ in theirs}) == 1 else ()
+    return tuple(version_hash for _, version_hash in theirs) if len({name for name, _ in theirs}) == 1 else ()
 
 
-def schema_name(stated: Collection[str], dataset: str) -> str:
+def schema_name(names: Collection[str], dataset: str) -> str:
     """Return the name of a dataset's schema: the one that dlt keeps there, else the dataset's as an identifier."""
-    theirs = set(stated) - {OWN_SCHEMA}
-    name = re.sub(r"\W", "_", theirs.pop() if len(theirs) == 1 else dataset)
-    return (name if name.isidentifier() else f"_{name}")[:MAX_NAME_LENGTH]
+    theirs = set(names) - {OWN_SCHEMA}
+    schema_name = re.sub(r"\W", "_", theirs.pop() if len(theirs) == 1 else dataset)
+    return (schema_name if schema_name.isidentifier() else f"_{schema_name}")[:MAX_NAME_LENGTH]
 
 
 @contextmanager
@@ -180,27 +180,27 @@ def catalogue_of(
         name: of the schema where dlt keeps none, and it is not that of the dataset.
     """
     rows, hints = list(columns), _hints(keys)
-    kept: list[tuple[str, str]] = []
+    version_hashes: list[tuple[str, str]] = []
     if {"schema_name", "version_hash", "inserted_at"} <= {row[1] for row in rows if row[0] == VERSION_TABLE}:
-        place = versions or qualify(dataset, VERSION_TABLE)
-        query = f"select schema_name, version_hash from {place} order by inserted_at desc"
-        kept = [(each, version_hash) for each, version_hash in session.query(query)]
-    found = (
+        version_table = versions or qualify(dataset, VERSION_TABLE)
+        query = f"select schema_name, version_hash from {version_table} order by inserted_at desc"
+        version_hashes = [(schema_name, version_hash) for schema_name, version_hash in session.query(query)]
+    typed_columns = (
         (table, column_of(column, kind, is_nullable, hints.get((table, column)), text))
         for table, column, kind, is_nullable, text, _ in rows
     )
     texts = {row[0]: row[-1] for row in rows}
-    return make_catalogue(name or dataset, f"{session.shown}?dataset={dataset}", found, texts, kept)
+    return make_catalogue(name or dataset, f"{session.shown}?dataset={dataset}", typed_columns, texts, version_hashes)
 
 
 def _hints(keys: Iterable[Sequence[Any]]) -> dict[tuple[str, str], Properties]:
     """Return what keys make the hints of columns, by the names of table and column."""
-    held: dict[tuple[bool, str, Any], list[str]] = {}
+    key_columns: dict[tuple[bool, str, Any], list[str]] = {}
     for table, key, is_primary, column in keys:
-        held.setdefault((not is_primary, table, key), []).append(column)
-    found: dict[tuple[str, str], Properties] = {}
-    for (is_other, table, _), columns in sorted(held.items(), key=lambda each: each[0][0]):
+        key_columns.setdefault((not is_primary, table, key), []).append(column)
+    hints: dict[tuple[str, str], Properties] = {}
+    for (is_other, table, _), columns in sorted(key_columns.items(), key=lambda item: item[0][0]):
         if not is_other or len(columns) == 1:  # dlt's hint speaks of one column alone
             for column in columns:
-                found[table, column] = {**found.get((table, column), {}), "unique" if is_other else "primary_key": True}
-    return found
+                hints[table, column] = {**hints.get((table, column), {}), "unique" if is_other else "primary_key": True}
+    return hints

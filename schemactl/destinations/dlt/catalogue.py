@@ -28,9 +28,10 @@ _KEPT: Final = ("data_type", "precision", "scale", "timezone")
 
 def name_limits(url: str) -> NameLimits:
     """Return what the destination at an address makes of names, as dlt knows it; nothing is connected."""
-    found = find_destination(parse_address(url).name).capabilities()
+    capabilities = find_destination(parse_address(url).name).capabilities()
     return NameLimits(
-        min(found.max_identifier_length, found.max_column_identifier_length), found.has_case_sensitive_identifiers
+        min(capabilities.max_identifier_length, capabilities.max_column_identifier_length),
+        capabilities.has_case_sensitive_identifiers,
     )
 
 
@@ -47,18 +48,18 @@ def read_catalogue(url: str) -> Catalogue:
     session = open_session(address, new_schema(OWN_SCHEMA))
     with session.wrap_errors(f"read dataset `{address.dataset}`"), session.client as client:
         read = partial(_read_rows, client)
-        found = [row for row in version_rows(read) if row["schema_name"] != OWN_SCHEMA]
-        if not found:
+        versions = [row for row in version_rows(read) if row["schema_name"] != OWN_SCHEMA]
+        if not versions:
             raise InputError(f"dlt has loaded no dataset `{address.dataset}` in `{address}`")
-        schema = schema_from_dict(json.loads(version_rows(read, found[0]["version_hash"])[0]["schema"]))
-    hashes = hashes_of([(row["schema_name"], row["version_hash"]) for row in found])
+        schema = schema_from_dict(json.loads(version_rows(read, versions[0]["version_hash"])[0]["schema"]))
+    hashes = hashes_of([(row["schema_name"], row["version_hash"]) for row in versions])
     return Catalogue(schema, f"{address}?dataset={address.dataset}", hashes)
 
 
 def stored(column: Column) -> Properties:
     """Return what dlt's schema says of a column that a destination keeps."""
-    kept = {name: column.properties[name] for name in _KEPT if name in column.properties}
-    return kept if column.nullable else {**kept, "nullable": False}
+    properties = {name: column.properties[name] for name in _KEPT if name in column.properties}
+    return properties if column.nullable else {**properties, "nullable": False}
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -81,19 +82,19 @@ def _read_rows(client: JobClientBase, table: Table, /, **equal: str) -> list[dic
     if not isinstance(client, SqlJobClientBase | FilesystemClient) or not client.is_storage_initialized():
         return []
     naming = client.schema.naming
-    held = table.name if table.name == INPUTS.name else naming.normalize_table_identifier(table.name)
-    names = [naming.normalize_identifier(each) for each in table.columns]
+    table_name = table.name if table.name == INPUTS.name else naming.normalize_table_identifier(table.name)
+    names = [naming.normalize_identifier(column) for column in table.columns]
     if isinstance(client, FilesystemClient):
-        found = [[line[name] for name in names] for line in _lines_of_files(client, held)]
+        values = [[line[name] for name in names] for line in _lines_of_files(client, table_name)]
     else:
-        there = client.sql_client
-        listed = ", ".join(map(there.escape_column_name, names))
+        sql_client = client.sql_client
+        listed = ", ".join(map(sql_client.escape_column_name, names))
         try:
-            rows = there.execute_sql(f"SELECT {listed} FROM {there.make_qualified_table_name(held)}")
-            found = [list(row) for row in rows or ()]
+            rows = sql_client.execute_sql(f"SELECT {listed} FROM {sql_client.make_qualified_table_name(table_name)}")
+            values = [list(row) for row in rows or ()]
         except DatabaseUndefinedRelation:
-            found = []
-    return [row for row in rows_of(table, found) if all(row[name] == value for name, value in equal.items())]
+            values = []
+    return [row for row in rows_of(table, values) if all(row[name] == value for name, value in equal.items())]
 
 
 def _lines_of_files(client: FilesystemClient, table: str) -> Iterator[dict[str, Any]]:

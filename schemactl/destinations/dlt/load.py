@@ -54,8 +54,8 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     session = _open(parse_address(url), package.schema)
     from dlt.common.runtime.run_context import active
 
-    place = f"{session.address.name} {session.client.config} {session.dataset}"
-    name = f"{session.schema.name}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    identity = f"{session.address.name} {session.client.config} {session.dataset}"
+    name = f"{session.schema.name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
     folder = Path(active().data_dir, "schemactl", name)  # of the packages of one schema for one dataset
     with locked(folder, _PATIENCE_SECONDS):
         from schemactl.destinations.dlt.packages import Packages
@@ -97,18 +97,20 @@ def _load_all(session: Session, packages: Packages, folder: Path, progress: Prog
 
 def _write(session: Session, packages: Packages, package: LoadPackage) -> None:
     """Write the package of a load, and before it that of its rejects and files, which is loaded after it."""
-    if lost := next((each.table.name for each in package.tables if each.superseded), None):
+    if lost := next((staged.table.name for staged in package.tables if staged.superseded), None):
         raise DestinationError(
             f"table `{lost}`: rows with one primary key have several merge keys, by which dlt would not delete",
             hint="load them one after the other, or leave the merge key out",
         )
-    with tempfile.TemporaryDirectory(prefix="schemactl-") as made:
-        own = [each for each in (package.rejects, _inputs(package, Path(made))) if each]
-        if own:
-            named = package.schema.normalizers.get("names") or DEFAULT_NAMING
-            base = new_schema(OWN_SCHEMA, named)
-            schema = bump(replace(base, tables={**base.tables, **{each.table.name: each.table for each in own}}))
-            packages.write(f"{package.load_id}.{OWN_SCHEMA}", schema, own, ())
+    with tempfile.TemporaryDirectory(prefix="schemactl-") as folder:
+        own_tables = [staged for staged in (package.rejects, _inputs(package, Path(folder))) if staged]
+        if own_tables:
+            naming = package.schema.normalizers.get("names") or DEFAULT_NAMING
+            base = new_schema(OWN_SCHEMA, naming)
+            schema = bump(
+                replace(base, tables={**base.tables, **{staged.table.name: staged.table for staged in own_tables}})
+            )
+            packages.write(f"{package.load_id}.{OWN_SCHEMA}", schema, own_tables, ())
         packages.write(package.load_id, package.schema, package.tables, _tables_there(session))
 
 
@@ -119,7 +121,7 @@ def _inputs(package: LoadPackage, folder: Path) -> StagedTable | None:
     from pyarrow import parquet
 
     kinds = [pa.string(), pa.string(), pa.string(), pa.int64(), pa.timestamp("us", "UTC")]
-    rows = [(package.load_id, package.schema.name, each.path, each.bytes, each.modified) for each in package.inputs]
+    rows = [(package.load_id, package.schema.name, file.path, file.bytes, file.modified) for file in package.inputs]
     columns = [pa.array(list(values), kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
     parquet.write_table(pa.Table.from_arrays(columns, names=list(INPUTS.columns)), folder / "inputs.parquet")
     table = replace(INPUTS, properties={"write_disposition": "append", "resource": INPUTS.name})

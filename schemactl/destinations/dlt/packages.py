@@ -54,19 +54,19 @@ class _FileSchema(DltSchema):
         remove_processing_hints: bool = False,
         bump_version: bool = True,
     ) -> TStoredSchema:
-        found = super().to_dict(remove_processing_hints=remove_processing_hints, bump_version=False)
-        found["tables"] = {
-            name: _without_mark(table) if name in self.loaded else table for name, table in found["tables"].items()
+        stored = super().to_dict(remove_processing_hints=remove_processing_hints, bump_version=False)
+        stored["tables"] = {
+            name: _without_mark(table) if name in self.loaded else table for name, table in stored["tables"].items()
         }
         if bump_version:
-            bump_version_if_modified(found)
-        return found
+            bump_version_if_modified(stored)
+        return stored
 
 
 def _without_mark(table: Any) -> Any:
     marks = {key: value for key, value in table.get(_MARKS, {}).items() if key != _SEEN}
-    rest = {key: value for key, value in table.items() if key != _MARKS}
-    return {**rest, _MARKS: marks} if marks else rest
+    other_properties = {key: value for key, value in table.items() if key != _MARKS}
+    return {**other_properties, _MARKS: marks} if marks else other_properties
 
 
 class _Packages(PackageStorage):
@@ -136,7 +136,7 @@ class Packages:
         if packages.storage.has_folder(load_id):  # of a load that was killed while it wrote
             packages.storage.delete_folder(load_id, recursively=True)
         packages.create_package(load_id)
-        marked = {*loaded, *(each.table.name for each in tables)}
+        marked = {*loaded, *(staged_table.table.name for staged_table in tables)}
         stored = schema.to_dict()
         stored["tables"] = {
             name: {**table, _LOADED: True} if name in marked and not table.get(_MARKS, {}).get(_SEEN) else table
@@ -144,7 +144,7 @@ class Packages:
         }
         packages.storage.save(f"{load_id}/{PackageStorage.SCHEMA_FILE_NAME}", json.dumps(stored))
         packages.save_schema_updates(load_id, {})
-        keys = dict(found for staged in tables for found in self._write_files(load_id, staged))
+        keys = dict(pair for staged in tables for pair in self._write_files(load_id, staged))
         packages.storage.save(f"{load_id}/{_FIRST_KEYS}", json.dumps(keys))
         self._storage.commit_new_load_package(load_id)
 
@@ -157,17 +157,17 @@ class Packages:
         if spec is not None:
             written = self._convert(load_id, table.name, files, spec)
             # Of several files it is unknown which one begins with what.
-            if len(written) == 1 and (found := _key(files, key)):
-                yield f"{table.name}.{written[0]}", found
+            if len(written) == 1 and (first_key := _key(files, key)):
+                yield f"{table.name}.{written[0]}", first_key
             return
         packages = self._storage.new_packages
         for number, file in enumerate(files):
             id = f"part{number:05}"
             name = packages.build_job_file_name(table.name, id, loader_file_format="parquet")
-            place = packages.get_job_file_path(load_id, PackageStorage.NEW_JOBS_FOLDER, name)
-            FileStorage.link_hard_with_fallback(str(file.absolute()), packages.storage.make_full_path(place))
-            if found := _key([file], key):
-                yield f"{table.name}.{id}", found
+            path = packages.get_job_file_path(load_id, PackageStorage.NEW_JOBS_FOLDER, name)
+            FileStorage.link_hard_with_fallback(str(file.absolute()), packages.storage.make_full_path(path))
+            if first_key := _key([file], key):
+                yield f"{table.name}.{id}", first_key
 
     def _convert(self, load_id: str, table: str, files: list[Path], spec: FileWriterSpec) -> list[str]:
         """Write rows in a format that the destination takes, by dlt's own writer of it; return the ids of the files."""
@@ -183,7 +183,10 @@ class Packages:
                         rows = _rows(batch, texts)
                         items.write_data_item(load_id, self._session.schema.name, table, rows, columns)
             items.close_writers(load_id)
-            return [ParsedLoadJobFileName.parse(each.file_path).file_id for each in items.closed_files(load_id)]
+            return [
+                ParsedLoadJobFileName.parse(file_metrics.file_path).file_id
+                for file_metrics in items.closed_files(load_id)
+            ]
 
     def settle(self) -> None:
         """Find out which files a killed load has brought there: dlt notes it after the commit, and would load again.
@@ -260,13 +263,19 @@ def _key(files: list[Path], column: str | None) -> str | None:
 
 def _holds(client: SqlJobClientBase, table: str, key: str) -> bool:
     """Return whether a table, or its copy in the staging dataset where dlt loads it into that, has a row."""
-    column = next(name for name, each in client.schema.tables[table]["columns"].items() if each.get("row_key"))
+    column = next(
+        name for name, properties in client.schema.tables[table]["columns"].items() if properties.get("row_key")
+    )
     staged = isinstance(client, WithStagingDataset) and client.should_load_data_to_staging_dataset(table)
     with client.with_staging_dataset() if staged else nullcontext():  # type: ignore[attr-defined]
-        there = client.sql_client
-        place = there.make_qualified_table_name(table)
+        sql_client = client.sql_client
+        table_name = sql_client.make_qualified_table_name(table)
         try:
-            return bool(there.execute_sql(f"SELECT 1 FROM {place} WHERE {there.escape_column_name(column)} = %s", key))
+            return bool(
+                sql_client.execute_sql(
+                    f"SELECT 1 FROM {table_name} WHERE {sql_client.escape_column_name(column)} = %s", key
+                )
+            )
         except DatabaseUndefinedRelation:
             return False
 
@@ -288,7 +297,9 @@ def file_format(session: Session, table: str) -> FileWriterSpec | None:
     described = session.schema.tables.get(table)
     if described is not None and caps.loader_file_format_selector is not None:
         preferred, supported = caps.loader_file_format_selector(preferred, supported, table_schema=described)
-    has_json = described is not None and any(each.get("data_type") == "json" for each in described["columns"].values())
+    has_json = described is not None and any(
+        column.get("data_type") == "json" for column in described["columns"].values()
+    )
     # SQLAlchemy would take the JSON texts of Parquet for strings, and encode them once more.
     is_taken = "parquet" in supported and not (has_json and "typed-jsonl" in supported)
     return None if is_taken else resolve_best_writer_spec("object", supported, preferred)

@@ -43,18 +43,18 @@ class Address:
 
 def parse_address(url: str) -> Address:
     """Return what an address says; raises ``InputError`` where it cannot be read."""
-    _, _, rest = url.partition(":")
-    name, _, query = rest.partition("?")
-    asked = parse_qsl(query, keep_blank_values=True)
-    check_dataset(asked)
-    stated = dict(asked)
-    others = [key for key in stated if key not in ("dataset", "staging")]
-    if others or (query and not asked):
+    _, _, remainder = url.partition(":")
+    name, _, query = remainder.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    check_dataset(pairs)
+    options = dict(pairs)
+    others = [key for key in options if key not in ("dataset", "staging")]
+    if others or (query and not pairs):
         hint = "`?dataset=NAME`, `&staging=NAME`; all else stands in dlt's configuration"
         raise InputError(f"`{others[0] if others else query}` means nothing to `dlt`", hint=hint)
     if not _NAME.fullmatch(name):
         raise InputError(f"`dlt:{name}` does not name a destination of dlt", hint=_FORM)
-    return Address(name, stated.get("dataset"), stated.get("staging"))
+    return Address(name, options.get("dataset"), options.get("staging"))
 
 
 _LONGEST: Final = 600
@@ -98,9 +98,9 @@ def wrap_errors(address: Address, task: str, hint: str | None = None) -> Iterato
     except (DestinationError, InputError):
         raise
     except Exception as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
-        raise DestinationError(f"cannot {task} in `{address}`: {said}", hint=hint) from error
+        message = " ".join(str(error).split()) or type(error).__name__
+        message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
+        raise DestinationError(f"cannot {task} in `{address}`: {message}", hint=hint) from error
 
 
 def find_destination(name: str) -> AnyDestination:
@@ -116,9 +116,9 @@ def find_destination(name: str) -> AnyDestination:
     from dlt.common.destination.exceptions import DestinationException
 
     try:
-        found = Destination.from_reference(name)
-        assert found is not None  # as the name is no None
-        return found
+        destination = Destination.from_reference(name)
+        assert destination is not None  # as the name is no None
+        return destination
     except (UnknownDestinationModule, DestinationException) as error:
         hint = "https://dlthub.com/docs/dlt-ecosystem/destinations lists dlt's; or configure one of that name"
         raise InputError(f"dlt knows no destination `{name}`", hint=hint) from error
@@ -140,10 +140,10 @@ def open_session(address: Address, schema: Schema) -> Session:
 
     dataset = address.dataset or schema.name
     with wrap_errors(address, f"use schema `{schema.name}`"):
-        made = DltSchema.from_dict(schema.to_dict())
+        dlt_schema = DltSchema.from_dict(schema.to_dict())
     try:
         client, staging_client = get_destination_clients(
-            schema=made,
+            schema=dlt_schema,
             destination=destination,
             destination_dataset_name=dataset,
             staging=staging,  # type: ignore[arg-type]
@@ -155,11 +155,16 @@ def open_session(address: Address, schema: Schema) -> Session:
     except ConfigurationException as error:
         missing = error.fields if isinstance(error, ConfigFieldMissingException) else ()
         fields = ", ".join(f"`{name}`" for name in missing)
-        what = f"has no value for {fields}" if fields else f"cannot be used: {' '.join(str(error).split())[:_LONGEST]}"
+        fault = f"has no value for {fields}" if fields else f"cannot be used: {' '.join(str(error).split())[:_LONGEST]}"
         hint = f"dlt reads `[destination.{address.name}]` in `.dlt/secrets.toml` and `.dlt/config.toml`, and variables "
         raise DestinationError(
-            f"dlt's configuration of `{address}` {what}", hint=f"{hint}`DESTINATION__{address.name.upper()}__...`"
+            f"dlt's configuration of `{address}` {fault}", hint=f"{hint}`DESTINATION__{address.name.upper()}__...`"
         ) from error
     return Session(
-        address, dataset, made, destination, client, (staging, staging_client) if staging and staging_client else None
+        address,
+        dataset,
+        dlt_schema,
+        destination,
+        client,
+        (staging, staging_client) if staging and staging_client else None,
     )

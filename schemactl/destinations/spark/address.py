@@ -54,13 +54,13 @@ def read_address(url: str) -> Namespace:
     Raises:
         InputError: it names none.
     """
-    kind, _, rest = url.partition(":")
-    stated, _, query = rest.partition("?")
-    asked = dataset_of(query, kind)
-    parts = [part for each in (stated, asked) if each for part in each.split(".")]
-    if len(parts) != 2 or not all(_PART.fullmatch(part) for part in parts):
+    kind, _, remainder = url.partition(":")
+    location, _, query = remainder.partition("?")
+    dataset = dataset_of(query, kind)
+    steps = [step for name in (location, dataset) if name for step in name.split(".")]
+    if len(steps) != 2 or not all(_PART.fullmatch(step) for step in steps):
         raise InputError(
             f"`{url}` does not name a schema of a Spark catalog",
             hint="spark:CATALOG.SCHEMA, for one spark:spark_catalog.default",
         )
-    return Namespace(*parts)
+    return Namespace(*steps)

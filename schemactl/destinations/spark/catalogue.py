@@ -46,28 +46,28 @@ def read_catalogue(url: str) -> Catalogue:
     """
     namespace = read_address(url)
     with running_session() as spark:
-        found = read_namespace(spark, namespace)
-    if found is None:
+        catalogue = read_namespace(spark, namespace)
+    if catalogue is None:
         raise InputError(f"there are no tables in `{namespace.catalogue}.{namespace.schema}`")
-    return found
+    return catalogue
 
 
 def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | None:
     """Return the tables of one schema; None where there are none."""
-    held = held_tables(spark, namespace)
-    copies = stranded(held)  # stand for tables which a killed migration left
-    there = {name: table for name, table in held.items() if not name.startswith(OURS)}
-    there |= {name: held[copy] for name, copy in copies.items()}
-    if not there:
+    all_tables = held_tables(spark, namespace)
+    copies = stranded(all_tables)  # stand for tables which a killed migration left
+    tables_by_name = {name: table for name, table in all_tables.items() if not name.startswith(OURS)}
+    tables_by_name |= {name: all_tables[copy] for name, copy in copies.items()}
+    if not tables_by_name:
         return None
     tables = Tables(spark, namespace, copies)
     versions = [(row["schema_name"], row["version_hash"]) for row in version_rows(tables.read_rows)]
     columns = [
         (name, column_of(column, _kind(written), is_nullable=True, description=table.descriptions.get(column)))
-        for name, table in there.items()
+        for name, table in tables_by_name.items()
         for column, written in table.columns.items()
     ]
-    texts = {name: spark.catalog.getTable(tables.full(name)).description for name in there}
+    texts = {name: spark.catalog.getTable(tables.full(name)).description for name in tables_by_name}
     origin = f"spark:{namespace.catalogue}.{namespace.schema}"
     return make_catalogue(namespace.schema, origin, columns, texts, versions)
 
@@ -77,15 +77,15 @@ def _kind(written: str) -> Properties:
     # The schema's DDL has integers and floats of one size alone: of ``array<int>`` it would say another type.
     if structure is not None and ddl_of(structure) == written:
         return unknown(write_type(structure, has_comments=False))
-    found = parse_type(written)
-    if found is None:
+    data_type = parse_type(written)
+    if data_type is None:
         return unknown(written)
-    if found.name in _BITS:
-        return integer(_BITS[found.name])
-    if found.name == "DECIMAL" and len(found.sizes) == 2:
-        precision, scale = found.sizes
+    if data_type.name in _BITS:
+        return integer(_BITS[data_type.name])
+    if data_type.name == "DECIMAL" and len(data_type.sizes) == 2:
+        precision, scale = data_type.sizes
         return {"data_type": "wei"} if (precision, scale) == (38, 0) else decimal(precision, scale)
-    return _PLAIN.get(found.name) or unknown(written)
+    return _PLAIN.get(data_type.name) or unknown(written)
 
 
 def stored(column: Column) -> Properties:

@@ -40,27 +40,27 @@ def read_pending(target: Tables) -> Pending | None:
     for name in sorted(target.held):
         if not _is(name, PENDING):
             continue
-        place = target.namespace.table(name)
+        journal_name = target.namespace.table(name)
         # A view would read, with our rights, what the one who has made it may not.
         views = find_views(target.spark, target.namespace)
         if name in views:
-            raise journal_error(place, "it is a view")
+            raise journal_error(journal_name, "it is a view")
         if list(target.held[name].columns.items()) != [(_LOAD, "string")]:
-            raise journal_error(place, f"its only column is not `{_LOAD}`")
+            raise journal_error(journal_name, f"its only column is not `{_LOAD}`")
         # One without a row was killed as it was made.
         for row in target.frame(name).select(F.substring(_LOAD, 1, MAX_BYTES + 1)).take(1):
             if row[0] is None or len(row[0]) > MAX_BYTES:
-                raise journal_error(place, "it is empty, or too long")
-            pending = replace(read_journal(Pending, row[0], place), table=name)
+                raise journal_error(journal_name, "it is empty, or too long")
+            pending = replace(read_journal(Pending, row[0], journal_name), table=name)
             for step in pending.steps:
-                _check_step(step, name.removeprefix(PENDING), place)
+                _check_step(step, name.removeprefix(PENDING), journal_name)
                 if step.source in views:
-                    raise journal_error(place, f"`{step.source}` is a view")
+                    raise journal_error(journal_name, f"`{step.source}` is a view")
             return pending
     return None
 
 
-def _check_step(step: TableMove, number: str, place: str) -> None:
+def _check_step(step: TableMove, number: str, journal_name: str) -> None:
     """Refuse a step that no load takes: of a table of ours, or with rows of a table that no load has staged.
 
     ``number`` is that of the lease under which the load was staged.
@@ -73,7 +73,7 @@ def _check_step(step: TableMove, number: str, place: str) -> None:
     else:
         is_ours = staged_name.fullmatch(step.source) is not None
     if not is_ours or (step.table.startswith(OURS) and not step.rows):
-        raise journal_error(place, f"no load takes its step on `{step.table}`")
+        raise journal_error(journal_name, f"no load takes its step on `{step.table}`")
 
 
 def _is(name: str, head: str) -> bool:
@@ -176,8 +176,8 @@ def _take(target: Tables, step: TableMove, *, is_again: bool) -> None:
     listed = ", ".join(quoted(name) for name in columns)
     if step.overwrites:
         nulls = [name for name in target.held[step.table].columns if name not in columns]
-        wanted = ", ".join([listed, *(f"NULL AS {quoted(name)}" for name in nulls)])
-        spark.sql(f"INSERT OVERWRITE TABLE {table} BY NAME SELECT {wanted} FROM {source}")
+        values = ", ".join([listed, *(f"NULL AS {quoted(name)}" for name in nulls)])
+        spark.sql(f"INSERT OVERWRITE TABLE {table} BY NAME SELECT {values} FROM {source}")
         return
     added = f"INSERT INTO {table} ({listed}) SELECT {listed} FROM {source} n"
     if is_again:
@@ -200,12 +200,12 @@ def create_table(target: Tables, name: str, frame: DataFrame) -> str:
         frame.write.mode("errorifexists").saveAsTable(target.namespace.table(name))
         return name
     for number in count(1):
-        made = name if number == 1 else f"{name}_{number}"
+        table_name = name if number == 1 else f"{name}_{number}"
         try:
-            target.spark.catalog.createTable(target.namespace.table(made), source="parquet", schema=frame.schema)
+            target.spark.catalog.createTable(target.namespace.table(table_name), source="parquet", schema=frame.schema)
             break
         except PySparkException as error:
             if error.getCondition() != "LOCATION_ALREADY_EXISTS":
                 raise
-    frame.write.insertInto(target.namespace.table(made))
-    return made
+    frame.write.insertInto(target.namespace.table(table_name))
+    return table_name

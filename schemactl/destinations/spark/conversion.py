@@ -91,8 +91,8 @@ def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[T.StructFiel
         if any(_is(field, name) for field in fields):
             raise DestinationError(f"there is a column `{step.table}.{name}` already")
         null = F.lit(None).cast(spark_type(step.column))
-        held = [Filled(field, _value(field.name)) for field in fields]
-        return (*held, Filled(T.StructField(name, _kind(frame, null)), null))
+        columns = [Filled(field, _value(field.name)) for field in fields]
+        return (*columns, Filled(T.StructField(name, _kind(frame, null)), null))
     match step:
         case RenameColumn():
             name = step.before
@@ -104,8 +104,11 @@ def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[T.StructFiel
             name = step.column.name
     if not any(_is(field, name) for field in fields):
         raise DestinationError(f"there is no column `{step.table_name}.{name}`")
-    made = [_after(step, frame, each) if _is(each, name) else Filled(each, _value(each.name)) for each in fields]
-    return tuple(each for each in made if each is not None)
+    columns_after = [
+        _after(step, frame, existing) if _is(existing, name) else Filled(existing, _value(existing.name))
+        for existing in fields
+    ]
+    return tuple(existing for existing in columns_after if existing is not None)
 
 
 def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | None:
@@ -117,18 +120,18 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
         case RenameColumn():
             return Filled(T.StructField(step.after, field.dataType, field.nullable, field.metadata), value)
         case ChangeType():
-            found = survivor(value, retype_of(step))
+            converted = survivor(value, retype_of(step))
             comment = {_COMMENT: field.metadata[_COMMENT]} if _COMMENT in field.metadata else {}
-            made = T.StructField(step.after.name, _kind(frame, found), field.nullable, comment)
+            new_field = T.StructField(step.after.name, _kind(frame, converted), field.nullable, comment)
             blocker = f"a value of `{step.table}.{field.name}` does not survive as {spark_type(step.after)}"
-            return Filled(made, found, value, blocker)
+            return Filled(new_field, converted, value, blocker)
         case Backfill():
             source = _value(step.source.name)
             if step.taken is Taken.FITTING:
                 return Filled(field, F.when(source.isNotNull(), survivor(source, retype_of(step))).otherwise(value))
             filled = _value(new_column(step, frame.columns))
-            taken = F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType))
-            return Filled(field, taken.otherwise(value))
+            is_taken = F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType))
+            return Filled(field, is_taken.otherwise(value))
         case FillColumn():
             constant = stored_constant(step.value, step.column, engine_of("any.any"))
             refused = F.raise_error(F.lit(f"{step.value!r} is not a value for column `{step.column.name}`"))
@@ -179,7 +182,7 @@ def _counted(frame: DataFrame, value: Column, is_bad: Column, again: Column | No
     nothing = F.lit(None).cast("string")
     row_key = _value(_ROW_KEY).cast("string") if _ROW_KEY in frame.columns else nothing
     becomes = nothing if again is None else again.cast("string")
-    cut, becomes = (F.substring(each, 1, SHOWN_CHARACTERS) for each in (shown, becomes))
+    cut, becomes = (F.substring(text, 1, SHOWN_CHARACTERS) for text in (shown, becomes))
     looked = frame.select(cut.alias("shown"), row_key.alias("key"), is_bad.alias("is_bad"), becomes.alias("becomes"))
     total = looked.agg(F.count("*").alias("rows"), F.count_if("is_bad").alias("bad")).collect()[0]
     rows = looked.where("is_bad").limit(MOST_EXAMPLES).collect() if total.bad else []
@@ -211,17 +214,17 @@ def survivor(value: Column, retype: Retype) -> Column:
         return F.lit(None).cast(kind)
     retype = replace(retype, after=_as_stored(retype.after))
     text = _text(value, retype.before)
-    found = _own_cast(value, retype, kind)
-    if found is None:
+    sure_cast = _own_cast(value, retype, kind)
+    if sure_cast is None:
         return _of_text(by_python(retype)(text), retype.after, kind)
-    is_sure, cast = found
+    is_sure, cast = sure_cast
     limit = retype.after.properties.get("precision")
     if limit is not None and after in (Kind.TEXT, Kind.BINARY):
         measure = F.length if after is Kind.TEXT else F.octet_length
         is_sure = is_sure & (measure(cast) <= int(limit))
     is_sure = F.coalesce(is_sure, F.lit(False))
-    rest = by_python(retype)(F.when(~is_sure, text))
-    return F.when(is_sure, cast).otherwise(_of_text(rest, retype.after, kind))
+    others = by_python(retype)(F.when(~is_sure, text))
+    return F.when(is_sure, cast).otherwise(_of_text(others, retype.after, kind))
 
 
 def _as_stored(column: types.Column) -> types.Column:
@@ -268,18 +271,18 @@ def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
     value: Column, retype: Retype, kind: str
 ) -> tuple[Column, Column] | None:
     """Return the condition under which Spark's cast gives what dlt's coercion gives, and the cast; None without one."""
-    made = value.try_cast(kind)
+    cast = value.try_cast(kind)
     match retype.before.data_type, retype.after.data_type:
         case ((Kind.TIMESTAMP | Kind.DATE), _):
             return _cast_moment(value, retype)
         case before, Kind.TEXT:
             return _written(value, before)
         case Kind.TEXT, Kind.BIGINT | Kind.DOUBLE | Kind.TIME:
-            return made.cast("string") == value, made
+            return cast.cast("string") == value, cast
         case Kind.TEXT, Kind.DECIMAL | Kind.WEI:
-            return _digits(made) == value, made
+            return _digits(cast) == value, cast
         case Kind.TEXT, Kind.DATE:
-            return (made.cast("string") == value) & _in_calendar(_midnight(made)), made
+            return (cast.cast("string") == value) & _in_calendar(_midnight(cast)), cast
         case Kind.TEXT, Kind.TIMESTAMP:
             naive = F.replace(F.regexp_replace(value, "Z$", ""), F.lit("T"), F.lit(" "))
             clock = naive.try_cast("timestamp_ntz")
@@ -293,29 +296,29 @@ def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             digits = _digits(value)
             return digits.isin("0", "1"), digits != "0"
         case Kind.BIGINT, Kind.BIGINT | Kind.DECIMAL | Kind.WEI:
-            return made.isNotNull(), made
+            return cast.isNotNull(), cast
         case Kind.BIGINT, Kind.DOUBLE:
-            return value.between(-_EXACT_INTEGERS, _EXACT_INTEGERS), made
+            return value.between(-_EXACT_INTEGERS, _EXACT_INTEGERS), cast
         case Kind.BIGINT, Kind.TIMESTAMP if retype.counts_seconds:
             micros = F.when(value.between(_FIRST_SECOND, _LAST_SECOND), value.cast("bigint")) * F.lit(_MICROS)
             return micros.isNotNull(), _timestamp(micros, is_naive=retype.after.is_naive)
         case Kind.DOUBLE, Kind.BIGINT:
-            return (made.cast("double") == value) & (value < 2.0**63), made
+            return (cast.cast("double") == value) & (value < 2.0**63), cast
         case Kind.DOUBLE, Kind.DECIMAL | Kind.WEI:
             digits = _text(value, retype.before)
-            made = digits.try_cast(kind)
-            keeps = _is_exact(digits) & (made.cast("string").cast("double") == value)
-            return keeps if retype.is_strict else made.isNotNull(), made
+            cast = digits.try_cast(kind)
+            keeps = _is_exact(digits) & (cast.cast("string").cast("double") == value)
+            return keeps if retype.is_strict else cast.isNotNull(), cast
         case ((Kind.DECIMAL | Kind.WEI), Kind.DOUBLE):
-            digits = made.cast("string")
+            digits = cast.cast("string")
             plain = F.rtrim(F.rtrim(digits, F.lit("0")), F.lit("."))
-            return _is_exact(digits) & (plain == _digits(value)), made
+            return _is_exact(digits) & (plain == _digits(value)), cast
         case ((Kind.DECIMAL | Kind.WEI), Kind.BIGINT | Kind.DECIMAL | Kind.WEI):
-            keeps = _digits(made) == _digits(value)
+            keeps = _digits(cast) == _digits(value)
             is_cut = retype.after.data_type is not Kind.BIGINT and not retype.is_strict
-            return made.isNotNull() if is_cut else keeps, made
+            return cast.isNotNull() if is_cut else keeps, cast
         case before, after if before is after:
-            return F.lit(True), made
+            return F.lit(True), cast
         case _:
             return None
 
@@ -415,8 +418,8 @@ def by_python(retype: Retype) -> Callable[[Column], Column]:
         if texts.null_count == len(texts):
             return pa.nulls(len(texts), pa.string())
         encoded = texts.cast(pa.binary()).dictionary_encode()
-        made = [None if each is None else coerce_value(each, retype) for each in encoded.dictionary.to_pylist()]
-        return pa.array(made, pa.string()).take(encoded.indices)
+        coerced = [None if text is None else coerce_value(text, retype) for text in encoded.dictionary.to_pylist()]
+        return pa.array(coerced, pa.string()).take(encoded.indices)
 
     # What is ours is pickled by value, not by name.
     register: Callable[[ModuleType], None] = cloudpickle.register_pickle_by_value
@@ -435,11 +438,11 @@ def coerce_value(value: bytes, retype: Retype) -> str | None:
         text = value.decode()
     except UnicodeDecodeError:
         return None
-    made = convert_text(text, retype)
+    coerced = convert_text(text, retype)
     match retype.before.data_type, retype.after.data_type:
-        case Kind.TEXT, Kind.DOUBLE if made in ("inf", "-inf") and any(map(str.isdecimal, text)):
+        case Kind.TEXT, Kind.DOUBLE if coerced in ("inf", "-inf") and any(map(str.isdecimal, text)):
             return None
         case Kind.TEXT, Kind.TIMESTAMP | Kind.TIME if _BELOW_MICROSECONDS.search(text):
             return None
         case _:
-            return made
+            return coerced

@@ -60,18 +60,18 @@ class Lease:
         if self.number:
             return
         began = time.monotonic()
-        seen, since = self._last(), began
-        while not (_is_over(seen[1]) or time.monotonic() - since >= LEASE_SECONDS) or not self._take(seen[0] + 1):
+        last, since = self._last(), began
+        while not (_is_over(last[1]) or time.monotonic() - since >= LEASE_SECONDS) or not self._take(last[0] + 1):
             waited = time.monotonic() - began
             # Whether a holder on another machine is at work shows with its next beat.
-            if waited >= self._patience and (since > began or _is_near(seen[1])):
-                holder = f"process {seen[1]['pid']} of `{seen[1]['user']}` on `{seen[1]['host']}`"
+            if waited >= self._patience and (since > began or _is_near(last[1])):
+                holder = f"process {last[1]['pid']} of `{last[1]['user']}` on `{last[1]['host']}`"
                 hint = "run the command again when that one has ended"
                 raise DestinationError(f"`{self._namespace}` is in use by {holder}", hint=hint)
             time.sleep(_LOOK_SECONDS)
-            found = self._last()
-            if found != seen:
-                seen, since = found, time.monotonic()
+            latest = self._last()
+            if latest != last:
+                last, since = latest, time.monotonic()
         self._beats.start()
         for number in self._numbers() - {self.number}:
             if number < self.number:
@@ -100,9 +100,9 @@ class Lease:
         self.number = 0
 
     def _take(self, number: int) -> bool:
-        made = f"CREATE TABLE {self._table(number)} (holder STRING){self._namespace.using}"
+        statement = f"CREATE TABLE {self._table(number)} (holder STRING){self._namespace.using}"
         try:
-            self._spark.sql(f"{made} TBLPROPERTIES ({_said(self._holder)})")
+            self._spark.sql(f"{statement} TBLPROPERTIES ({_said(self._holder)})")
         except PySparkException as error:
             # One that was there may be dropped by the next holder before it is looked for.
             if error.getCondition() != _EXISTS and number not in self._numbers():
@@ -147,8 +147,8 @@ class Lease:
 
     def _numbers(self) -> frozenset[int]:
         shown = self._spark.sql(f"SHOW TABLES IN {self._namespace} LIKE '{LEASE}*'").collect()
-        found = (_NUMBER.fullmatch(row.tableName) for row in shown)
-        return frozenset(int(each[1]) for each in found if each)
+        matches = (_NUMBER.fullmatch(row.tableName) for row in shown)
+        return frozenset(int(match[1]) for match in matches if match)
 
     def _table(self, number: int) -> str:
         return self._namespace.table(f"{LEASE}{number}")
@@ -194,12 +194,12 @@ def _tolerating_spark() -> Iterator[None]:
 
 def _process(pid: int) -> dict[str, Any]:
     """Return what distinguishes a process from others of all machines, ``began`` where the system says it."""
-    found: dict[str, Any] = {"host": socket.gethostname(), "pid": pid}
+    identity: dict[str, Any] = {"host": socket.gethostname(), "pid": pid}
     with suppress(OSError):  # no Linux
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        found["system"] = f"{boot} {Path('/proc/self/ns/pid').readlink()}"
-        found["began"] = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
-    return found
+        identity["system"] = f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+        identity["began"] = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    return identity
 
 
 def _is_near(holder: Mapping[str, Any]) -> bool:

@@ -65,8 +65,10 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
             rows = target.read_rows(table, **equal)
             for name in find_names(coming, table.name):
                 if columns := find_columns(table, coming[name][0], str(namespace)):
-                    held = rows_of(table, ([row[each] for each in columns.values()] for row in coming[name]))
-                    rows += [row for row in held if row.items() >= equal.items()]
+                    new_rows = rows_of(
+                        table, ([row[column_name] for column_name in columns.values()] for row in coming[name])
+                    )
+                    rows += [row for row in new_rows if row.items() >= equal.items()]
             return rows
 
         return past_loads(read, schema_name)
@@ -80,8 +82,10 @@ def check_tables(url: str, schema: Schema) -> None:
     """
     namespace = read_address(url)
     chains = chains_to_check(schema)
-    for one, other in NAMES.clashes(table.name for chain in chains for table in chain.tables):
-        raise DestinationError(f"`{one}` and `{other}` are one table to a catalog", hint="rename one of them")
+    for first_name, second_name in NAMES.clashes(table.name for chain in chains for table in chain.tables):
+        raise DestinationError(
+            f"`{first_name}` and `{second_name}` are one table to a catalog", hint="rename one of them"
+        )
     if active_session() is None:
         _check_chains(schema, chains, None, namespace)
         return
@@ -131,7 +135,7 @@ class SparkLoad(Load[TableMove]):
         _check_chains(self.package.schema, chains, self.target, self.target.namespace)
 
     def prepare(self, chains: Sequence[Chain]) -> None:
-        tables = [each.table for chain in chains for each in chain.staged.values()]
+        tables = [staged.table for chain in chains for staged in chain.staged.values()]
         tables += bookkeeping_of(self.package.schema)
         structures = {table.name: _structures(table, self.target) for table in tables}
         self.made = frozenset(table.name for table in tables) - self.target.held.keys()
@@ -139,17 +143,17 @@ class SparkLoad(Load[TableMove]):
 
     def stage(self, chain: Chain) -> Iterator[TableMove]:
         self.report(chain.root.name)
-        brought = [
+        table_rows = [
             Brought(table, chain.staged.get(table.name), _structures(table, self.target), table.name in self.made)
             for table in chain.tables
             if table.name in self.target.held
         ]
         merge = merge_of(chain.root, self.package.inserted_at) if chain.is_merged else None
-        yield from stage(self.target, brought, merge, is_replaced=chain.is_replaced)
+        yield from stage(self.target, table_rows, merge, is_replaced=chain.is_replaced)
 
     def commit(self, staged: Sequence[TableMove]) -> None:
-        kept = [stage_rows(table, rows) for table, rows in rows_of_load(self.package, self.target.read_rows)]
-        steps = (*staged, *kept)
+        bookkeeping = [stage_rows(table, rows) for table, rows in rows_of_load(self.package, self.target.read_rows)]
+        steps = (*staged, *bookkeeping)
         self.is_certain = True
         pending = Pending(self.package.load_id, self.package.schema.name, steps, self.target.beside(PENDING))
         commit(self.target, pending)
@@ -161,9 +165,13 @@ class SparkLoad(Load[TableMove]):
 
 def _structures(table: Table, target: Tables) -> Structures:
     """Return what columns keep their objects and lists in after a load, those alone that are there."""
-    there = target.held[table.name].columns if table.name in target.held else {}
-    found = {each.name: _after(each, there[each.name]) for each in complete(table) if each.name in there}
-    return {name: of for name, of in found.items() if not isinstance(of, Clash)}
+    stored_types = target.held[table.name].columns if table.name in target.held else {}
+    types = {
+        column.name: _after(column, stored_types[column.name])
+        for column in complete(table)
+        if column.name in stored_types
+    }
+    return {name: of for name, of in types.items() if not isinstance(of, Clash)}
 
 
 def _check_chains(schema: Schema, chains: Sequence[Chain], target: Tables | None, namespace: Namespace) -> None:
@@ -178,35 +186,35 @@ def _check_chains(schema: Schema, chains: Sequence[Chain], target: Tables | None
             raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
     if target is None:
         return
-    held = target.held
+    stored_tables = target.held
 
     def columns_of(table: str) -> Collection[str] | None:
-        return held[table].columns if table in held else None
+        return stored_tables[table].columns if table in stored_tables else None
 
     check_renames(schema, chains, columns_of, NAMES, str(namespace))
-    if not (there := [each for each in tables if each[0].name in held]):
+    if not (existing := [table_and_mode for table_and_mode in tables if table_and_mode[0].name in stored_tables]):
         return
     views = find_views(target.spark, namespace)
-    for table, is_replaced in there:
+    for table, is_replaced in existing:
         _check_table(table, target, is_view=table.name in views, is_replaced=is_replaced)
 
 
 def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bool) -> None:
-    held = target.held[table.name]
+    stored_table = target.held[table.name]
     key = first(table, "row_key")
-    if is_view or (key and key not in held.columns):
+    if is_view or (key and key not in stored_table.columns):
         why = "is a view" if is_view else f"was not made by dlt or schemactl: it has no `{key}`"
         raise DestinationError(f"`{table.name}` {why}", hint="name another schema, or another table: `--table`")
     for column in complete(table):
-        there = held.columns.get(column.name)
-        if there is None or there == column_type(column):
+        stored_type = stored_table.columns.get(column.name)
+        if stored_type is None or stored_type == column_type(column):
             continue
-        after = _after(column, there)
+        after = _after(column, stored_type)
         if isinstance(after, Clash):
             hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
             raise DestinationError(after.describe(f"{table.name}.{column.name}"), hint=hint)
         # Spark's own catalog gives a struct another field by a copy alone.
-        fields = gained(read_type(there), after) if target.namespace.has_files else ()
+        fields = gained(read_type(stored_type), after) if target.namespace.has_files else ()
         blocker = copy_blocker(target, table.name) if fields else None
         if fields and blocker is not None:
             field = f"{table.name}.{column.name}.{fields[0]}"
@@ -214,15 +222,15 @@ def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bo
             raise DestinationError(f"`{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
 
 
-def _after(column: Column, there: str) -> NestedType | Clash:
+def _after(column: Column, stored_type: str) -> NestedType | Clash:
     """Return the type that holds what is there and what comes, or why there is none: all but structures stay."""
     ours = structure_of(column)
     if ours is None:
-        return Clash("", Leaf(cut(there)), Leaf(cut(column_type(column))))
+        return Clash("", Leaf(cut(stored_type)), Leaf(cut(column_type(column))))
     try:
-        held = read_type(there)
+        stored = read_type(stored_type)
     except ValueError:  # a type of Spark's that nested data is not kept in
-        return Clash("", Leaf(cut(there)), ours)
+        return Clash("", Leaf(cut(stored_type)), ours)
     # The schema's DDL has integers and floats of one size alone: what it does not say stays as it is.
-    found = grown(held, ours) if ddl_of(held) == there else Clash("", Leaf(cut(there)), ours)
-    return found if isinstance(found, Clash) else read_type(write_type(found, has_comments=False))
+    joint = grown(stored, ours) if ddl_of(stored) == stored_type else Clash("", Leaf(cut(stored_type)), ours)
+    return joint if isinstance(joint, Clash) else read_type(write_type(joint, has_comments=False))

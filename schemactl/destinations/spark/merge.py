@@ -51,56 +51,58 @@ def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> M
     Raises:
         DestinationError: a table lacks a column that links its rows.
     """
-    held: dict[str, DataFrame] = {}
+    frames: dict[str, DataFrame] = {}
     columns: dict[str, list[str]] = {}
-    for number, each in enumerate(family):
-        known = each.new if each.old is None else each.old
-        if known is None:
-            raise ValueError(f"`{each.table.name}` has no rows at all")
-        old, new = (known.where("false") if rows is None else rows for rows in (each.old, each.new))
+    for number, rows in enumerate(family):
+        any_rows = rows.new if rows.old is None else rows.old
+        if any_rows is None:
+            raise ValueError(f"`{rows.table.name}` has no rows at all")
+        old, new = (
+            any_rows.where("false") if table_rows is None else table_rows for table_rows in (rows.old, rows.new)
+        )
         old, new = _extended(old, new), _extended(new, old)
-        columns[each.table.name] = new.columns
+        columns[rows.table.name] = new.columns
         content = F.xxhash64(*(_hashable(new, name) for name in new.columns))
-        held[f"_schemactl_old_{number}"], held[f"_schemactl_new_{number}"] = old, new.withColumn(_TIE, content)
+        frames[f"_schemactl_old_{number}"], frames[f"_schemactl_new_{number}"] = old, new.withColumn(_TIE, content)
     if family[0].superseded is not None:
-        held["_schemactl_superseded"] = family[0].superseded
+        frames["_schemactl_superseded"] = family[0].superseded
     relations = Relations(
-        old={each.table.name: quote(f"_schemactl_old_{number}") for number, each in enumerate(family)},
-        new={each.table.name: quote(f"_schemactl_new_{number}") for number, each in enumerate(family)},
+        old={rows.table.name: quote(f"_schemactl_old_{number}") for number, rows in enumerate(family)},
+        new={rows.table.name: quote(f"_schemactl_new_{number}") for number, rows in enumerate(family)},
         columns=columns,
         tie=f"n.{_TIE}",
-        superseded=quote("_schemactl_superseded") if "_schemactl_superseded" in held else None,
+        superseded=quote("_schemactl_superseded") if "_schemactl_superseded" in frames else None,
     )
-    root, *nested = (each.table for each in family)
+    root, *nested = (rows.table for rows in family)
     keys, effects = plan_merge(Chain(root, tuple(nested), {}), merge, relations, "_schemactl_keys")
     for name, query in keys.items():
-        held[name] = _select(spark, query, held)
+        frames[name] = _select(spark, query, frames)
     merged: dict[str, Merged] = {}
-    for each, effect in zip(family, effects, strict=True):
+    for rows, effect in zip(family, effects, strict=True):
         parts = []
-        overwrites = effect.goes is not None and each.old is not None
+        overwrites = effect.goes is not None and rows.old is not None
         if overwrites:
-            there = f"SELECT o.* FROM {relations.old[each.table.name]} o"
-            parts.append(_select(spark, f"{there} WHERE ({effect.goes}) IS NOT TRUE", held))
+            old_rows = f"SELECT o.* FROM {relations.old[rows.table.name]} o"
+            parts.append(_select(spark, f"{old_rows} WHERE ({effect.goes}) IS NOT TRUE", frames))
             if effect.ends is not None and merge.valid_to is not None:
-                ended = _select(spark, f"{there} WHERE {effect.goes}", held)
+                ended = _select(spark, f"{old_rows} WHERE {effect.goes}", frames)
                 moment = F.lit(merge.boundary).cast(ended.schema[merge.valid_to].dataType)
                 parts.append(ended.withColumn(merge.valid_to, moment))
         if effect.comes is not None:
-            parts.append(_select(spark, effect.comes, held))
+            parts.append(_select(spark, effect.comes, frames))
         if parts:
-            merged[each.table.name] = Merged(reduce(DataFrame.unionByName, parts), overwrites)
+            merged[rows.table.name] = Merged(reduce(DataFrame.unionByName, parts), overwrites)
     return merged
 
 
-def _select(spark: SparkSession, query: str, held: Mapping[str, DataFrame]) -> DataFrame:
+def _select(spark: SparkSession, query: str, frames: Mapping[str, DataFrame]) -> DataFrame:
     """Return the rows of a query over frames by the names that they have in the SQL of ``destinations._merge``."""
     import sqlglot
 
     (written,) = sqlglot.transpile(query, read="postgres", write="spark")
     # Spark takes frames for names in braces.
     written = written.replace("{", "{{").replace("}", "}}")
-    used: dict[str, Any] = {name: frame for name, frame in held.items() if quoted(name) in written}
+    used: dict[str, Any] = {name: frame for name, frame in frames.items() if quoted(name) in written}
     for name in used:
         written = written.replace(quoted(name), f"{{{name}}}")
     return spark.sql(written, **used)
@@ -138,5 +140,5 @@ def configured(spark: SparkSession) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, stated in before.items():
-            spark.conf.unset(name) if stated is None else spark.conf.set(name, stated)
+        for name, former in before.items():
+            spark.conf.unset(name) if former is None else spark.conf.set(name, former)

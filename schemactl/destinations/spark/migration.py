@@ -120,8 +120,8 @@ class SparkMigration(Ledger):
 
     def catalogue(self) -> Catalogue:
         with wrap_errors("read the catalog"):
-            found = read_namespace(self.tables.spark, self.tables.namespace)
-        return found or make_catalogue(self.tables.namespace.schema, f"{ORIGIN}{self.dataset}")
+            catalogue = read_namespace(self.tables.spark, self.tables.namespace)
+        return catalogue or make_catalogue(self.tables.namespace.schema, f"{ORIGIN}{self.dataset}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -156,23 +156,23 @@ class SparkMigration(Ledger):
             return self.tables.frame(table).count()
 
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
-        asked, held = list(tables), set[int]()
+        names, filled = list(tables), set[int]()
         parts = [
-            f"SELECT {at} AS held FROM (SELECT 1 FROM {self.tables.full(name)} LIMIT 1)"
-            for at, name in enumerate(asked)
+            f"SELECT {index} AS held FROM (SELECT 1 FROM {self.tables.full(name)} LIMIT 1)"
+            for index, name in enumerate(names)
         ]
         with wrap_errors("look for rows"):
             for start in range(0, len(parts), _MOST_BRANCHES):
                 rows = self.tables.spark.sql(" UNION ALL ".join(parts[start : start + _MOST_BRANCHES])).collect()
-                held.update(row.held for row in rows)
-        return frozenset(name for at, name in enumerate(asked) if at not in held)
+                filled.update(row.held for row in rows)
+        return frozenset(name for index, name in enumerate(names) if index not in filled)
 
     def find_blocker(self, step: Step) -> Blocker | None:
         if step.way(ABILITIES) is not Way.COPY:
             return None
         with wrap_errors("read what a table is"):
-            found = catalog.copy_blocker(self.tables, step.table_name)
-        return None if found is None else Blocker(found, catalog.BY_HAND)
+            blocker = catalog.copy_blocker(self.tables, step.table_name)
+        return None if blocker is None else Blocker(blocker, catalog.BY_HAND)
 
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         with wrap_errors(_COUNTING):

@@ -37,66 +37,68 @@ Structures = Mapping[str, NestedType]
 """What columns of a table keep their objects and lists in, by their names; texts of JSON are plain texts in it."""
 
 
-def grows(held: Mapping[str, str], structures: Structures) -> bool:
+def grows(stored_types: Mapping[str, str], structures: Structures) -> bool:
     """Return whether a table, with types as Spark writes them, has a column of another type than it is to have."""
-    return any(name in held and held[name] != ddl_of(of) for name, of in structures.items())
+    return any(name in stored_types and stored_types[name] != ddl_of(of) for name, of in structures.items())
 
 
 def as_grown(frame: DataFrame, structures: Structures) -> DataFrame:
     """Return rows with the types that ``structures`` has: fields that a value lacks are null in it."""
     values = []
-    for held in frame.schema.fields:
-        value, of = F.col(quoted(held.name)), structures.get(held.name)
-        if of is not None and sql_type(held.dataType) != ddl_of(of):
-            value = _as(held.dataType, structure_type(of), value).alias(held.name)
+    for field in frame.schema.fields:
+        value, structure = F.col(quoted(field.name)), structures.get(field.name)
+        if structure is not None and sql_type(field.dataType) != ddl_of(structure):
+            value = _as(field.dataType, structure_type(structure), value).alias(field.name)
         values.append(value)
     return frame.select(*values)
 
 
-def _as(source: T.DataType, wanted: T.DataType, value: Column) -> Column:
+def _as(source: T.DataType, target: T.DataType, value: Column) -> Column:
     """Return a value as a type that has all of its fields; a cast of Spark's takes structs with as many fields only."""
-    match source, wanted:
+    match source, target:
         case T.StructType(), T.StructType():
-            known = {inner.name: inner.dataType for inner in source.fields}
+            source_types = {inner.name: inner.dataType for inner in source.fields}
             fields = [
-                _as(known[inner.name], inner.dataType, value.getField(inner.name))
-                if inner.name in known
+                _as(source_types[inner.name], inner.dataType, value.getField(inner.name))
+                if inner.name in source_types
                 else F.lit(None).cast(inner.dataType)
-                for inner in wanted.fields
+                for inner in target.fields
             ]
-            named = (each.alias(inner.name) for each, inner in zip(fields, wanted.fields, strict=True))
+            named = (inner_value.alias(inner.name) for inner_value, inner in zip(fields, target.fields, strict=True))
             return F.when(value.isNotNull(), F.struct(*named))
         case T.ArrayType(), T.ArrayType():
-            return F.transform(value, lambda each: _as(source.elementType, wanted.elementType, each))
+            return F.transform(value, lambda inner_value: _as(source.elementType, target.elementType, inner_value))
         case T.MapType(), T.MapType():
-            return F.transform_values(value, lambda _, each: _as(source.valueType, wanted.valueType, each))
+            return F.transform_values(
+                value, lambda _, inner_value: _as(source.valueType, target.valueType, inner_value)
+            )
         case _:
-            return value.cast(wanted)
+            return value.cast(target)
 
 
-def added_fields(column: str, there: NestedType, of: NestedType) -> Iterator[str]:
+def added_fields(column: str, stored: NestedType, of: NestedType) -> Iterator[str]:
     """Yield what ``ALTER TABLE … ADD COLUMNS`` names of a column, for each field that ``of`` has and ``there`` lacks.
 
     >>> from schemactl.schema.nested_types import read_type
     >>> list(added_fields("c", read_type("array<struct<a:date>>"), read_type("array<struct<a:date,b:double>>")))
     ['`c`.element.`b` double']
     """
-    yield from _added(quoted(column), there, of)
+    yield from _added(quoted(column), stored, of)
 
 
-def _added(place: str, there: NestedType, of: NestedType) -> Iterator[str]:
-    match there, of:
+def _added(path: str, stored: NestedType, of: NestedType) -> Iterator[str]:
+    match stored, of:
         case Struct(), Struct():
-            known = dict(there.fields)
+            stored_fields = dict(stored.fields)
             for name, inner in of.fields:
-                if name in known:
-                    yield from _added(f"{place}.{quoted(name)}", known[name], inner)
+                if name in stored_fields:
+                    yield from _added(f"{path}.{quoted(name)}", stored_fields[name], inner)
                 else:
-                    yield f"{place}.{quoted(name)} {ddl_of(inner)}"
+                    yield f"{path}.{quoted(name)} {ddl_of(inner)}"
         case ListOf(), ListOf():
-            yield from _added(f"{place}.element", there.element, of.element)
+            yield from _added(f"{path}.element", stored.element, of.element)
         case MapOf(), MapOf():
-            yield from _added(f"{place}.value", there.value, of.value)
+            yield from _added(f"{path}.value", stored.value, of.value)
         case _:
             pass
 
@@ -124,17 +126,19 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
     """
     statements = []
     for table in tables:
-        held = target.held.get(table.name)
-        columns = [each for each in complete(table) if held is None or each.name not in held.columns]
-        listed = [f"{quoted(each.name)} {column_type(each)}" for each in columns]
+        stored_table = target.held.get(table.name)
+        columns = [
+            column for column in complete(table) if stored_table is None or column.name not in stored_table.columns
+        ]
+        listed = [f"{quoted(column.name)} {column_type(column)}" for column in columns]
         name = target.namespace.table(table.name)
-        if held is None:
+        if stored_table is None:
             statements.append(f"CREATE TABLE {name} ({', '.join(listed)}){target.namespace.using}")
             continue
         if not target.namespace.has_files:
-            for column, of in structures.get(table.name, {}).items():
-                if column in held.columns:
-                    listed += added_fields(column, read_type(held.columns[column]), of)
+            for nested_column, of in structures.get(table.name, {}).items():
+                if nested_column in stored_table.columns:
+                    listed += added_fields(nested_column, read_type(stored_table.columns[nested_column]), of)
         if listed:
             statements.append(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(listed)})")
     for statement in statements:
@@ -142,37 +146,41 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
     return refreshed(target) if statements else target
 
 
-def stage(target: Tables, brought: Sequence[Brought], merge: Merge | None, *, is_replaced: bool) -> Iterator[TableMove]:
+def stage(
+    target: Tables, table_rows: Sequence[Brought], merge: Merge | None, *, is_replaced: bool
+) -> Iterator[TableMove]:
     """Put the rows of tables that belong together beside the tables; yield the steps that bring them in."""
     if merge is None:
-        for each in brought:
-            if (rows := _rows_in(target, each)) is not None:
-                yield _staged(target, each, rows, is_replaced)
+        for table in table_rows:
+            if (rows := _rows_in(target, table)) is not None:
+                yield _staged(target, table, rows, is_replaced)
             elif is_replaced:
-                yield TableMove(each.table.name, None, overwrites=True)
+                yield TableMove(table.table.name, None, overwrites=True)
         return
     family = [
-        Rows(each.table, _old_rows(target, each), _rows_in(target, each), _rows_in(target, each, is_superseded=True))
-        for each in brought
+        Rows(
+            table.table, _old_rows(target, table), _rows_in(target, table), _rows_in(target, table, is_superseded=True)
+        )
+        for table in table_rows
     ]
     merged = merge_tables(target.spark, family, merge)
-    for each in brought:
-        if (found := merged.get(each.table.name)) is not None:
-            yield _staged(target, each, found.rows, found.overwrites)
+    for table in table_rows:
+        if (merged_rows := merged.get(table.table.name)) is not None:
+            yield _staged(target, table, merged_rows.rows, merged_rows.overwrites)
 
 
-def _staged(target: Tables, each: Brought, frame: DataFrame, overwrites: bool) -> TableMove:
-    name, key = each.table.name, first(each.table, "row_key")
-    old = _old_rows(target, each)
-    grown = grows(target.held[name].columns, each.structures)
+def _staged(target: Tables, table_rows: Brought, frame: DataFrame, overwrites: bool) -> TableMove:
+    name, key = table_rows.table.name, first(table_rows.table, "row_key")
+    old = _old_rows(target, table_rows)
+    grown = grows(target.held[name].columns, table_rows.structures)
     if not overwrites and old is not None and (grown or _shares_key(old, frame, key)):
         # Rows cannot be distinguished from those that an earlier step of this load has appended: all are written anew.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
     # A table of Spark's own that this load has made has nothing that would be lost: its rows are written once.
-    is_new = each.is_new and target.namespace.has_files
+    is_new = table_rows.is_new and target.namespace.has_files
     source = target.beside(NEW, name)
     if grown or is_new:
-        kinds, frame = _as_held(target, each, frame)
+        kinds, frame = _as_held(target, table_rows, frame)
     if grown:
         fill_copy(target, name, source, kinds, frame)
     else:
@@ -180,15 +188,15 @@ def _staged(target: Tables, each: Brought, frame: DataFrame, overwrites: bool) -
     return TableMove(name, source, overwrites, key, takes_place=grown, is_new=is_new)
 
 
-def _as_held(target: Tables, each: Brought, frame: DataFrame) -> tuple[T.StructType, DataFrame]:
+def _as_held(target: Tables, table_rows: Brought, frame: DataFrame) -> tuple[T.StructType, DataFrame]:
     """Return the columns of the table that is there, with the fields inside them that it is to have, and rows so."""
     fields, values = [], []
-    for held in target.spark.table(target.namespace.table(each.table.name)).schema.fields:
-        of = each.structures.get(held.name)
-        kind = held.dataType if of is None else structure_type(of)
-        value = F.col(quoted(held.name)) if held.name in frame.columns else F.lit(None)
-        fields.append(T.StructField(held.name, kind, held.nullable, held.metadata))
-        values.append(value.cast(kind).alias(held.name))
+    for field in target.spark.table(target.namespace.table(table_rows.table.name)).schema.fields:
+        of = table_rows.structures.get(field.name)
+        kind = field.dataType if of is None else structure_type(of)
+        value = F.col(quoted(field.name)) if field.name in frame.columns else F.lit(None)
+        fields.append(T.StructField(field.name, kind, field.nullable, field.metadata))
+        values.append(value.cast(kind).alias(field.name))
     return T.StructType(fields), frame.select(*values)
 
 
@@ -201,19 +209,19 @@ def _shares_key(old: DataFrame, frame: DataFrame, key: str | None) -> bool:
 
 def stage_rows(table: Table, rows: Sequence[tuple[Any, ...]]) -> TableMove:
     """Return the step that appends rows of ours, in the order of its columns, to a table in which loads are kept."""
-    names = [each.name for each in complete(table)]
+    names = [column.name for column in complete(table)]
     return TableMove(table.name, None, rows=tuple(dict(zip(names, row, strict=True)) for row in rows))
 
 
-def _old_rows(target: Tables, each: Brought) -> DataFrame | None:
-    if each.is_new:
+def _old_rows(target: Tables, table_rows: Brought) -> DataFrame | None:
+    if table_rows.is_new:
         return None
-    return as_grown(target.spark.table(target.namespace.table(each.table.name)), each.structures)
+    return as_grown(target.spark.table(target.namespace.table(table_rows.table.name)), table_rows.structures)
 
 
-def _rows_in(target: Tables, each: Brought, *, is_superseded: bool = False) -> DataFrame | None:
-    staged = each.staged.superseded if each.staged and is_superseded else each.staged
+def _rows_in(target: Tables, table_rows: Brought, *, is_superseded: bool = False) -> DataFrame | None:
+    staged = table_rows.staged.superseded if table_rows.staged and is_superseded else table_rows.staged
     if staged is None or not staged.files:
         return None
     addresses = (Input(str(file), "parquet").address for file in staged.files)
-    return as_grown(target.spark.read.parquet(*addresses), each.structures)
+    return as_grown(target.spark.read.parquet(*addresses), table_rows.structures)

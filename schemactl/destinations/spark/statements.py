@@ -71,11 +71,11 @@ def is_same_type(before: Column, after: Column) -> bool:
 
 def column_type(column: Column) -> str:
     """Return a column's type, checked; raises ``InputError`` where it is none, or Spark has no such type."""
-    stated = str(column.properties.get(DATABASE_TYPE, ""))
-    structure = structure_in(stated)
-    if structure is not None and write_type(structure, has_comments=False) == stated:
-        return stated  # whose names may hold what no other type does
-    if stated and stated != "void":  # which sqlglot does not know
+    database_type = str(column.properties.get(DATABASE_TYPE, ""))
+    structure = structure_in(database_type)
+    if structure is not None and write_type(structure, has_comments=False) == database_type:
+        return database_type  # whose names may hold what no other type does
+    if database_type and database_type != "void":  # which sqlglot does not know
         stated_type(column, "spark")
     digits = column.properties.get("precision") or 0
     if column.data_type in (DataType.DECIMAL, DataType.WEI) and digits > _MOST_DIGITS:

@@ -46,12 +46,12 @@ class HeldTables(Mapping[str, HeldTable]):
         self._known: dict[str, HeldTable | None] = dict.fromkeys(sorted(names))
 
     def __getitem__(self, name: str) -> HeldTable:
-        if (found := self._known[name]) is None:
+        if (table := self._known[name]) is None:
             fields = self._spark.table(self._namespace.table(name)).schema.fields
-            kinds = {each.name: sql_type(each.dataType) for each in fields}
-            found = HeldTable(kinds, {each.name: each.metadata.get("comment", "") for each in fields})
-            self._known[name] = found
-        return found
+            kinds = {field.name: sql_type(field.dataType) for field in fields}
+            table = HeldTable(kinds, {field.name: field.metadata.get("comment", "") for field in fields})
+            self._known[name] = table
+        return table
 
     def __contains__(self, name: object) -> bool:
         return name in self._known
@@ -128,10 +128,10 @@ class Tables:
         for name, columns in self.held_as(table):
             listed = [
                 # As a number, whatever the session's time zone is.
-                f"unix_micros({quoted(there)}) / 1e6"
+                f"unix_micros({quoted(stored_name)}) / 1e6"
                 if table.columns[column].data_type is DataType.TIMESTAMP
-                else quoted(there)
-                for column, there in columns.items()
+                else quoted(stored_name)
+                for column, stored_name in columns.items()
             ]
             same = [f"{quoted(columns[column])} = {literal(value)}" for column, value in equal.items()]
             query = f"SELECT {', '.join(listed)} FROM {self.full(name)} WHERE {' AND '.join(['true', *same])}"
@@ -221,21 +221,23 @@ def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
     fields = list(rows.schema.fields)
     for change in changes:
         columns = change(rows, fields)
-        rows, fields = _filled(rows, columns), [each.field for each in columns]
+        rows, fields = _filled(rows, columns), [column.field for column in columns]
     replace_table(tables, name, StructType(fields), rows)
 
 
 def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:
     # Values that are looked at twice get a projection of their own: they may have cost a call of Python.
-    known = {f"{_VALUE}{at}": each.value for at, each in enumerate(columns) if each.needs is not None}
-    made = old.select("*", *(value.alias(name) for name, value in known.items()))
-    values = [each.value for each in columns]
-    for at, each in enumerate(columns):
-        if each.needs is not None:
-            value = F.col(quoted(f"{_VALUE}{at}"))
-            refused = F.raise_error(F.lit(each.blocker)).cast(each.field.dataType)
-            values[at] = F.when(value.isNull() & each.needs.isNotNull(), refused).otherwise(value)
-    return made.select(*(value.alias(each.field.name) for value, each in zip(values, columns, strict=True)))
+    values_by_name = {
+        f"{_VALUE}{index}": column.value for index, column in enumerate(columns) if column.needs is not None
+    }
+    frame = old.select("*", *(value.alias(name) for name, value in values_by_name.items()))
+    values = [column.value for column in columns]
+    for index, column in enumerate(columns):
+        if column.needs is not None:
+            value = F.col(quoted(f"{_VALUE}{index}"))
+            refused = F.raise_error(F.lit(column.blocker)).cast(column.field.dataType)
+            values[index] = F.when(value.isNull() & column.needs.isNotNull(), refused).otherwise(value)
+    return frame.select(*(value.alias(column.field.name) for value, column in zip(values, columns, strict=True)))
 
 
 def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame) -> None:
@@ -253,20 +255,22 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
     Raises:
         DestinationError: the table is one of those that ``copy_blocker`` names.
     """
-    spark, made = tables.spark, tables.namespace.table(copy)
-    said, blocker = _describe(tables, name)
+    spark, copy_name = tables.spark, tables.namespace.table(copy)
+    details, blocker = _describe(tables, name)
     if blocker is not None:
         raise DestinationError(blocker, hint=BY_HAND)
     shown = spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
     properties = ", ".join(f"{literal(row[0])} = {literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES)
-    spark.sql(f"DROP TABLE IF EXISTS {made}")  # of a step that failed
-    spark.catalog.createTable(made, source=said["Provider"].lower(), schema=kinds, description=said.get("Comment"))
+    spark.sql(f"DROP TABLE IF EXISTS {copy_name}")  # of a step that failed
+    spark.catalog.createTable(
+        copy_name, source=details["Provider"].lower(), schema=kinds, description=details.get("Comment")
+    )
     if properties:
-        spark.sql(f"ALTER TABLE {made} SET TBLPROPERTIES ({properties})")
+        spark.sql(f"ALTER TABLE {copy_name} SET TBLPROPERTIES ({properties})")
     try:
-        rows.write.insertInto(made)
+        rows.write.insertInto(copy_name)
     except Exception:
-        spark.sql(f"DROP TABLE IF EXISTS {made}")
+        spark.sql(f"DROP TABLE IF EXISTS {copy_name}")
         raise
 
 
@@ -287,21 +291,21 @@ def _describe(tables: Tables, name: str) -> tuple[Mapping[str, str], str | None]
     """Return what Spark says of a table, by titles, and what of it a copy would not have; None where it has all."""
     shown = tables.spark.sql(f"DESCRIBE TABLE EXTENDED {tables.full(name)}").collect()
     rows = [(row[0], row[1]) for row in shown]
-    start = next((at for at, (title, _) in enumerate(rows) if title.startswith("# Detailed Table")), len(rows))
-    said = dict(rows[start + 1 :])
+    start = next((index for index, (title, _) in enumerate(rows) if title.startswith("# Detailed Table")), len(rows))
+    details = dict(rows[start + 1 :])
     headings = [title for title, _ in rows if title.startswith("# ")]
     has_partitions = any(title.startswith("# Partition") for title in headings)
-    kind, provider = said.get("Type", "MANAGED"), (said.get("Provider") or "").lower()
+    kind, provider = details.get("Type", "MANAGED"), (details.get("Provider") or "").lower()
     flaws = {
         "is a view": kind == "VIEW",
         "is an external table": kind not in ("MANAGED", "VIEW"),
         "is partitioned": has_partitions and ("Not partitioned", "") not in rows,
-        "is clustered": "# Clustering Information" in headings or "Num Buckets" in said,
+        "is clustered": "# Clustering Information" in headings or "Num Buckets" in details,
         "is a table of Hive's own": provider == "hive",
         "has a format that Spark does not state": kind == "MANAGED" and not provider,
     }
     flaw = next((flaw for flaw, has in flaws.items() if has), None)
-    return said, None if flaw is None else f"`{name}` {flaw}, and a copy of it would not be: it stays as it is"
+    return details, None if flaw is None else f"`{name}` {flaw}, and a copy of it would not be: it stays as it is"
 
 
 def append_rows(tables: Tables, name: str, rows: Sequence[Mapping[str, Any]], *, is_again: bool = False) -> None:
@@ -313,9 +317,9 @@ def append_rows(tables: Tables, name: str, rows: Sequence[Mapping[str, Any]], *,
         rows: values of JSON, and moments, all of the same columns.
         is_again: whether rows that are there already are left out.
     """
-    there = {each.name: sql_type(each.dataType) for each in tables.frame(name).schema.fields}
+    types = {field.name: sql_type(field.dataType) for field in tables.frame(name).schema.fields}
     columns = [quoted(column) for column in rows[0]]
-    kinds = ", ".join(f"{quoted(column)}: {there[column]}" for column in rows[0])
+    kinds = ", ".join(f"{quoted(column)}: {types[column]}" for column in rows[0])
     # One task writes one file, which is there or not.
     query = f"SELECT * FROM (SELECT inline(from_json(?, {literal(f'array<struct<{kinds}>>')}))) n"
     if is_again:

@@ -57,9 +57,9 @@ def structure_type(of: NestedType) -> T.DataType:
         case Json():
             return T.StringType()
         case Leaf(name):
-            stated = leaf_properties(name) or {}
-            is_time = stated.get("data_type") == DataType.TIME
-            return T.TimeType(stated["precision"]) if is_time else stored_type(types.Column(name, stated))
+            properties = leaf_properties(name) or {}
+            is_time = properties.get("data_type") == DataType.TIME
+            return T.TimeType(properties["precision"]) if is_time else stored_type(types.Column(name, properties))
 
 
 def ddl_of(of: NestedType) -> str:
