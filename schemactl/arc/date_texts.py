@@ -486,10 +486,7 @@ class _Resolver:
 
     def _cross_check(self, day: int | None, nano: int | None) -> None:
         """Refuse fields that contradict the date and the time that others make."""
-        resolved = {
-            **({} if day is None else _date_fields(day)),
-            **({} if nano is None else _clock_fields(nano)),
-        }
+        resolved = {**({} if day is None else _date_fields(day)), **({} if nano is None else _clock_fields(nano))}
         if any(name in resolved and resolved[name]() != value for name, value in self._fields.items()):
             raise _Failed
 

@@ -6,17 +6,7 @@ import re
 from typing import Final
 
 from schemactl.arc import characters
-from schemactl.arc.characters import (
-    ASCII,
-    BLANKS,
-    LINE_ENDS,
-    WORD,
-    Characters,
-    category,
-    negation,
-    union,
-    written,
-)
+from schemactl.arc.characters import ASCII, BLANKS, LINE_ENDS, WORD, Characters, category, negation, union, written
 
 _ENDS: Final = "\\n\\r\\u0085\\u2028\\u2029"
 _DOT: Final = f"[^{_ENDS}]"

@@ -6,17 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemactl.arc.fields import (
-    ERRORS,
-    Array,
-    Field,
-    OnError,
-    Struct,
-    TypingTask,
-    column_type,
-    spark_type,
-    type_name,
-)
+from schemactl.arc.fields import ERRORS, Array, Field, OnError, Struct, TypingTask, column_type, spark_type, type_name
 from schemactl.errors import CommandWarning, InputError, backquoted, did_you_mean
 from schemactl.schema.paths import ELEMENT, Path
 

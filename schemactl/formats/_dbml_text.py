@@ -485,8 +485,8 @@ class _Parser:
             values.append(self._name())
             self._report(f"{enum}.{values[-1]}", self._settings())
 
-    def _report(self, place: str, settings: Settings) -> None:
-        self._file.losses += [Loss(place, setting.key, setting.text) for setting in settings]
+    def _report(self, holder: str, settings: Settings) -> None:
+        self._file.losses += [Loss(holder, setting.key, setting.text) for setting in settings]
 
     def _table(self, hints: Any) -> DbmlTable:
         start = self._peek().start
@@ -603,7 +603,9 @@ class _Parser:
         https://dbml.dbdiagram.io/docs/#tablepartial
         """
         injections = {member.name: member for member in table.members if isinstance(member, Injection)}
-        partials = {name: partial for name, at in injections.items() if (partial := self._partial(table, at))}
+        partials = {
+            name: partial for name, injection in injections.items() if (partial := self._partial(table, injection))
+        }
         winners = {column.name: name for name, partial in partials.items() for column in partial.columns}
         winners |= {column.name: "" for column in table.columns}
         members: list[DbmlColumn | Injection] = []
@@ -619,9 +621,9 @@ class _Parser:
         for partial in reversed(partials.values()):
             table.note = partial.note if table.note is None else table.note
             settings += [setting for setting in partial.settings if setting.key != "note"]
-            added = [index for index in partial.indexes if (index.columns or index.text) not in indexed]
-            table.indexes += added
-            indexed.update(index.columns or index.text for index in added)
+            new_indexes = [index for index in partial.indexes if (index.columns or index.text) not in indexed]
+            table.indexes += new_indexes
+            indexed.update(index.columns or index.text for index in new_indexes)
         table.settings = tuple(settings)
 
     def _partial(self, table: DbmlTable, injection: Injection) -> DbmlTable | None:

@@ -73,18 +73,20 @@ def _models(native: Mapping[str, Any], choice: Choice) -> Iterator[Relation]:
         yield Relation(name, _alias(native) or name, native)
         return
     numbers = [_number(version["v"]) for version in versions]
-    stated = native.get("latest_version")
-    latest = _number(stated) if stated is not None else max(numbers, key=_order(numbers))
+    latest_version = native.get("latest_version")
+    latest = _number(latest_version) if latest_version is not None else max(numbers, key=_order(numbers))
     if latest not in numbers:
         raise InputError(f"`{name}` has no version {latest}, its `latest_version`", hint=f"known: {', '.join(numbers)}")
-    left_out = [number for number in numbers if choice is Choice.LATEST and number != latest]
+    skipped = [number for number in numbers if choice is Choice.LATEST and number != latest]
     for number, version in zip(numbers, versions, strict=True):
-        if number in left_out:
+        if number in skipped:
             continue
         table = _alias(version) or f"{_alias(native) or name}{'' if choice is Choice.LATEST else f'_v{number}'}"
         columns, losses = _columns(native, version, f"{name}.v{number}")
-        lost = tuple(Loss(table, "version", other) for other in left_out)
-        yield Relation(name, table, _merged(native, version, columns), number, number == latest, (*losses, *lost))
+        skipped_losses = tuple(Loss(table, "version", skipped_number) for skipped_number in skipped)
+        yield Relation(
+            name, table, _merged(native, version, columns), number, number == latest, (*losses, *skipped_losses)
+        )
 
 
 def _number(version: Any) -> str:
@@ -102,37 +104,45 @@ def _order(versions: Sequence[str]) -> Any:
 
 
 def _merged(native: Mapping[str, Any], version: Mapping[str, Any], columns: list[Any]) -> dict[str, Any]:
-    own = {key: value for key, value in version.items() if key not in ("v", "columns", "config", "defined_in")}
+    version_properties = {
+        key: value for key, value in version.items() if key not in ("v", "columns", "config", "defined_in")
+    }
     if any(key in version for key in _TESTS):
         native = {key: value for key, value in native.items() if key not in _TESTS}
     config = {**mapping(native.get("config")), **mapping(version.get("config"))}
-    rest = {key: value for key, value in native.items() if key not in ("versions", "latest_version")}
-    return {**rest, **own, "columns": columns, **({"config": config} if config else {})}
+    model_properties = {key: value for key, value in native.items() if key not in ("versions", "latest_version")}
+    return {**model_properties, **version_properties, "columns": columns, **({"config": config} if config else {})}
 
 
 def _columns(
-    native: Mapping[str, Any], version: Mapping[str, Any], place: str
+    native: Mapping[str, Any], version: Mapping[str, Any], holder: str
 ) -> tuple[list[dict[str, Any]], tuple[Loss, ...]]:
     """Return the columns of a version, and what it states of columns that its model has not."""
-    stated = version.get("columns") or ()
-    choices = [column for column in stated if "name" not in column]
+    version_columns = version.get("columns") or ()
+    choices = [column for column in version_columns if "name" not in column]
     choice = choices[0] if choices else {}
     included, excluded = _names(choice.get("include", "all")), _names(choice.get("exclude"))
     base = {column["name"]: column for column in named(native.get("columns"))}
     has_all = not set(_ALL).isdisjoint(included)
-    taken = [name for name in base if (has_all or name in included) and name not in excluded]
-    columns = {**{name: base[name] for name in taken}, **{column["name"]: column for column in named(list(stated))}}
+    included_names = [name for name in base if (has_all or name in included) and name not in excluded]
+    columns = {
+        **{name: base[name] for name in included_names},
+        **{column["name"]: column for column in named(list(version_columns))},
+    }
     unknown = [
-        Loss(place, word, name)
+        Loss(holder, word, name)
         for word, names in (("include", included), ("exclude", excluded))
         for name in names
         if name not in (*base, *_ALL)
     ]
-    return list(columns.values()), (*unknown, *(Loss(place, "columns", other) for other in choices[1:]))
+    return list(columns.values()), (
+        *unknown,
+        *(Loss(holder, "columns", choice_column) for choice_column in choices[1:]),
+    )
 
 
-def _names(stated: Any) -> list[str]:
-    return [stated] if isinstance(stated, str) else list(stated or ())
+def _names(selection: Any) -> list[str]:
+    return [selection] if isinstance(selection, str) else list(selection or ())
 
 
 def _alias(native: Mapping[str, Any]) -> str | None:

@@ -86,13 +86,13 @@ def read_tables(
     for statement in statements:
         table = None if isinstance(statement, exp.Create) else tables.get(_altered_table(statement))
         match statement:
-            case exp.Create(this=exp.Schema(this=exp.Table() as place)) if _is_table(statement):
-                create(place.name).define(statement)
+            case exp.Create(this=exp.Schema(this=exp.Table() as table_node)) if _is_table(statement):
+                create(table_node.name).define(statement)
                 continue
-            case exp.Create(this=exp.Table() as place) if _is_table(statement):
+            case exp.Create(this=exp.Table() as table_node) if _is_table(statement):
                 source = _copied_table(statement)
                 if source is not None and source.name in tables:
-                    copy = create(place.name)
+                    copy = create(table_node.name)
                     copy.copy_columns(tables[source.name], has_keys=True)
                     copy.define(statement)
                     continue
@@ -169,8 +169,8 @@ class _Table:
         from sqlglot import exp
 
         schema = created.this
-        place = schema.this if isinstance(schema, exp.Schema) else schema
-        self._dataset = place.db
+        table_node = schema.this if isinstance(schema, exp.Schema) else schema
+        self._dataset = table_node.db
         for member in schema.expressions if isinstance(schema, exp.Schema) else ():
             match member:
                 case exp.ColumnDef():
@@ -184,15 +184,15 @@ class _Table:
         for clause in created.args.get("properties") or ():
             self._clause(clause)
         # Whether and how to create the table is nothing of the table.
-        read = ("this", "kind", "exists", "replace", "properties", "concurrently")
-        copies = ("clone",) if place is schema else ()
-        for node, args in ((created, (*read, *copies)), (place, ("this", "db", "catalog"))):
+        read_args = ("this", "kind", "exists", "replace", "properties", "concurrently")
+        copies = ("clone",) if table_node is schema else ()
+        for node, args in ((created, (*read_args, *copies)), (table_node, ("this", "db", "catalog"))):
             for key, value in _unread_args(node, *args):
                 self._lose("clause", key.upper() if value is True else value)
 
-    def _lose(self, what: str, node: Any, column: str | None = None) -> None:
-        place = self.name if column is None else f"{self.name}.{column}"
-        self.losses.append(Loss(place, what, _spelled(node, self._dialect)))
+    def _lose(self, kind: str, node: Any, column: str | None = None) -> None:
+        path = self.name if column is None else f"{self.name}.{column}"
+        self.losses.append(Loss(path, kind, _spelled(node, self._dialect)))
 
     def _lose_args(self, node: exp.Expression, column: str | None, *read: str) -> None:
         """Report the arguments of a constraint that are not read, except for those that hold anyway."""
@@ -229,11 +229,11 @@ class _Table:
 
     def _inherit(self, clause: exp.InheritsProperty) -> None:
         """Read PostgreSQL's INHERITS: columns of parents come first, without their keys; that they go on is lost."""
-        own, self.natives = self.natives, {}
+        declared_natives, self.natives = self.natives, {}
         for parent in clause.expressions:
             if parent.name in self._tables:
                 self.copy_columns(self._tables[parent.name], has_keys=False)
-        for name, native in own.items():
+        for name, native in declared_natives.items():
             inherited = {"not_null": True} if self.natives.get(name, {}).get("not_null") else {}
             self.natives[name] = {**native, **inherited}
         self._lose("clause", clause)
@@ -278,8 +278,8 @@ class _Table:
         kind = column.args.get("kind")
         native: dict[str, Any] = {"type": "text" if kind is None else spell_type(kind, self._dialect)}
         if kind is None:
-            place = f"{self.name}.{column.name}"
-            self.losses.append(Loss(place, "type", {"type": "none stated"}, {"data_type": "text"}))
+            path = f"{self.name}.{column.name}"
+            self.losses.append(Loss(path, "type", {"type": "none stated"}, {"data_type": "text"}))
         else:
             self.losses += losses_of([field_of_type(column.name, native["type"], self._dialect)], self.name)
             native |= dict.fromkeys(implied_by(native["type"], self._dialect), True)
@@ -456,23 +456,23 @@ def _columns_in(node: exp.Expression) -> list[str] | None:
     """Return the columns that a clause names, a time also by its day; None if it says more than their names."""
     from sqlglot import exp
 
-    parts: Sequence[exp.Expression]
+    nodes: Sequence[exp.Expression]
     match node:
         case exp.Identifier() | exp.Column() | exp.ColumnDef():
             return [node.name]
         case exp.Ordered() if not any(_unread_args(node, "this", "nulls_first")):
-            parts = [node.this]
+            nodes = [node.this]
         case exp.Date() if not any(_unread_args(node, "this")):
-            parts = [node.this]
+            nodes = [node.this]
         case exp.Paren() | exp.PartitionedByProperty() | exp.DistKeyProperty():
-            parts = [node.this]
+            nodes = [node.this]
         case exp.SortKeyProperty():
-            parts = node.this
+            nodes = node.this
         case exp.Schema() | exp.Tuple() | exp.Struct() | exp.ClusterProperty() | exp.Order() if not any(
             _unread_args(node, "expressions")
         ):
-            parts = node.expressions
+            nodes = node.expressions
         case _:
             return None
-    columns = [_columns_in(part) for part in parts]
+    columns = [_columns_in(child) for child in nodes]
     return None if None in columns else [name for names in columns if names for name in names]

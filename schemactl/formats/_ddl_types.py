@@ -174,50 +174,50 @@ def read_options(properties: exp.Properties) -> tuple[str | None, list[exp.Expre
 def _field(name: str, kind: exp.DataType, dialect: str) -> Field:
     from sqlglot import exp
 
-    inner = [each for each in kind.expressions if isinstance(each, exp.DataType)]
-    fields = tuple(_nested(each, dialect) for each in kind.expressions if isinstance(each, exp.ColumnDef))
+    inner_types = [argument for argument in kind.expressions if isinstance(argument, exp.DataType)]
+    fields = tuple(_nested(argument, dialect) for argument in kind.expressions if isinstance(argument, exp.ColumnDef))
     nested = {"data_type": "json"}
     match _word(kind):
-        case "ARRAY" | "LIST" if len(inner) == 1:
-            element = _field("element", inner[0], dialect)
+        case "ARRAY" | "LIST" if len(inner_types) == 1:
+            element = _field("element", inner_types[0], dialect)
             # PostgreSQL keeps no length of a list, whatever is stated.
             is_sized = bool(kind.args.get("values")) and dialect != "postgres"
             is_sized |= "precision" in element.properties and element.data_type in _UNSIZED
-            lost = ("type", {"type": spell(kind, dialect)}, nested)
-            return Field(name, nested, element=element, unread=(lost,) if is_sized else ())
+            lost_fact = ("type", {"type": spell(kind, dialect)}, nested)
+            return Field(name, nested, element=element, unread=(lost_fact,) if is_sized else ())
         case "STRUCT" | "OBJECT" if fields:
             return Field(name, nested, fields=fields)
         case "NESTED" if fields:  # ClickHouse's list of objects
             return Field(name, nested, element=Field("element", nested, fields=fields))
-        case "MAP" if len(inner) == 2:
-            if _field("key", inner[0], dialect).properties["data_type"] == "text":
-                return Field(name, nested, values=_field("value", inner[1], dialect))
+        case "MAP" if len(inner_types) == 2:
+            if _field("key", inner_types[0], dialect).properties["data_type"] == "text":
+                return Field(name, nested, values=_field("value", inner_types[1], dialect))
             return Field(name, nested, unread=(("type", {"type": spell(kind, dialect)}, nested),))
-        case "NULLABLE" | "LOWCARDINALITY" if inner:
-            return _field(name, inner[0], dialect)
-    found = _scalar(kind, dialect)
-    return _unknown(name, spell(kind, dialect)) if found is None else Field(name, found)
+        case "NULLABLE" | "LOWCARDINALITY" if inner_types:
+            return _field(name, inner_types[0], dialect)
+    scalar = _scalar(kind, dialect)
+    return _unknown(name, spell(kind, dialect)) if scalar is None else Field(name, scalar)
 
 
-def _nested(stated: exp.ColumnDef, dialect: str) -> Field:
+def _nested(column: exp.ColumnDef, dialect: str) -> Field:
     """Return a field of an object, which may say what a column may say."""
     from sqlglot import exp
 
-    kind = stated.args.get("kind")
-    field = _field(stated.name, kind, dialect) if isinstance(kind, exp.DataType) else _unknown(stated.name, "")
+    kind = column.args.get("kind")
+    field = _field(column.name, kind, dialect) if isinstance(kind, exp.DataType) else _unknown(column.name, "")
     properties, unread = dict(field.properties), list(field.unread)
-    for constraint in stated.constraints:
+    for constraint in column.constraints:
         match kind_of(constraint):
             case exp.NotNullColumnConstraint() as null if not null.args.get("allow_null"):
                 properties["nullable"] = False
             case exp.CommentColumnConstraint() as comment:
                 properties |= note(comment.this.name)
             case exp.Properties() as options:
-                description, others = read_options(options)
+                description, unread_options = read_options(options)
                 properties |= note(description)
-                unread += [("constraint", spell(option, dialect), None) for option in others]
-            case other:
-                unread.append(("constraint", spell(other, dialect), None))
+                unread += [("constraint", spell(option, dialect), None) for option in unread_options]
+            case unread_constraint:
+                unread.append(("constraint", spell(unread_constraint, dialect), None))
     return Field(field.name, properties, field.fields, field.element, field.values, tuple(unread))
 
 
@@ -236,10 +236,14 @@ def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa:
     from sqlglot import exp
 
     name = _word(kind)
-    sizes = [int(each.name) for each in kind.expressions if isinstance(each, exp.DataTypeParam) and each.name.isdigit()]
+    sizes = [
+        int(argument.name)
+        for argument in kind.expressions
+        if isinstance(argument, exp.DataTypeParam) and argument.name.isdigit()
+    ]
     sized = {"precision": sizes[0]} if sizes else {}
     if name in ("ENUM", "ENUM8", "ENUM16"):  # ClickHouse numbers its values
-        values = [(each.this if isinstance(each, exp.EQ) else each).name for each in kind.expressions]
+        values = [(argument.this if isinstance(argument, exp.EQ) else argument).name for argument in kind.expressions]
         return {"data_type": "text", **({"x-enum": values} if values else {})}
     if name in _TEXTS:
         return {"data_type": "text", **(sized if name != "UUID" else {})}

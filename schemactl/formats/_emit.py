@@ -59,7 +59,7 @@ def yaml_text(value: Mapping[str, Any]) -> str:
     """Return a document in YAML."""
     text = _dump(value, _QuickDumper, width=_ENDLESS)
     # An empty line is that of a text of several lines, `!!` the tag of bytes, `''` may be an empty key.
-    is_same = text.isascii() and not any(each in text for each in ("\\", "\n\n", "!!", "''"))
+    is_same = text.isascii() and not any(mark in text for mark in ("\\", "\n\n", "!!", "''"))
     # A line is broken at a space, and of a key as long as some lines PyYAML makes one behind `?`.
     if is_same and not any(" " in line[_WIDTH:] or line[_WIDTH:].endswith(":") for line in text.split("\n")):
         return text

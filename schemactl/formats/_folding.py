@@ -31,9 +31,13 @@ def fold(schema: Schema) -> Schema:
         fields = _document(table, schema, naming, 0)
         columns = {field.name: Column(field.name, properties_of(field)) for field in fields}
         folded[table.name] = replace(table, columns=columns)
-    own = {table.name for table in data_tables(schema)}
-    kept = {name: folded.get(name, table) for name, table in schema.tables.items() if name in folded or name not in own}
-    return replace(schema, tables=kept)
+    data_names = {table.name for table in data_tables(schema)}
+    tables = {
+        name: folded.get(name, table)
+        for name, table in schema.tables.items()
+        if name in folded or name not in data_names
+    }
+    return replace(schema, tables=tables)
 
 
 def _document(table: Table, schema: Schema, naming: Naming, level: int) -> tuple[Field, ...]:
@@ -69,18 +73,18 @@ def _path(name: str, naming: Naming) -> tuple[str, ...]:
     return naming.break_path(name) or (name,)
 
 
-def _grouped(places: list[tuple[tuple[str, ...], Field]], level: int) -> Iterator[Field]:
+def _grouped(paths_and_fields: list[tuple[tuple[str, ...], Field]], level: int) -> Iterator[Field]:
     """Yield the fields of one object from those with paths, in the order in which names first stand there."""
-    names = dict.fromkeys(path[0] for path, _ in places)
+    names = dict.fromkeys(path[0] for path, _ in paths_and_fields)
     for name in names:
-        here = [(path[1:], field) for path, field in places if path[0] == name]
-        own = [field for path, field in here if not path]
-        if len(here) == 1 and own:
-            yield replace(own[0], name=name)
-        elif own or level >= _LEVELS:
+        inner_paths = [(path[1:], field) for path, field in paths_and_fields if path[0] == name]
+        direct_fields = [field for path, field in inner_paths if not path]
+        if len(inner_paths) == 1 and direct_fields:
+            yield replace(direct_fields[0], name=name)
+        elif direct_fields or level >= _LEVELS:
             yield Field(name, _ANY)
         else:
-            fields = tuple(_grouped(here, level + 1))
+            fields = tuple(_grouped(inner_paths, level + 1))
             # An object that always has a value in it is always there.
-            is_there = any(not field.nullable for field in fields)
-            yield Field(name, {**_ANY, "nullable": False} if is_there else _ANY, fields=fields)
+            is_required = any(not field.nullable for field in fields)
+            yield Field(name, {**_ANY, "nullable": False} if is_required else _ANY, fields=fields)

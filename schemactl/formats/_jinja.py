@@ -38,7 +38,7 @@ def unescape_jinja(template: str) -> str:
 
 def jinja_string(text: str) -> str:
     """Return a literal for an expression of Jinja, which has no braces of its own."""
-    return "'" + re.sub(r"[^ -~]|[\\'{}%#]", lambda found: _escape_sequence(ord(found[0])), text) + "'"
+    return "'" + re.sub(r"[^ -~]|[\\'{}%#]", lambda match: _escape_sequence(ord(match[0])), text) + "'"
 
 
 def read_jinja_string(literal: str) -> str:

@@ -106,11 +106,11 @@ def _common_types(first: list[str], second: list[str]) -> list[str]:
 
 def types_of(keywords: Mapping[str, Any]) -> list[str]:
     """Return the names of the types that a schema permits, those of its values if it has no ``type``; empty for any."""
-    stated = keywords.get("type")
-    if isinstance(stated, str):
-        return [stated]
-    if isinstance(stated, list):
-        return [name for name in stated if isinstance(name, str)]
+    declared = keywords.get("type")
+    if isinstance(declared, str):
+        return [declared]
+    if isinstance(declared, list):
+        return [name for name in declared if isinstance(name, str)]
     if "properties" in keywords:
         return ["object"]
     values = keywords.get("enum") or ([keywords["const"]] if "const" in keywords else [])
@@ -186,12 +186,12 @@ class Resolver:
             raise self._source.refuse(message, self.offset_of(schema, "$ref"), "add the definition that it names")
         return anchored
 
-    def flatten(self, schema: Any, within: frozenset[int] = frozenset(), level: int = 0) -> FlatSchema:
+    def flatten(self, schema: Any, outer_definitions: frozenset[int] = frozenset(), level: int = 0) -> FlatSchema:
         """Return a schema with the keywords of all that it includes; those of the schema itself come first.
 
         Args:
             schema: as in the document, or ``true`` or ``false``.
-            within: the definitions that contain the schema, by identity.
+            outer_definitions: the definitions that contain the schema, by identity.
             level: the schemas that lead to it, by including each other.
         """
         self._expansion.follow(level)
@@ -202,35 +202,39 @@ class Resolver:
             target = self.target(schema, reference)
             if target is None:
                 flat.keywords["$ref"] = reference
-            elif id(target) not in within:
+            elif id(target) not in outer_definitions:
                 flat.definitions = frozenset((id(target),))
-                flat.include(self.flatten(target, within | {id(target)}, level + 1))
-        parts = schema.get("allOf")
-        for part in parts if isinstance(parts, list) else ():
-            flat.include(self.flatten(part, within, level + 1))
+                flat.include(self.flatten(target, outer_definitions | {id(target)}, level + 1))
+        included_schemas = schema.get("allOf")
+        for included in included_schemas if isinstance(included_schemas, list) else ():
+            flat.include(self.flatten(included, outer_definitions, level + 1))
         for word in ("anyOf", "oneOf"):
             alternatives = schema.get(word)
             if isinstance(alternatives, list):
-                self._include_alternative(flat, word, alternatives, within, level)
+                self._include_alternative(flat, word, alternatives, outer_definitions, level)
         if flat.keywords.get("nullable") is True and "type" in flat.keywords:  # of OpenAPI 3.0
             flat.keywords["type"] = list(dict.fromkeys((*types_of(flat.keywords), "null")))
         return flat
 
     def _include_alternative(
-        self, flat: FlatSchema, word: str, alternatives: list[Any], within: frozenset[int], level: int
+        self, flat: FlatSchema, word: str, alternatives: list[Any], outer_definitions: frozenset[int], level: int
     ) -> None:
         """Include the only alternative that is not null, if there is one."""
-        parts = [self.flatten(alternative, within, level + 1) for alternative in alternatives]
-        values = [part for part in parts if types_of(part.keywords) != ["null"]]
+        flat_alternatives = [self.flatten(alternative, outer_definitions, level + 1) for alternative in alternatives]
+        values = [
+            flat_alternative
+            for flat_alternative in flat_alternatives
+            if types_of(flat_alternative.keywords) != ["null"]
+        ]
         if len(values) != 1:
-            types = [types_of(part.keywords) for part in parts]
+            types = [types_of(flat_alternative.keywords) for flat_alternative in flat_alternatives]
             flat.excludes_null |= all(names and "null" not in names for names in types)
             return
-        (part,) = values
-        if len(parts) > 1 and (names := types_of(part.keywords)):
-            part.keywords["type"] = list(dict.fromkeys((*names, "null")))
+        (flat_alternative,) = values
+        if len(flat_alternatives) > 1 and (names := types_of(flat_alternative.keywords)):
+            flat_alternative.keywords["type"] = list(dict.fromkeys((*names, "null")))
         del flat.keywords[word]
-        flat.include(part)
+        flat.include(flat_alternative)
 
 
 def _joined(base: str, reference: str) -> tuple[str, str]:

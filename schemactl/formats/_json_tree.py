@@ -53,8 +53,8 @@ class _Parser(Reader):
 
     def _peek(self) -> str:
         """Skip space and return the character that follows, empty at the end."""
-        found = _SPACE.match(self.text, self.position)
-        self.position = found.end() if found else self.position
+        space = _SPACE.match(self.text, self.position)
+        self.position = space.end() if space else self.position
         return self.text[self.position : self.position + 1]
 
     def _value(self, depth: int) -> Node:
@@ -79,15 +79,15 @@ class _Parser(Reader):
         return depth + 1
 
     def _object(self, depth: int) -> Mapping:
-        start, entries, seen = self.position, list[Entry](), set[str]()
+        start, entries, key_names = self.position, list[Entry](), set[str]()
         while self._continues("}", first=not entries):
             if self._peek() != '"':
                 raise self.source.refuse("a key in double quotes must stand here", self.position)
             key = self.string()
-            if key.value in seen:
+            if key.value in key_names:
                 hint = "one of the two has to go, or to be renamed"
                 raise self.source.refuse(f"the key `{key.value}` stands here again", key.start, hint)
-            seen.add(key.value)
+            key_names.add(key.value)
             self._expect(":")
             entries.append(Entry(key, self._value(depth)))
         return Mapping(start, tuple(entries))

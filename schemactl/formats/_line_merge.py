@@ -30,7 +30,11 @@ class _Merge:
         self._base, self._theirs, self._ours = base, theirs, ours
         self._end = "\r" if any(line.endswith("\r") for line in theirs) else ""
         self._their_of = _aligned(base, theirs)
-        self._our_of = {at: to for at, to in _aligned(base, ours).items() if base[at] == ours[to]}
+        self._our_of = {
+            base_index: our_index
+            for base_index, our_index in _aligned(base, ours).items()
+            if base[base_index] == ours[our_index]
+        }
 
     def lines(self) -> list[str]:
         """Return the merged lines."""
@@ -44,14 +48,18 @@ class _Merge:
 
     def _points(self) -> Iterator[tuple[int, int, int]]:
         """Yield places between lines that are known in all three texts."""
-        for at in range(len(self._base) + 1):
-            their, our = (
-                [place for place in (aligned.get(at - 1, -2) + 1, aligned.get(at, -1)) if place >= 0]
+        for base_index in range(len(self._base) + 1):
+            their_indexes, our_indexes = (
+                [
+                    line_index
+                    for line_index in (aligned.get(base_index - 1, -2) + 1, aligned.get(base_index, -1))
+                    if line_index >= 0
+                ]
                 for aligned in (self._their_of, self._our_of)
             )
-            if their and our:
-                yield at, min(their), min(our)
-                yield at, max(their), max(our)
+            if their_indexes and our_indexes:
+                yield base_index, min(their_indexes), min(our_indexes)
+                yield base_index, max(their_indexes), max(our_indexes)
         yield len(self._base), len(self._theirs), len(self._ours)
 
     def _part(self, start: tuple[int, int, int], end: tuple[int, int, int]) -> list[str]:
@@ -72,34 +80,38 @@ class _Merge:
             return [_with_comment(*lines) for lines in zip(written, base, theirs, strict=True)]
         return written
 
-    def _in_their_form(self, lines: list[str], at: int) -> list[str]:
+    def _in_their_form(self, lines: list[str], base_index: int) -> list[str]:
         """Return lines that are written at a place of ``base`` as deep as those around them are in ``theirs``."""
-        written, indent, deeper = [], _UNKNOWN, 0
+        formed_lines, indent, deeper = [], _UNKNOWN, 0
         for line in lines:
             if line.lstrip(" ").startswith("#"):  # a person's, in the column that it had
-                written.append(line + self._end)
+                formed_lines.append(line + self._end)
                 continue
             if line and _indent(line) < indent:
                 indent = _indent(line)
-                deeper = self._deeper(indent, at)
-            written.append((" " * max(0, _indent(line) + deeper) + line.lstrip(" ") if line else "") + self._end)
-        return written
+                deeper = self._deeper(indent, base_index)
+            formed_lines.append((" " * max(0, _indent(line) + deeper) + line.lstrip(" ") if line else "") + self._end)
+        return formed_lines
 
-    def _deeper(self, indent: int, at: int) -> int:
+    def _deeper(self, indent: int, base_index: int) -> int:
         """Return how much deeper ``theirs`` has what stands at a place of ``base``, or what that is within."""
-        for near in (each for each in (at, *range(at - 1, -1, -1)) if each in self._their_of):
-            line = self._base[near].lstrip(" ")
-            own = len(self._base[near]) - len(line)
-            if line[:1] not in ("", "#") and (own == indent or (own < indent and near < at)):
-                return _indent(self._theirs[self._their_of[near]]) - own
+        for nearby_index in (
+            index for index in (base_index, *range(base_index - 1, -1, -1)) if index in self._their_of
+        ):
+            line = self._base[nearby_index].lstrip(" ")
+            base_indent = len(self._base[nearby_index]) - len(line)
+            if line[:1] not in ("", "#") and (
+                base_indent == indent or (base_indent < indent and nearby_index < base_index)
+            ):
+                return _indent(self._theirs[self._their_of[nearby_index]]) - base_indent
         return 0
 
 
 def _with_comment(line: str, before: str, their: str) -> str:
     """Return a line with the comment that a person's line has at its end and ruamel.yaml's has not: of an alias."""
-    found = _COMMENT_BEHIND.search(their)
-    is_there = "#" in before or _COMMENT_BEHIND.search(line)
-    return line if found is None or is_there else line.rstrip("\r") + found[0]
+    comment = _COMMENT_BEHIND.search(their)
+    has_comment = "#" in before or _COMMENT_BEHIND.search(line)
+    return line if comment is None or has_comment else line.rstrip("\r") + comment[0]
 
 
 def _indent(line: str) -> int:
@@ -112,22 +124,22 @@ def _identity(line: str) -> str:
 
 def _aligned(base: list[str], other: list[str]) -> dict[int, int]:
     """Return which lines of another text are which of ``base``, in one order."""
-    places = {name: at for at, name in enumerate(_names(other))}
-    common = [(at, places[name]) for at, name in enumerate(_names(base)) if name in places]
+    indexes_by_name = {name: index for index, name in enumerate(_names(other))}
+    common = [(index, indexes_by_name[name]) for index, name in enumerate(_names(base)) if name in indexes_by_name]
     # The longest run in the order of both.
     ends: list[int] = []
-    last: list[int] = []
-    before: list[int | None] = []
-    for index, (_, to) in enumerate(common):
-        length = bisect_left(ends, to)
-        before.append(last[length - 1] if length else None)
-        ends[length : length + 1] = [to]
-        last[length : length + 1] = [index]
+    last_common: list[int] = []
+    previous: list[int | None] = []
+    for index, (_, other_index) in enumerate(common):
+        length = bisect_left(ends, other_index)
+        previous.append(last_common[length - 1] if length else None)
+        ends[length : length + 1] = [other_index]
+        last_common[length : length + 1] = [index]
     aligned = {}
-    at = last[-1] if last else None
-    while at is not None:
-        aligned[common[at][0]] = common[at][1]
-        at = before[at]
+    common_index = last_common[-1] if last_common else None
+    while common_index is not None:
+        aligned[common[common_index][0]] = common[common_index][1]
+        common_index = previous[common_index]
     return aligned
 
 
@@ -136,7 +148,7 @@ def _names(lines: list[str]) -> list[tuple[object, ...]]:
     above = [(-1, 0)]
     names: list[tuple[object, ...]] = []
     name: tuple[int, str]
-    seen: Counter[tuple[object, ...]] = Counter()
+    name_counts: Counter[tuple[object, ...]] = Counter()
     for line in lines:
         text = _identity(line)
         indent = _indent(line) + line.lstrip(" ").startswith("- ")
@@ -150,6 +162,6 @@ def _names(lines: list[str]) -> list[tuple[object, ...]]:
                 above.pop()
             name = above[-1][1], text
             above.append((indent, hash((above[-1][1], text.partition(":")[0]))))
-        seen[name] += 1
-        names.append((*name, seen[name]))
+        name_counts[name] += 1
+        names.append((*name, name_counts[name]))
     return names

@@ -65,34 +65,43 @@ def losses_between(before: Schema, after: Schema) -> tuple[Loss, ...]:
 
 def unstated(schema: Schema, shown: Iterable[str]) -> tuple[Loss, ...]:
     """Return what a file does not say that shows tables, columns, their types and these properties alone."""
-    known = frozenset((*shown, "type"))
+    shown_properties = frozenset((*shown, "type"))
     start = new_schema("shown", schema.normalizers.get("names") or "snake_case")
-    found = (loss for loss in _losses(schema, start, with_tables=False) if loss.before is not None)
-    return tuple(loss for loss in found if loss.what.partition(".")[0] not in known)
+    losses = (loss for loss in _losses(schema, start, with_tables=False) if loss.before is not None)
+    return tuple(loss for loss in losses if loss.what.partition(".")[0] not in shown_properties)
 
 
 def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Iterator[Loss]:
     prefix = system_prefix(naming_of(before))
     sections = (
-        {"settings": of.settings, "normalizers": of.normalizers, "description": of.description, **of.extensions}
-        for of in (before, after)
+        {
+            "settings": schema.settings,
+            "normalizers": schema.normalizers,
+            "description": schema.description,
+            **schema.extensions,
+        }
+        for schema in (before, after)
     )
     yield from _differences("", *map(_meant, sections))
     for name, table in before.tables.items():
         if name.startswith(prefix):
             continue
-        other = after.tables.get(name)
-        if with_tables and other is None:
+        after_table = after.tables.get(name)
+        if with_tables and after_table is None:
             yield Loss(name, "table")
             continue
-        yield from _differences(name, _meant(table.properties, name), _meant(other.properties if other else {}, name))
+        yield from _differences(
+            name, _meant(table.properties, name), _meant(after_table.properties if after_table else {}, name)
+        )
         for column in table.columns.values():
-            place = f"{name}.{column.name}"
-            found = other.columns.get(column.name) if other else None
-            if with_tables and found is None:
-                yield Loss(place, "column")
+            path = f"{name}.{column.name}"
+            after_column = after_table.columns.get(column.name) if after_table else None
+            if with_tables and after_column is None:
+                yield Loss(path, "column")
             else:
-                yield from _differences(place, _meant(column.properties), _meant(found.properties if found else {}))
+                yield from _differences(
+                    path, _meant(column.properties), _meant(after_column.properties if after_column else {})
+                )
 
 
 def _meant(properties: Properties, name: str | None = None) -> dict[str, Any]:
@@ -107,50 +116,50 @@ def _meant(properties: Properties, name: str | None = None) -> dict[str, Any]:
     }
 
 
-def _differences(place: str, before: Properties, after: Properties) -> Iterator[Loss]:
-    types = [{key: value for key, value in each.items() if key in _TYPE} for each in (before, after)]
-    if any(each.get(NESTED_TYPE) for each in types) and types[0] != types[1]:
-        types = [_in_spark(each) for each in types]
+def _differences(path: str, before: Properties, after: Properties) -> Iterator[Loss]:
+    types = [{key: value for key, value in properties.items() if key in _TYPE} for properties in (before, after)]
+    if any(properties.get(NESTED_TYPE) for properties in types) and types[0] != types[1]:
+        types = [_in_spark(properties) for properties in types]
     # Where they are the same, one may state dlt's default sizes.
     if full_type(types[0]) != full_type(types[1]) or any(types[0].get(e) != types[1].get(e) for e in _NESTED):
-        yield Loss(place, "type", types[0], types[1])
+        yield Loss(path, "type", types[0], types[1])
     for key in {**before, **after}:
         # Hints that come besides are none that are lost.
         if key not in _TYPE and (key in before or not key.startswith("x-")):
-            yield from _changed(place, key, before.get(key), after.get(key))
+            yield from _changed(path, key, before.get(key), after.get(key))
 
 
-def _changed(place: str, key: str, before: Any, after: Any) -> Iterator[Loss]:
+def _changed(path: str, key: str, before: Any, after: Any) -> Iterator[Loss]:
     """Yield what differs, of mappings the innermost keys that do."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in {**before, **after}:
-            yield from _changed(place, f"{key}.{name}", before.get(name), after.get(name))
+            yield from _changed(path, f"{key}.{name}", before.get(name), after.get(name))
     elif before != after:
-        yield Loss(place, key, before, after)
+        yield Loss(path, key, before, after)
 
 
 def _in_spark(properties: Properties) -> dict[str, Any]:
     """Return the type of a column with what nested data it holds as Spark's DDL, whichever hint states it."""
-    of = nested_type_of(Column("", properties))
-    rest = {key: value for key, value in properties.items() if key not in _NESTED}
-    return rest if of is None else {**rest, SPARK_TYPE: write_type(of)}
+    nested_type = nested_type_of(Column("", properties))
+    other_properties = {key: value for key, value in properties.items() if key not in _NESTED}
+    return other_properties if nested_type is None else {**other_properties, SPARK_TYPE: write_type(nested_type)}
 
 
 def describe_loss(loss: Loss) -> str:
     """Return a loss in words: ``orders.id: `primary_key: true` ``, with what comes back in its place."""
-    place = f"{loss.place}: " if loss.place else ""
+    prefix = f"{loss.place}: " if loss.place else ""
     if loss.before is None and loss.after is None:
-        return f"{place}{loss.what}"
+        return f"{prefix}{loss.what}"
     before = f"`{loss.what}: {_shown(loss.what, loss.before)}`" if loss.what != "type" else _shown_type(loss.before)
     if loss.after is None or (loss.what == "type" and not loss.after):
-        return f"{place}{before}"
+        return f"{prefix}{before}"
     after = _shown_type(loss.after) if loss.what == "type" else f"`{loss.what}: {_shown(loss.what, loss.after)}`"
-    return f"{place}{before} becomes {after}"
+    return f"{prefix}{before} becomes {after}"
 
 
 def _shown_type(properties: Any) -> str:
-    stated = ", ".join(f"{key}: {_shown(key, value)}" for key, value in properties.items())
-    return f"type `{stated or 'unknown'}`"
+    sizes = ", ".join(f"{key}: {_shown(key, value)}" for key, value in properties.items())
+    return f"type `{sizes or 'unknown'}`"
 
 
 def _shown(key: str, value: Any) -> str:

@@ -16,8 +16,8 @@ def python_name(text: str) -> str:
     return "".join(character if f"a{character}".isidentifier() else "_" for character in normal)
 
 
-def free_name(name: str, *taken: Collection[str]) -> str:
+def free_name(name: str, *used_names: Collection[str]) -> str:
     """Return a name with as many ``_`` behind it as it takes to be neither taken nor a keyword."""
-    while keyword.iskeyword(name) or name == "__debug__" or any(name in names for names in taken):
+    while keyword.iskeyword(name) or name == "__debug__" or any(name in names for names in used_names):
         name += "_"
     return name

@@ -37,13 +37,19 @@ def relations_of(schema: Schema) -> Iterator[Relation]:
     row, parent = naming.normalize_identifier("_dlt_id"), naming.normalize_identifier("_dlt_parent_id")
     for table in data_tables(schema):
         if table.parent in names:
-            other = schema.tables[str(table.parent)]
-            ours, theirs = _key(table, "parent_key", parent), _key(other, "row_key", row)
-            yield Relation(table.name, ours, other.name, theirs, is_nested=True)
-        for each in table.properties.get("references") or ():
-            if each["referenced_table"] in names:
-                columns, others = tuple(each["columns"]), tuple(each["referenced_columns"])
-                yield Relation(table.name, columns, each["referenced_table"], others, label=each.get("label") or "")
+            parent_table = schema.tables[str(table.parent)]
+            child_key, parent_key = _key(table, "parent_key", parent), _key(parent_table, "row_key", row)
+            yield Relation(table.name, child_key, parent_table.name, parent_key, is_nested=True)
+        for reference in table.properties.get("references") or ():
+            if reference["referenced_table"] in names:
+                columns, referenced_columns = tuple(reference["columns"]), tuple(reference["referenced_columns"])
+                yield Relation(
+                    table.name,
+                    columns,
+                    reference["referenced_table"],
+                    referenced_columns,
+                    label=reference.get("label") or "",
+                )
 
 
 def _key(table: Table, hint: str, usual: str) -> tuple[str, ...]:
@@ -52,14 +58,14 @@ def _key(table: Table, hint: str, usual: str) -> tuple[str, ...]:
 
 def type_in_words(column: Column) -> str:
     """Return the type of a column with its sizes; of nested data as Spark's DDL, a type of one database as it is."""
-    of = full_type(column.properties)
-    if of is None:
+    declared_type = full_type(column.properties)
+    if declared_type is None:
         return str(column.properties.get(DATABASE_TYPE) or "unknown")
     nested = column.properties.get(SPARK_TYPE) if column.data_type == "json" else None
     if nested:
         return str(nested)
-    known = nested_type_of(column)
-    return str(of) if known is None else write_type(known)
+    nested_type = nested_type_of(column)
+    return str(declared_type) if nested_type is None else write_type(nested_type)
 
 
 _SAID: Final = frozenset(
@@ -84,9 +90,13 @@ REFERENCE: Final = ("columns", "referenced_table", "referenced_columns")
 
 def references_of(table: Table, schema: Schema) -> list[dict[str, Any]]:
     """Return the relations of a table as the property ``references`` states them, that to its parent among them."""
-    found = [
-        {"columns": list(each.columns), "referenced_table": each.other, "referenced_columns": list(each.other_columns)}
-        for each in relations_of(schema)
-        if each.table == table.name and each.columns and len(each.columns) == len(each.other_columns)
+    references = [
+        {
+            "columns": list(relation.columns),
+            "referenced_table": relation.other,
+            "referenced_columns": list(relation.other_columns),
+        }
+        for relation in relations_of(schema)
+        if relation.table == table.name and relation.columns and len(relation.columns) == len(relation.other_columns)
     ]
-    return [each for at, each in enumerate(found) if each not in found[:at]]
+    return [reference for index, reference in enumerate(references) if reference not in references[:index]]

@@ -85,7 +85,7 @@ def _boolean(text: str) -> bool:
 def _integer(text: str) -> int:
     sign, digits = _signed(text)
     if ":" in digits:
-        return sign * int(_base_60(int(part) for part in digits.split(":")))
+        return sign * int(_base_60(int(digit) for digit in digits.split(":")))
     if digits.startswith(("0b", "0x")):
         return sign * int(digits[2:], 2 if digits[1] == "b" else 16)
     return sign * int(digits, 8 if digits.startswith("0") else 10)
@@ -95,11 +95,11 @@ def _float(text: str) -> float:
     sign, digits = _signed(text.lower())
     if digits in (".inf", ".nan"):
         return sign * float(digits[1:])
-    return sign * _base_60(float(part) for part in digits.split(":"))
+    return sign * _base_60(float(digit) for digit in digits.split(":"))
 
 
-def _base_60(places: Iterable[float]) -> float:
-    return reduce(lambda total, place: total * 60 + place, places)
+def _base_60(digits: Iterable[float]) -> float:
+    return reduce(lambda total, digit: total * 60 + digit, digits)
 
 
 def _signed(text: str) -> tuple[int, str]:

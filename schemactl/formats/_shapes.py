@@ -62,28 +62,28 @@ def check_shape(source: Source, root: Node, shapes: Shapes, name: str) -> None:
         raise source.refuse(*fault)
 
 
-def _faults(node: Node, shapes: Shapes, name: str, what: str) -> Iterator[Fault]:
+def _faults(node: Node, shapes: Shapes, name: str, subject: str) -> Iterator[Fault]:
     shape, target = shapes[name], follow(node)
     match target:
         case _tree.Mapping() if shape.keys is not None:
-            yield from _faults_of_object(target, shapes, shape, what)
+            yield from _faults_of_object(target, shapes, shape, subject)
         case _tree.Sequence(items=items) if shape.items is not None:
             for item in items:
-                yield from _faults(item, shapes, shape.items, f"an item of {what}")
+                yield from _faults(item, shapes, shape.items, f"an item of {subject}")
         case _ if not _is_permitted(target, shape):
             hint = "write it in quotes" if shape == TEXT and isinstance(target, _tree.Scalar) else None
-            yield Fault(f"{what} must be {_described(shape)}", node.start, hint)
+            yield Fault(f"{subject} must be {_described(shape)}", node.start, hint)
 
 
-def _faults_of_object(node: _tree.Mapping, shapes: Shapes, shape: Shape, what: str) -> Iterator[Fault]:
+def _faults_of_object(node: _tree.Mapping, shapes: Shapes, shape: Shape, subject: str) -> Iterator[Fault]:
     fields = fields_of(node)
     for key in shape.required:
         if key not in fields:
-            yield Fault(f"{what} has no `{key}`", node.start)
+            yield Fault(f"{subject} has no `{key}`", node.start)
     for key, value in fields.items():
-        below = (shape.keys or {}).get(key, shape.values)
-        if below is not None:
-            yield from _faults(value, shapes, below, f"`{key}`")
+        inner_shape = (shape.keys or {}).get(key, shape.values)
+        if inner_shape is not None:
+            yield from _faults(value, shapes, inner_shape, f"`{key}`")
     kind = follow(fields["type"]) if shape.by_type and "type" in fields else None
     if isinstance(kind, _tree.Scalar) and isinstance(kind.value, str) and kind.value in shape.by_type:
         yield from _faults(node, shapes, shape.by_type[kind.value], f"the `{kind.value}`")

@@ -63,8 +63,8 @@ def write_sql_type(field: Field) -> str:
         case DataType.TIME | DataType.BINARY:
             return f"{field.data_type}{_size(field)}"
         case DataType.JSON:
-            stated = properties_of(field).get(SPARK_TYPE)
-            return write_type(read_type(stated, keeps_sizes=True), has_comments=False) if stated else "json"
+            spark_type = properties_of(field).get(SPARK_TYPE)
+            return write_type(read_type(spark_type, keeps_sizes=True), has_comments=False) if spark_type else "json"
     return {"double": "double precision", "bool": "boolean", "date": "date"}[field.data_type]
 
 
@@ -97,8 +97,8 @@ def field_of_sql_type(name: str, text: str, dialect: str | None = None) -> Field
     if (properties := _common_properties(text)) is not None:
         return field_of(Column(name, properties))
     fields = []
-    for each in _DIALECTS:
-        fields.append(field_of_text(name, text, each))
+    for known_dialect in _DIALECTS:
+        fields.append(field_of_text(name, text, known_dialect))
         if not any(losses_of(fields[-1:], "")):
             return fields[-1]
     return next((field for field in fields if not is_unknown(field)), fields[0])
@@ -113,24 +113,24 @@ def read_sql_type(text: str) -> dict[str, Any] | None:
 def _common_properties(text: str) -> dict[str, Any] | None:
     """Return the properties of a type that is spelled as exports spell it, or by a word that needs no dialect."""
     if "<" in text:
-        found = structure_in(text, keeps_sizes=True)
-        return None if found is None else {"data_type": "json", SPARK_TYPE: write_type(found)}
-    stated = _TYPE.fullmatch(text.lower())
-    if stated is None:
+        structure = structure_in(text, keeps_sizes=True)
+        return None if structure is None else {"data_type": "json", SPARK_TYPE: write_type(structure)}
+    match = _TYPE.fullmatch(text.lower())
+    if match is None:
         return None
-    name = " ".join(f"{stated['name']}{stated['rest']}".split())
-    known = _NAMES.get(name)
-    if known is None:
+    name = " ".join(f"{match['name']}{match['rest']}".split())
+    named_properties = _NAMES.get(name)
+    if named_properties is None:
         return None
-    first, second = stated["first"], stated["second"]
-    data_type = known["data_type"]
+    first, second = match["first"], match["second"]
+    data_type = named_properties["data_type"]
     if name == "bit" and first not in (None, "1"):
         return None
     if first is None or data_type in ("double", "bool", "bigint", "date", "json"):
-        return dict(known)
+        return dict(named_properties)
     sizes = {"precision": int(first)}
     if data_type in ("decimal", "wei"):
         if (int(first), int(second or 0)) == _WEI:
             return {"data_type": "wei"}
         return {"data_type": "decimal", **sizes, "scale": int(second or 0)}
-    return {**known, **sizes}
+    return {**named_properties, **sizes}

@@ -17,43 +17,43 @@ def stated(raw: Any, old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ())
     if same(old, new, is_ordered, keys):
         return raw
     if isinstance(raw, dict) and isinstance(new, dict):
-        meant = old if isinstance(old, dict) else {}
-        kept = {
-            key: stated(value, meant.get(key), new[key], is_ordered, (*keys, key)) if key in new else value
+        old_fields = old if isinstance(old, dict) else {}
+        kept_fields = {
+            key: stated(value, old_fields.get(key), new[key], is_ordered, (*keys, key)) if key in new else value
             for key, value in raw.items()
-            if key in new or key not in meant
+            if key in new or key not in old_fields
         }
         added = {
             key: value
             for key, value in new.items()
-            if key not in raw and not (key in meant and same(meant[key], value, is_ordered, (*keys, key)))
+            if key not in raw and not (key in old_fields and same(old_fields[key], value, is_ordered, (*keys, key)))
         }
-        both = kept | added
+        new_fields = kept_fields | added
         if is_ordered(keys):
-            order = [key for key in kept if key not in new] + [key for key in new if key in both]
+            order = [key for key in kept_fields if key not in new] + [key for key in new if key in new_fields]
         else:
-            order = _behind_predecessors(list(kept), [key for key in new if key in both])
-        return {key: both[key] for key in order}
+            order = _behind_predecessors(list(kept_fields), [key for key in new if key in new_fields])
+        return {key: new_fields[key] for key in order}
     if isinstance(raw, list) and isinstance(old, list) and isinstance(new, list) and len(raw) == len(old):
         return [
-            value if at is None else stated(raw[at], old[at], value, is_ordered, (*keys, at))
-            for at, value in paired_items(old, new)
+            value if position is None else stated(raw[position], old[position], value, is_ordered, (*keys, position))
+            for position, value in paired_items(old, new)
         ]
     return new
 
 
-def _behind_predecessors(kept: list[Any], wanted: list[Any]) -> list[Any]:
+def _behind_predecessors(kept_keys: list[Any], ordered_keys: list[Any]) -> list[Any]:
     """Return keys in their order, the new ones behind those that they follow in another order; the first ones last."""
-    known = {*kept}
-    following: dict[Any, list[Any]] = {key: [key] for key in kept}
-    before = following[kept[-1]] if kept else []
-    first = [] if kept else before
-    for key in wanted:
-        if key in known:
-            before = following[key]
+    kept_set = {*kept_keys}
+    followers: dict[Any, list[Any]] = {key: [key] for key in kept_keys}
+    current = followers[kept_keys[-1]] if kept_keys else []
+    leading = [] if kept_keys else current
+    for key in ordered_keys:
+        if key in kept_set:
+            current = followers[key]
         else:
-            before.append(key)
-    return [*first, *(key for keys in following.values() for key in keys)]
+            current.append(key)
+    return [*leading, *(key for keys in followers.values() for key in keys)]
 
 
 def paired_items(old: list[Any], new: list[Any]) -> list[tuple[int | None, Any]]:
@@ -64,8 +64,8 @@ def paired_items(old: list[Any], new: list[Any]) -> list[tuple[int | None, Any]]
         for offset, value in enumerate(new[new_start:new_end]):
             position = old_start + offset
             pairs.append((position if position < old_end else None, value))
-    known = {position for position, _ in pairs}
-    moved = {_frozen(item): position for position, item in enumerate(old) if position not in known}
+    used_positions = {position for position, _ in pairs}
+    moved = {_frozen(item): position for position, item in enumerate(old) if position not in used_positions}
     return [(moved.pop(_frozen(value), None) if position is None else position, value) for position, value in pairs]
 
 

@@ -97,28 +97,33 @@ def completed(raw: Mapping[str, Any], path: str) -> dict[str, Any]:
     """
     if is_complete(raw) or raw.get("engine_version", ENGINE_VERSION) != ENGINE_VERSION:
         return dict(raw)
-    stated = {"version": 1, "engine_version": ENGINE_VERSION, "tables": {}, "previous_hashes": [], **raw}
-    if "name" not in stated and (name := Path(path).name.rpartition(":")[2].partition(".")[0]).isidentifier():
-        stated["name"] = name
-    new = _new(stated)
-    if stated["tables"] is None:
-        stated["tables"] = {}
-    if isinstance(stated["tables"], Mapping):
-        tables = {name: _table(table) for name, table in stated["tables"].items()}
-        present = {name.lower() for name in tables if isinstance(name, str)}
-        own = {name: table.to_dict() for name, table in new.tables.items() if name.lower() not in present}
-        stated["tables"] = {**own, **tables}
+    completed_schema = {"version": 1, "engine_version": ENGINE_VERSION, "tables": {}, "previous_hashes": [], **raw}
+    if "name" not in completed_schema and (name := Path(path).name.rpartition(":")[2].partition(".")[0]).isidentifier():
+        completed_schema["name"] = name
+    template = _new(completed_schema)
+    if completed_schema["tables"] is None:
+        completed_schema["tables"] = {}
+    if isinstance(completed_schema["tables"], Mapping):
+        tables = {name: _table(table) for name, table in completed_schema["tables"].items()}
+        table_names = {name.lower() for name in tables if isinstance(name, str)}
+        missing_tables = {
+            name: table.to_dict() for name, table in template.tables.items() if name.lower() not in table_names
+        }
+        completed_schema["tables"] = {**missing_tables, **tables}
     if "engine_version" not in raw:
-        settings, normalizers = stated.get("settings") or {}, stated.get("normalizers") or {}
+        settings, normalizers = completed_schema.get("settings") or {}, completed_schema.get("normalizers") or {}
         if isinstance(settings, Mapping):
             hints = settings.get("default_hints") or {}
-            known = new.settings["default_hints"]
+            default_hints = template.settings["default_hints"]
             if isinstance(hints, Mapping):
-                hints = {**known, **{hint: _joined(known.get(hint), names) for hint, names in hints.items()}}
-            stated["settings"] = {**new.settings, **settings, "default_hints": hints}
+                hints = {
+                    **default_hints,
+                    **{hint: _joined(default_hints.get(hint), names) for hint, names in hints.items()},
+                }
+            completed_schema["settings"] = {**template.settings, **settings, "default_hints": hints}
         if isinstance(normalizers, Mapping):
-            stated["normalizers"] = {**new.normalizers, **normalizers}
-    return stated
+            completed_schema["normalizers"] = {**template.normalizers, **normalizers}
+    return completed_schema
 
 
 def is_complete(raw: Mapping[str, Any]) -> bool:
@@ -132,8 +137,8 @@ def is_complete(raw: Mapping[str, Any]) -> bool:
     return {templates.VERSION_TABLE, templates.LOADS_TABLE} <= present
 
 
-def _new(stated: Mapping[str, Any]) -> Schema:
-    normalizers = stated.get("normalizers")
+def _new(raw: Mapping[str, Any]) -> Schema:
+    normalizers = raw.get("normalizers")
     naming = normalizers.get("names") if isinstance(normalizers, Mapping) else None
     try:
         return templates.new_schema("new", naming if isinstance(naming, str) else DEFAULT_NAMING)
@@ -141,11 +146,11 @@ def _new(stated: Mapping[str, Any]) -> Schema:
         return templates.new_schema("new")
 
 
-def _joined(known: Any, stated: Any) -> Any:
+def _joined(default_patterns: Any, patterns: Any) -> Any:
     """Return the patterns of a default hint: those of dlt's own columns, which hold for all schemas, and the stated."""
-    if known is None or not isinstance(stated, list):
-        return stated
-    return [*known, *(each for each in stated if each not in known)]
+    if default_patterns is None or not isinstance(patterns, list):
+        return patterns
+    return [*default_patterns, *(pattern for pattern in patterns if pattern not in default_patterns)]
 
 
 def _table(table: Any) -> Any:
@@ -159,4 +164,7 @@ def _table(table: Any) -> Any:
         return {**table, "columns": {}}
     if not isinstance(columns, Mapping):
         return table
-    return {**table, "columns": {name: {} if stated is None else stated for name, stated in columns.items()}}
+    return {
+        **table,
+        "columns": {name: {} if properties is None else properties for name, properties in columns.items()},
+    }

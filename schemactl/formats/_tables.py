@@ -38,8 +38,8 @@ def table_properties(name: str, description: Any) -> dict[str, Any]:
 
 def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any]:
     """Return what the name and the description of a table, or its native properties, do not say of it."""
-    own = table_properties(table.name, table.properties.get("description"))
-    return beside(stated(table.properties), own if native is None else native)
+    native_properties = table_properties(table.name, table.properties.get("description"))
+    return beside(stated(table.properties), native_properties if native is None else native)
 
 
 def file_table_name(path: str) -> str:
@@ -49,10 +49,10 @@ def file_table_name(path: str) -> str:
 
 def file_hints(table: Table, schema: Schema, columns: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the hints of a file that holds one table alone, not what that is nested in, by what they are of."""
-    own = table_properties(table.name, None) if table.is_nested else {}
-    lone = replace(table, properties={**own, **table.properties, "parent": None})
-    hints = {"table": table_hints(lone), "columns": columns, "schema": schema_hints(schema)}
-    return {key: each for key, each in hints.items() if each}
+    root_properties = table_properties(table.name, None) if table.is_nested else {}
+    lone_table = replace(table, properties={**root_properties, **table.properties, "parent": None})
+    hints = {"table": table_hints(lone_table), "columns": columns, "schema": schema_hints(schema)}
+    return {key: value for key, value in hints.items() if value}
 
 
 def schema_hints(schema: Schema) -> dict[str, Any]:
@@ -63,8 +63,8 @@ def schema_hints(schema: Schema) -> dict[str, Any]:
 
 
 def _sections(schema: Schema) -> dict[str, Any]:
-    own = {"settings": schema.settings, "normalizers": schema.normalizers, "description": schema.description}
-    return stated({**own, **schema.extensions})
+    sections = {"settings": schema.settings, "normalizers": schema.normalizers, "description": schema.description}
+    return stated({**sections, **schema.extensions})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class Record:
 
 def record(name: str, columns: Iterable[tuple[str, Properties]], description: Any, hints: Any, **native: Any) -> Record:
     """Return a table of its description, of other properties that the format states, and of the hints beside them."""
-    own = {**table_properties(name, description), **native}
-    return Record(name, tuple(columns), joined(own, hints) if isinstance(hints, Mapping) else own)
+    properties = {**table_properties(name, description), **native}
+    return Record(name, tuple(columns), joined(properties, hints) if isinstance(hints, Mapping) else properties)
 
 
 def data_tables(schema: Schema) -> Iterator[Table]:
@@ -101,27 +101,28 @@ def schema_of(records: Iterable[Record], hints: Any, path: str, naming: Naming |
     ``hints`` are what ``schema_hints`` found when the file was written; None in files of others. Names become those of
     ``naming``, by default of the schema's naming convention.
     """
-    start = empty_schema(hints)
-    sections = joined(_sections(start), hints if isinstance(hints, Mapping) else {})
-    naming = naming or naming_of(start)
-    tables = _unique(((naming.normalize_tables_path(each.name), each.name, each) for each in records), "tables", path)
-    renamed = {record.name: name for name, record in tables.items()}
-    made = {}
-    for name, record in tables.items():
-        named = ((naming.normalize_path(column), column, stated) for column, stated in record.columns)
-        found = _unique(named, f"columns of `{record.name}`", path)
-        columns = {column: Column(column, stated) for column, stated in found.items()}
-        made[name] = Table(name, columns, _renamed(name, record, renamed, naming))
+    template = empty_schema(hints)
+    sections = joined(_sections(template), hints if isinstance(hints, Mapping) else {})
+    naming = naming or naming_of(template)
+    named_records = ((naming.normalize_tables_path(record.name), record.name, record) for record in records)
+    records_by_name = _unique(named_records, "tables", path)
+    renamed = {record.name: name for name, record in records_by_name.items()}
+    tables = {}
+    for name, record in records_by_name.items():
+        column_entries = ((naming.normalize_path(column), column, properties) for column, properties in record.columns)
+        columns_by_name = _unique(column_entries, f"columns of `{record.name}`", path)
+        columns = {column: Column(column, properties) for column, properties in columns_by_name.items()}
+        tables[name] = Table(name, columns, _renamed(name, record, renamed, naming))
     schema = replace(
-        start,
-        tables={**start.tables, **made},
+        template,
+        tables={**template.tables, **tables},
         settings=sections.pop("settings", {}),
-        normalizers=sections.pop("normalizers", start.normalizers),
+        normalizers=sections.pop("normalizers", template.normalizers),
         description=sections.pop("description", None),
         extensions=sections,
     )
     if findings := check(schema.to_dict()):
-        problems = tuple(Problem(each.message, hint=each.hint) for each in findings)
+        problems = tuple(Problem(finding.message, hint=finding.hint) for finding in findings)
         raise InputError("the file says what no schema can", at=Location(path), problems=problems)
     return schema
 
@@ -144,8 +145,8 @@ def _renamed(name: str, record: Record, tables: Mapping[str, str], naming: Namin
         properties["resource"] = name
     references = properties.get("references")
     # Others are refused with all that no schema can state.
-    if isinstance(references, list) and all(isinstance(each, Mapping) for each in references):
-        properties["references"] = [_renamed_reference(each, tables, naming) for each in references]
+    if isinstance(references, list) and all(isinstance(reference, Mapping) for reference in references):
+        properties["references"] = [_renamed_reference(reference, tables, naming) for reference in references]
     return properties
 
 
@@ -154,9 +155,10 @@ def _renamed_reference(reference: Mapping[str, Any], tables: Mapping[str, str], 
     if not isinstance(target, str) or target not in tables:
         return dict(reference)
     columns = {
-        key: [naming.normalize_path(each) for each in reference[key]]
+        key: [naming.normalize_path(column_name) for column_name in reference[key]]
         for key in ("columns", "referenced_columns")
-        if isinstance(reference.get(key), list) and all(isinstance(each, str) and each for each in reference[key])
+        if isinstance(reference.get(key), list)
+        and all(isinstance(column_name, str) and column_name for column_name in reference[key])
     }
     return {**reference, "referenced_table": tables[target], **columns}
 
@@ -164,36 +166,37 @@ def _renamed_reference(reference: Mapping[str, Any], tables: Mapping[str, str], 
 Item = TypeVar("Item")
 
 
-def _unique(named: Iterable[tuple[str, str, Item]], what: str, path: str) -> dict[str, Item]:
-    found: dict[str, Item] = {}
+def _unique(entries: Iterable[tuple[str, str, Item]], kind: str, path: str) -> dict[str, Item]:
+    items: dict[str, Item] = {}
     origins: dict[str, str] = {}
-    for name, origin, item in named:
+    for name, origin, item in entries:
         if not name:
             raise InputError(f"`{origin}` is not a name under the naming convention", at=Location(path))
-        if name in found:
-            message = f"the {what} `{origins[name]}` and `{origin}` become one name `{name}`"
+        if name in items:
+            message = f"the {kind} `{origins[name]}` and `{origin}` become one name `{name}`"
             raise InputError(message, at=Location(path), hint="rename one of them")
-        found[name], origins[name] = item, origin
-    return found
+        items[name], origins[name] = item, origin
+    return items
 
 
 _CASELESS: Final = NameLimits(is_case_sensitive=False)
 
 
-def check_case(fields: Iterable[Field], place: str, holder: str) -> None:
+def check_case(fields: Iterable[Field], path: str, holder: str) -> None:
     """Raise ``InputError`` where names of one table or object differ in case alone, for formats that have no case.
 
-    ``place`` is the table, or the path of the object; ``holder`` what has no case, in words.
+    ``path`` is the table, or the path of the object; ``holder`` what has no case, in words.
     """
     fields = tuple(fields)
-    for one, other in _CASELESS.clashes(field.name for field in fields):
-        message = f"columns `{one}` and `{other}` of `{place}` are one in {holder}: their names differ in case alone"
+    for first_name, second_name in _CASELESS.clashes(field.name for field in fields):
+        names = f"`{first_name}` and `{second_name}`"
+        message = f"columns {names} of `{path}` are one in {holder}: their names differ in case alone"
         raise InputError(message, hint="rename one of them")
     for field in fields:
-        below: Field | None = field
-        while below is not None:
-            check_case(below.fields, f"{place}.{field.name}", holder)
-            below = below.element or below.values
+        inner: Field | None = field
+        while inner is not None:
+            check_case(inner.fields, f"{path}.{field.name}", holder)
+            inner = inner.element or inner.values
 
 
 def only_table(schema: Schema) -> Table:

@@ -73,7 +73,7 @@ class Source:
         """Return line and column, both from 1, of a place in the text."""
         if not self._line_starts:
             self._line_starts.append(0)
-            self._line_starts.extend(found.end() for found in finditer("\n", self.text))
+            self._line_starts.extend(line_break.end() for line_break in finditer("\n", self.text))
         line = bisect_right(self._line_starts, offset)
         return Location(self.path, line, offset - self._line_starts[line - 1] + 1)
 
@@ -153,10 +153,10 @@ class Finder:
         for key in keys:
             match follow(node):
                 case Mapping() as mapping:
-                    found = self._entries_of(mapping).get((type(key), key))
-                    if found is None:
+                    entry = self._entries_of(mapping).get((type(key), key))
+                    if entry is None:
                         return offset
-                    offset, node = found.key.start, found.value
+                    offset, node = entry.key.start, entry.value
                 case Sequence(items=items) if isinstance(key, int) and key < len(items):
                     node = items[key]
                     offset = node.start
@@ -166,14 +166,14 @@ class Finder:
 
     def _entries_of(self, mapping: Mapping) -> dict[tuple[type, Any], Entry]:
         """Return entries by key, of equal keys the first: the mapping's own, then those that ``<<`` takes in."""
-        known = self._entries.get(id(mapping))
-        if known is None:
-            taken_in = [self._entries_of(target) for entry in mapping.entries for target in _merged(entry)]
-            own = {(type(entry.key.value), entry.key.value): entry for entry in reversed(mapping.entries)}
-            known = self._entries[id(mapping)] = {}
-            for each in (*reversed(taken_in), own):
-                known |= each
-        return known
+        entries = self._entries.get(id(mapping))
+        if entries is None:
+            merged_entries = [self._entries_of(target) for entry in mapping.entries for target in _merged(entry)]
+            direct_entries = {(type(entry.key.value), entry.key.value): entry for entry in reversed(mapping.entries)}
+            entries = self._entries[id(mapping)] = {}
+            for layer in (*reversed(merged_entries), direct_entries):
+                entries |= layer
+        return entries
 
 
 Keys = tuple[Key, ...]

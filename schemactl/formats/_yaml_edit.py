@@ -42,26 +42,26 @@ _BETWEEN = re.compile(r"\s*(?:#.*|\.\.\.|---)?\s*")
 _NAMED = re.compile(r"(?:^|[\s\[{,])[&*]\S")
 
 
-def edits(text: str, root: Node, wanted: Any, renamed: Mapping[Keys, str]) -> Iterator[str]:
+def edits(text: str, root: Node, new_value: Any, renamed: Mapping[Keys, str]) -> Iterator[str]:
     """Yield the text of a tree with another value: with its aliases, then with what they stand for in their place.
 
-    New keys come in the order of ``wanted``; ``renamed`` has the keys with other names there, by the way to the old
+    New keys come in the order of ``new_value``; ``renamed`` has the keys with other names there, by the way to the old
     ones. What cannot be written is passed over: comments stand where ruamel.yaml does not keep them, or it cannot read
     the text.
     """
     cutter = _Cutter(text, renamed)
     if _MARK not in text and isinstance(root, tree.Mapping):
-        wanted = cutter.visit(root, wanted, (), len(text))
-    short = "".join((*cutter.parts, text[cutter.done :]))
-    lines = short.removeprefix("\ufeff").replace("\r\n", "\n")
-    place, indentation = parse_yaml(Source("", short)), _indentation_of(text, root)
+        new_value = cutter.visit(root, new_value, (), len(text))
+    shortened = "".join((*cutter.parts, text[cutter.done :]))
+    lines = shortened.removeprefix("\ufeff").replace("\r\n", "\n")
+    tree_root, indentation = parse_yaml(Source("", shortened)), _indentation_of(text, root)
     for expands in (False, True):
         with suppress(ConflictError):
             editor = _Editor(lines if lines.endswith("\n") else f"{lines}\n", renamed, expands, indentation)
-            before = editor.written()
-            editor.edit(place, wanted)
-            edited = merge_lines(before, short, editor.written())
-            yield _MARKED.sub(lambda found: found[2] + cutter.left_out[int(found[1])], edited)
+            unedited = editor.written()
+            editor.edit(tree_root, new_value)
+            edited = merge_lines(unedited, shortened, editor.written())
+            yield _MARKED.sub(lambda mark: mark[2] + cutter.left_out[int(mark[1])], edited)
 
 
 def _indentation_of(text: str, root: Node) -> tuple[int, int]:
@@ -76,7 +76,7 @@ def _indentation_of(text: str, root: Node) -> tuple[int, int]:
             for key, value in node.entries:
                 nodes.append(value)
                 if isinstance(value, tree.Mapping | tree.Sequence) and "\n" in text[key.start : value.start]:
-                    columns = [place - text.rfind("\n", 0, place) for place in (key.start, value.start)]
+                    columns = [start - text.rfind("\n", 0, start) for start in (key.start, value.start)]
                     (dashes if text[value.start] == "-" else mappings)[columns[1] - columns[0]] += 1
     return mappings.most_common(1)[0][0] if mappings else 2, dashes.most_common(1)[0][0] if dashes else 0
 
@@ -137,13 +137,15 @@ class _Editor:
         # Of a block scalar the second is the comment behind `|`.
         node.comment = [None, node.comment[1]] if node.comment and _is_block_scalar(node) else None
         if isinstance(node, ScalarNode) or node.flow_style:
-            for part in chain.from_iterable(_entries(node)):
-                self._visit(part)
-            last: int = node.end_mark.line
+            for child in chain.from_iterable(_entries(node)):
+                self._visit(child)
+            last_line: int = node.end_mark.line
             if _is_block_scalar(node):  # it ends where the next line with content starts
-                while last > node.start_mark.line and (last == node.end_mark.line or not self._lines[last].strip()):
-                    last -= 1
-            self._last_line = max(self._last_line, last)
+                while last_line > node.start_mark.line and (
+                    last_line == node.end_mark.line or not self._lines[last_line].strip()
+                ):
+                    last_line -= 1
+            self._last_line = max(self._last_line, last_line)
             return
         for key, value in _entries(node):
             self._open(key, value)
@@ -164,8 +166,8 @@ class _Editor:
         is_on_line = not (is_alias or _is_block(value) or _is_block_scalar(value))
         if is_on_line or node is not value:
             end = value.end_mark if is_on_line else node.end_mark
-            found = _COMMENT_BEHIND.search(self._lines[end.line], end.column)
-            slot.behind = found[0] if found else ""
+            comment = _COMMENT_BEHIND.search(self._lines[end.line], end.column)
+            slot.behind = comment[0] if comment else ""
         if is_first:
             self._last_line = line
         self._slots.append(slot)
@@ -204,16 +206,16 @@ class _Editor:
         yaml.serialize(self._root, stream)
         return stream.getvalue()
 
-    def _dress(self, node: Any, seen: set[int]) -> None:
+    def _dress(self, node: Any, dressed: set[int]) -> None:
         """Give nodes their comments in ruamel.yaml's form: behind, above, at the end of a block."""
-        if id(node) in seen:
+        if id(node) in dressed:
             return
-        seen.add(id(node))
+        dressed.add(id(node))
         for key, value in _entries(node):
             slot = self._by_node.get(id(key)) if _is_block(node) else None
             if slot is not None and key is not value:
                 key.comment = [None, _above(slot.above)]
-            if slot is not None and id(value) not in seen:  # an alias has no place for a comment
+            if slot is not None and id(value) not in dressed:  # an alias has no place for a comment
                 above = _above(slot.above) if key is value else None
                 behind = slot.behind[1:]  # ruamel.yaml writes one space
                 if _is_block(value):
@@ -222,91 +224,99 @@ class _Editor:
                     value.comment = [_token(["", *slot.below]), value.comment[1] if value.comment else None]
                 else:
                     value.comment = [_token([behind, *slot.below]), above]
-            self._dress(value, seen)
+            self._dress(value, dressed)
 
     # Editing
 
-    def edit(self, root: Node, wanted: Any) -> None:
+    def edit(self, root: Node, new_value: Any) -> None:
         """Bring the nodes to a value; ``root`` is their tree."""
-        self._root = self._edited(self._root, root, wanted, (), False)
-        alive: set[int] = set()
-        _collect(self._root, alive)
-        carried: list[str] = []
-        within: int | None = None
+        self._root = self._edited(self._root, root, new_value, (), False)
+        remaining: set[int] = set()
+        _collect(self._root, remaining)
+        moved_comments: list[str] = []
+        removed_depth: int | None = None
         for slot in self._slots:
-            if within is not None and slot.depth > within:
+            if removed_depth is not None and slot.depth > removed_depth:
                 continue
-            within = slot.depth if slot.is_taken_out else None
+            removed_depth = slot.depth if slot.is_taken_out else None
             if slot.is_taken_out:
                 # The comment right above alone goes with it.
                 start = len(slot.above)
                 while start and slot.above[start - 1].startswith(" " * slot.column + "#"):
                     start -= 1
-                carried += slot.above[:start]
+                moved_comments += slot.above[:start]
                 slot.above = slot.above[start:]
-            elif id(slot.node) in alive:
-                slot.above, carried = carried + slot.above, []
-        self._end = carried + self._end
+            elif id(slot.node) in remaining:
+                slot.above, moved_comments = moved_comments + slot.above, []
+        self._end = moved_comments + self._end
 
-    def _edited(self, node: Any, place: Node, wanted: Any, keys: Keys, is_flow: bool) -> Any:
+    def _edited(self, node: Any, tree_node: Node, new_value: Any, keys: Keys, is_flow: bool) -> Any:
         """Return the node with its new value: itself, or where it cannot be edited another one."""
-        is_same = keys not in self._above_renamed and same(value_of(place), wanted, _always)
-        is_kept = is_same and not (self._expands and isinstance(place, tree.Alias))
-        match place:
-            case tree.Mapping() if not is_kept or self._expands:
-                is_kept = isinstance(wanted, dict) and self._edit_mapping(node, place, wanted, keys)
-            case tree.Sequence() if not is_kept or self._expands:
-                is_kept = isinstance(wanted, list) and self._edit_sequence(node, place, wanted, keys)
-        if is_kept:
+        is_same = keys not in self._above_renamed and same(value_of(tree_node), new_value, _always)
+        stays = is_same and not (self._expands and isinstance(tree_node, tree.Alias))
+        match tree_node:
+            case tree.Mapping() if not stays or self._expands:
+                stays = isinstance(new_value, dict) and self._edit_mapping(node, tree_node, new_value, keys)
+            case tree.Sequence() if not stays or self._expands:
+                stays = isinstance(new_value, list) and self._edit_sequence(node, tree_node, new_value, keys)
+        if stays:
             return node
-        if isinstance(wanted, (dict, list)):
-            return self._composed(wanted, is_flow or not wanted)
-        return self._yaml.compose(yaml_part(wanted, quote=_quote(node)))
+        if isinstance(new_value, (dict, list)):
+            return self._composed(new_value, is_flow or not new_value)
+        return self._yaml.compose(yaml_part(new_value, quote=_quote(node)))
 
-    def _edit_mapping(self, node: Any, place: tree.Mapping, wanted: dict[Any, Any], keys: Keys) -> bool:
+    def _edit_mapping(self, node: Any, tree_node: tree.Mapping, new_value: dict[Any, Any], keys: Keys) -> bool:
         """Edit a mapping in place; return False where none of its entries stay."""
         pairs = list(node.value)
-        own: dict[Any, int] = {}
-        for index, (key, value) in enumerate(place.entries):
+        positions: dict[Any, int] = {}
+        for index, (key, value) in enumerate(tree_node.entries):
             if key.value is MERGE:
                 continue
             name = self._renamed.get((*keys, key.value), key.value)
-            own[name] = index
+            positions[name] = index
             if name != key.value:
-                old = pairs[index][0]
-                written = self._yaml.compose(yaml_part(name, quote=_quote(old)))
-                old.value, old.style, old.ctag = written.value, written.style, written.ctag
-            if name in wanted:
-                edited = self._edited(pairs[index][1], value, wanted[name], (*keys, key.value), node.flow_style)
+                key_node = pairs[index][0]
+                new_key_node = self._yaml.compose(yaml_part(name, quote=_quote(key_node)))
+                key_node.value, key_node.style, key_node.ctag = (
+                    new_key_node.value,
+                    new_key_node.style,
+                    new_key_node.ctag,
+                )
+            if name in new_value:
+                edited = self._edited(pairs[index][1], value, new_value[name], (*keys, key.value), node.flow_style)
                 pairs[index] = pairs[index][0], edited
-        merged = {} if self._expands else fields_of(place)
-        inherited = {key: value_of(value) for key, value in merged.items() if key not in own}
-        is_stated = {key: key not in inherited or not same(inherited[key], wanted[key], _always) for key in wanted}
-        return self._arrange(node, pairs, own, {key: value for key, value in wanted.items() if is_stated[key]})
+        merged = {} if self._expands else fields_of(tree_node)
+        inherited = {key: value_of(value) for key, value in merged.items() if key not in positions}
+        is_written = {
+            key: key not in inherited or not same(inherited[key], new_value[key], _always) for key in new_value
+        }
+        new_items = {key: value for key, value in new_value.items() if is_written[key]}
+        return self._arrange(node, pairs, positions, new_items)
 
-    def _arrange(self, node: Any, pairs: list[Any], own: dict[Any, int], stated: dict[Any, Any]) -> bool:
-        """Bring the entries of a mapping into the order of ``stated``; new and moved ones follow those before them.
+    def _arrange(self, node: Any, pairs: list[Any], positions: dict[Any, int], new_items: dict[Any, Any]) -> bool:
+        """Sort the entries of a mapping as ``new_items``; new and moved entries follow their predecessors there.
 
-        ``pairs`` are the nodes of its entries, ``own`` where among them each key stands; merges stay where they are.
+        ``pairs`` are the nodes of its entries, ``positions`` the index of each key in them; merges stay in their place.
         """
-        kept, order = [key for key in own if key in stated], [key for key in stated if key in own]
+        shared_keys = [key for key in positions if key in new_items]
+        order = [key for key in new_items if key in positions]
         # What the longest runs leave has to move.
-        blocks = SequenceMatcher(None, kept, order, autojunk=False).get_matching_blocks()
-        moved = set(kept) - {key for block in blocks for key in kept[block.a : block.a + block.size]}
-        staying = {own[key]: key for key in kept if key not in moved}
-        merges = set(range(len(pairs))) - set(own.values())
+        blocks = SequenceMatcher(None, shared_keys, order, autojunk=False).get_matching_blocks()
+        moved = set(shared_keys) - {key for block in blocks for key in shared_keys[block.a : block.a + block.size]}
+        staying = {positions[key]: key for key in shared_keys if key not in moved}
+        merges = set(range(len(pairs))) - set(positions.values())
         if not staying and (self._expands or not merges):
             return False
         following: dict[Any, list[Any]] = {key: [] for key in (None, *staying.values())}
-        last = None
-        for key, value in stated.items():
-            if key not in own:
-                following[last] += self._composed({key: value}, node.flow_style).value
+        last_staying = None
+        for key, value in new_items.items():
+            if key not in positions:
+                following[last_staying] += self._composed({key: value}, node.flow_style).value
             elif key in moved:
-                following[last].append(pairs[own[key]])
+                following[last_staying].append(pairs[positions[key]])
             else:
-                last = key
-        leaving = {index for index in own.values() if index not in staying} | (merges if self._expands else set())
+                last_staying = key
+        leaving = {index for index in positions.values() if index not in staying} | (merges if self._expands else set())
         for index in leaving:
             self._take_out(pairs[index][0])
         node.value = following[None]
@@ -315,10 +325,10 @@ class _Editor:
                 node.value += [pair, *following[staying[index]]] if index in staying else [pair]
         return True
 
-    def _edit_sequence(self, node: Any, place: tree.Sequence, wanted: list[Any], keys: Keys) -> bool:
+    def _edit_sequence(self, node: Any, tree_node: tree.Sequence, new_items: list[Any], keys: Keys) -> bool:
         """Edit a list in place; return False where none of its items stay."""
         items = node.value
-        pairs = paired_items(value_of(place), wanted)
+        pairs = paired_items(value_of(tree_node), new_items)
         staying = {position for position, _ in pairs if position is not None}
         if not staying:
             return False
@@ -328,7 +338,7 @@ class _Editor:
                 node.value += self._composed([value], node.flow_style).value
                 continue
             item = items[position]
-            edited = self._edited(item, place.items[position], value, (*keys, position), node.flow_style)
+            edited = self._edited(item, tree_node.items[position], value, (*keys, position), node.flow_style)
             if edited is not item and (slot := self._by_node.get(id(item))) is not None:
                 self._by_node[id(edited)] = slot
                 slot.node = edited
@@ -357,8 +367,8 @@ def _collect(node: Any, nodes: set[int]) -> None:
     """Note all nodes within one."""
     if id(node) not in nodes:
         nodes.add(id(node))
-        for part in chain.from_iterable(_entries(node)):
-            _collect(part, nodes)
+        for child in chain.from_iterable(_entries(node)):
+            _collect(child, nodes)
 
 
 def _is_block(node: Any) -> bool:
@@ -399,22 +409,22 @@ class _Cutter:
         self.done = 0
         self.left_out: list[str] = []
 
-    def visit(self, node: tree.Mapping, wanted: dict[Any, Any], keys: Keys, end: int) -> dict[Any, Any]:
+    def visit(self, node: tree.Mapping, new_value: dict[Any, Any], keys: Keys, end: int) -> dict[Any, Any]:
         """Leave entries of a block out that ends before a place, and return the wanted value with their marks."""
         if not node.entries or node.entries[0].key.start != node.start:  # in braces
-            return wanted
-        marked = dict(wanted)
+            return new_value
+        marked = dict(new_value)
         ends = [*(entry.key.start for entry in node.entries[1:]), end]
-        for (key, value), after in zip(node.entries, ends, strict=True):
-            way = (*keys, key.value)
-            name = self._renamed.get(way, key.value)
-            if key.value is MERGE or name not in wanted or isinstance(value, tree.Scalar | tree.Alias):
+        for (key, value), next_start in zip(node.entries, ends, strict=True):
+            path = (*keys, key.value)
+            name = self._renamed.get(path, key.value)
+            if key.value is MERGE or name not in new_value or isinstance(value, tree.Scalar | tree.Alias):
                 continue
-            if way not in self._above_renamed and same(value_of(value), wanted[name], _always):
-                if self._leave_out(key.start, value.start, after):
+            if path not in self._above_renamed and same(value_of(value), new_value[name], _always):
+                if self._leave_out(key.start, value.start, next_start):
                     marked[name] = f"{_MARK}{len(self.left_out) - 1}"
-            elif isinstance(value, tree.Mapping) and isinstance(wanted[name], dict):
-                marked[name] = self.visit(value, wanted[name], way, after)
+            elif isinstance(value, tree.Mapping) and isinstance(new_value[name], dict):
+                marked[name] = self.visit(value, new_value[name], path, next_start)
         return marked
 
     def _leave_out(self, key: int, value: int, after: int) -> bool:

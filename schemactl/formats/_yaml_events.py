@@ -57,9 +57,9 @@ def _refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span])
     if error.problem and error.problem.startswith(_MISPLACED_COLON):
         hint = "put a text that holds `: ` in quotes; check the indentation"
         return source.refuse("`:` cannot stand here", offset, hint)
-    described = ", ".join(part for part in (error.context, error.problem) if part)
+    problem = ", ".join(phrase for phrase in (error.context, error.problem) if phrase)
     hint = "look at the brackets, quotes and indentation here and right above"
-    return source.refuse(f"this is not YAML: {described}", offset, hint)
+    return source.refuse(f"this is not YAML: {problem}", offset, hint)
 
 
 def _refused_tab(source: Source, offset: int) -> Exception:
@@ -235,10 +235,10 @@ class _Builder:
         if isinstance(target, Scalar):
             return 1, 0
         if id(target) not in self.extents:
-            within = target.items if isinstance(target, Sequence) else chain.from_iterable(target.entries)
-            parts = [self._extent(part) for part in within]
-            levels = 1 + max((depth for _, depth in parts), default=0)
-            self.extents[id(target)] = 1 + sum(nodes for nodes, _ in parts), levels
+            children = target.items if isinstance(target, Sequence) else chain.from_iterable(target.entries)
+            extents = [self._extent(child) for child in children]
+            levels = 1 + max((depth for _, depth in extents), default=0)
+            self.extents[id(target)] = 1 + sum(nodes for nodes, _ in extents), levels
         return self.extents[id(target)]
 
     def _collection(self, started: Any, nodes: list[Node]) -> Sequence | Mapping:
@@ -271,11 +271,11 @@ class _Builder:
         return Scalar(node.start, key.value)
 
     def _refuse_repeated(self, keys: list[Scalar]) -> None:
-        seen = set()
+        key_identities = set()
         for key in keys:
             # To Python `1`, `1.0` and `true` are one key, to a file they are three.
             identity = (type(key.value), key.value)
-            if identity in seen:
+            if identity in key_identities:
                 hint = "one of the two has to go, or to be renamed"
                 raise self.source.refuse(f"the key `{key.value}` stands here again", key.start, hint)
-            seen.add(identity)
+            key_identities.add(identity)

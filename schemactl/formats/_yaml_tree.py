@@ -32,10 +32,10 @@ def parse_yaml(source: Source) -> Node:
         # The parser would not count it as a character; places are counted in characters.
         text = text.replace(_BYTE_ORDER_MARK, "\n", 1)
     pattern = _NOT_YAML_IN_ASCII if text.isascii() else _not_yaml()
-    if (found := pattern.search(text)) is not None:
-        character = f"U+{ord(found.group()):04X}"
+    if (match := pattern.search(text)) is not None:
+        character = f"U+{ord(match.group()):04X}"
         hint = "in double quotes it can be written as an escape; is the file text at all?"
-        raise source.refuse(f"the character {character} cannot stand in YAML", found.start(), hint)
+        raise source.refuse(f"the character {character} cannot stand in YAML", match.start(), hint)
     if (root := read_block_lines(text)) is not None:
         return root
     # PyYAML takes longer to import than the lines of a plain file take to be read.
@@ -100,25 +100,25 @@ def read_block_lines(text: str) -> Node | None:
 
 
 def _read(lines: list[str]) -> Node:
-    known: dict[str, _Line] = {}
+    lines_by_text: dict[str, _Line] = {}
     offset = 0
     # The document is the value of a key that stands nowhere.
-    nowhere = Scalar(0, "")
-    waiting: Scalar | None = nowhere
-    block = _Block(-1, False, 0, nowhere)
-    outer: list[_Block] = []
+    document_key = Scalar(0, "")
+    open_key: Scalar | None = document_key
+    block = _Block(-1, False, 0, document_key)
+    outer_blocks: list[_Block] = []
     for text in lines:
         # The lines of a schema repeat: of `nullable: true` there are thousands.
-        line = known.get(text) or known.setdefault(text, _parsed(text))
+        line = lines_by_text.get(text) or lines_by_text.setdefault(text, _parsed(text))
         column, is_item, key, value_start, value, kind, end = line
-        if waiting is not None:
-            if column < block.column or (column == block.column and not is_item) or len(outer) >= MAX_DEPTH:
+        if open_key is not None:
+            if column < block.column or (column == block.column and not is_item) or len(outer_blocks) >= MAX_DEPTH:
                 raise _UnusualError
-            outer.append(block)
-            block = _Block(column, is_item, offset + column, waiting)
-            waiting = None
+            outer_blocks.append(block)
+            block = _Block(column, is_item, offset + column, open_key)
+            open_key = None
         elif column != block.column or is_item != block.is_list:
-            block = _closed(block, outer, column, is_item)
+            block = _closed(block, outer_blocks, column, is_item)
         if value_start:
             node = _new(kind, (offset + value_start, value))
             if is_item:
@@ -126,11 +126,11 @@ def _read(lines: list[str]) -> Node:
             else:
                 block.nodes.append(_new(Entry, (_new(Scalar, (offset + column, key)), node)))
         else:
-            waiting = _new(Scalar, (offset + column, key))
+            open_key = _new(Scalar, (offset + column, key))
         offset += end + 1
-    if waiting is not None:
+    if open_key is not None:
         raise _UnusualError
-    root: Node = _closed(block, outer, -1, False).nodes[0].value
+    root: Node = _closed(block, outer_blocks, -1, False).nodes[0].value
     return root
 
 
@@ -146,20 +146,20 @@ def _closed(block: _Block, outer: list[_Block], column: int, is_item: bool) -> _
 
 
 def _parsed(text: str) -> _Line:
-    found = _LINE.fullmatch(text)
-    if found is None or found.end("key") > _LONGEST_KEY:
+    match = _LINE.fullmatch(text)
+    if match is None or match.end("key") > _LONGEST_KEY:
         raise _UnusualError
-    key, plain, quoted, empty = found.group("key", "plain", "quoted", "empty")
-    column, end = found.end("indent"), len(text)
+    key, plain, quoted, empty = match.group("key", "plain", "quoted", "empty")
+    column, end = match.end("indent"), len(text)
     value: Any = None
     kind: type[Scalar] | type[Sequence] | type[Mapping] = Scalar
     value_start = 0
     if plain is not None:
-        value, value_start = _value(plain), found.start("plain")
+        value, value_start = _value(plain), match.start("plain")
     elif quoted is not None:
-        value, value_start = quoted.replace("''", "'"), found.start("quoted") - 1
+        value, value_start = quoted.replace("''", "'"), match.start("quoted") - 1
     elif empty is not None:
-        kind, value, value_start = Sequence if empty == "[]" else Mapping, (), found.start("empty")
+        kind, value, value_start = Sequence if empty == "[]" else Mapping, (), match.start("empty")
     elif key is None or text.endswith(" "):
         raise _UnusualError
     is_item = key is None

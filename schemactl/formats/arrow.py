@@ -38,10 +38,10 @@ def recognises(content: bytes) -> bool:
 def write(schema: Schema, path: str | None = None) -> bytes:
     """Return a file without rows; a name that ends in ``.arrows`` asks for a stream."""
     pa = arrow()
-    made = arrow_schema(schema)
+    file_schema = arrow_schema(schema)
     sink = pa.BufferOutputStream()
     is_stream = path is not None and path.endswith(".arrows")
-    with (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(sink, made):
+    with (pa.ipc.new_stream if is_stream else pa.ipc.new_file)(sink, file_schema):
         pass
     return bytes(sink.getvalue())
 
@@ -51,10 +51,10 @@ def read(content: bytes, path: str) -> Document:
     pa = arrow()
     buffer = pa.py_buffer(content)
     try:
-        found = (pa.ipc.open_file if recognises(content) else pa.ipc.open_stream)(buffer).schema
+        schema = (pa.ipc.open_file if recognises(content) else pa.ipc.open_stream)(buffer).schema
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"this is not an Arrow file: {error}", at=Location(path)) from error
-    return read_arrow(found, path)
+    return read_arrow(schema, path)
 
 
 def arrow_schema(schema: Schema) -> pyarrow.Schema:
@@ -62,8 +62,8 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
     table = only_table(schema)
     fields = []
     for field in fields_of(table):
-        made = _write(field)
-        fields.append(made.with_metadata({**metadata_of(made), **_hints(CODEC.hints(field))} or None))
+        arrow_field = _write(field)
+        fields.append(arrow_field.with_metadata({**metadata_of(arrow_field), **_hints(CODEC.hints(field))} or None))
     metadata = {**note(table.properties.get("description"), _fields.COMMENT), **_hints(file_hints(table, schema))}
     return arrow().schema(fields, metadata=metadata or None)
 
@@ -82,7 +82,7 @@ def _write(field: Field) -> pyarrow.Field:
 def _type(field: Field) -> pyarrow.DataType:
     pa = arrow()
     if field.fields:
-        return pa.struct([_write(each) for each in field.fields])
+        return pa.struct([_write(child) for child in field.fields])
     if field.element:
         return pa.list_(pa.field("element", _type(field.element)))
     if field.values:
@@ -96,14 +96,14 @@ def _type(field: Field) -> pyarrow.DataType:
     return scalar_type(field.properties)
 
 
-def read_arrow(found: pyarrow.Schema, path: str) -> Document:
+def read_arrow(arrow_schema: pyarrow.Schema, path: str) -> Document:
     """Return the schema of one table, named after the file, whose rows an Arrow schema describes."""
     name = file_table_name(path)
-    own = metadata_of(found)
-    hints = _read_hints(own, path)
-    columns = [(field.name, _restored(field, path)) for field in found]
-    table = record(name, columns, own.get(_fields.COMMENT), hints.get("table"))
-    losses = losses_of((field_of_arrow(field.name, field) for field in found), name)
+    metadata = metadata_of(arrow_schema)
+    hints = _read_hints(metadata, path)
+    columns = [(field.name, _restored(field, path)) for field in arrow_schema]
+    table = record(name, columns, metadata.get(_fields.COMMENT), hints.get("table"))
+    losses = losses_of((field_of_arrow(field.name, field) for field in arrow_schema), name)
     return Document(schema_of([table], hints.get("schema"), path), tuple(losses))
 
 
@@ -119,9 +119,9 @@ def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
 
 def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
     metadata = metadata_of(field)
-    kept = (_fields.COMMENT, _fields.FIELD_ID)
-    own = field.with_metadata({key: value for key, value in metadata.items() if key in kept} or None)
-    return CODEC.restored(field.name, own, _read_hints(metadata, path) or None, path)
+    native_keys = (_fields.COMMENT, _fields.FIELD_ID)
+    native_field = field.with_metadata({key: value for key, value in metadata.items() if key in native_keys} or None)
+    return CODEC.restored(field.name, native_field, _read_hints(metadata, path) or None, path)
 
 
 CODEC: Final = Codec(_write, field_of_arrow)

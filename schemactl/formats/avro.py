@@ -108,10 +108,7 @@ def _write(field: Field) -> dict[str, Any]:
 
 def _type(field: Field) -> Any:  # noqa: C901, PLR0911 - a case for each type
     if field.fields:
-        return {
-            "type": "record",
-            "fields": [{**_name(child.name), **_write(child)} for child in field.fields],
-        }
+        return {"type": "record", "fields": [{**_name(child.name), **_write(child)} for child in field.fields]}
     if field.element:
         return {"type": "array", "items": ["null", _type(field.element)]}
     if field.values:

@@ -70,14 +70,14 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 
 def _write(field: Field) -> dict[str, Any]:
-    described = note(field.description)
+    description = note(field.description)
     inner = field.element
     # Lists of lists and maps do not exist there.
     if inner is not None and inner.element is None and inner.values is None:
-        return {**_write(replace(inner, name=field.name)), "mode": "REPEATED", **described}
-    named = {"name": field.name, "type": "RECORD" if field.fields else _type(field)}
-    below = {"fields": [_write(each) for each in field.fields]} if field.fields else {}
-    return {**named, "mode": "NULLABLE" if field.nullable else "REQUIRED", **described, **_sizes(field), **below}
+        return {**_write(replace(inner, name=field.name)), "mode": "REPEATED", **description}
+    base = {"name": field.name, "type": "RECORD" if field.fields else _type(field)}
+    children = {"fields": [_write(child) for child in field.fields]} if field.fields else {}
+    return {**base, "mode": "NULLABLE" if field.nullable else "REQUIRED", **description, **_sizes(field), **children}
 
 
 def _type(field: Field) -> str:
@@ -110,11 +110,11 @@ def read(text: str, path: str, naming: Naming | None = None) -> Document:
     if not isinstance(root, list) and not (isinstance(root, dict) and ("fields" in root or "schema" in root)):
         raise source.refuse("this is not a BigQuery table schema", 0, "a list of fields with `name` and `type`")
     check_shape(source, tree, _SHAPES, "table")
-    described = root if isinstance(root, list) or "fields" in root else root["schema"]
-    stated_fields = described if isinstance(described, list) else described["fields"]
+    table = root if isinstance(root, list) or "fields" in root else root["schema"]
+    stated_fields = table if isinstance(table, list) else table["fields"]
     name = file_table_name(path)
-    fields = [_read(each["name"], each) for each in stated_fields]
-    columns = tuple((each.name, stated(properties_of(each))) for each in fields)
+    fields = [_read(native_field["name"], native_field) for native_field in stated_fields]
+    columns = tuple((field.name, stated(properties_of(field))) for field in fields)
     schema = schema_of([record(name, columns, None, None)], None, path, naming)
     return Document(schema, tuple(losses_of(fields, name)))
 
@@ -127,7 +127,7 @@ def _read(name: str, native: dict[str, Any]) -> Field:
         return Field(name, {"data_type": "json", **properties}, element=_read("element", element))
     unread: list[tuple[str, Any, Any]] = [(key, value, None) for key, value in native.items() if key not in _READ]
     if native["type"].upper() in ("RECORD", "STRUCT"):
-        inner = tuple(_read(each["name"], each) for each in native["fields"])
+        inner = tuple(_read(child["name"], child) for child in native["fields"])
         return Field(name, {"data_type": "json", **properties}, fields=inner, unread=tuple(unread))
     if native["type"].upper() not in _DATA_TYPES:
         unread.append(("type", {"type": native["type"]}, {"data_type": "text"}))

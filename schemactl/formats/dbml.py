@@ -49,13 +49,13 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     body = f"  Note: {_string(schema.description)}\n" if schema.description else ""
     head = f"{_comment(schema_hints(schema))}Project {_name(schema.name)} {{\n{body}}}\n"
     tables = list(data_tables(schema))
-    parts = [head, *(part for table in tables for part in _table(table, references_of(table, schema)))]
+    sections = [head, *(text for table in tables for text in _table(table, references_of(table, schema)))]
     refs = [
-        f"Ref: {_end(table.name, each['columns'])} > {_end(each['referenced_table'], each['referenced_columns'])}\n"
+        f"Ref: {_end(table.name, ref['columns'])} > {_end(ref['referenced_table'], ref['referenced_columns'])}\n"
         for table in tables
-        for each in references_of(table, schema)
+        for ref in references_of(table, schema)
     ]
-    return "\n".join([*parts, *(["".join(refs)] if refs else [])])
+    return "\n".join([*sections, *(["".join(refs)] if refs else [])])
 
 
 def _table(table: Table, references: list[dict[str, Any]]) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _name(name: str) -> str:
 
 
 def _end(table: str, columns: list[str]) -> str:
-    names = [_name(each) for each in columns]
+    names = [_name(column) for column in columns]
     return f"{_name(table)}.{names[0] if len(names) == 1 else '(' + ', '.join(names) + ')'}"
 
 
@@ -170,9 +170,13 @@ def _references(file: DbmlFile, source: Source) -> tuple[dict[str, list[dict[str
         if len(ref.left.columns) != len(ref.right.columns):
             raise source.refuse("the two sides of a reference have different numbers of columns", ref.start)
         if ref.mark == "<>" or origin.table not in tables or other.table not in tables:
-            place = tables[origin.table].name if origin.table in tables else ""
+            table_path = tables[origin.table].name if origin.table in tables else ""
             losses.append(
-                Loss(place, "ref", f"{ref.mark} {tables[other.table].name if other.table in tables else other.table}")
+                Loss(
+                    table_path,
+                    "ref",
+                    f"{ref.mark} {tables[other.table].name if other.table in tables else other.table}",
+                )
             )
             continue
         name = tables[origin.table].name
@@ -193,12 +197,12 @@ def _references(file: DbmlFile, source: Source) -> tuple[dict[str, list[dict[str
 
 
 def _check_names(
-    names: Iterable[str], known: Collection[str], subject: str, kind: str, source: Source, start: int
+    names: Iterable[str], known_names: Collection[str], subject: str, kind: str, source: Source, start: int
 ) -> None:
     for name in names:
-        if name not in known:
+        if name not in known_names:
             message = f"{subject} names `{name}`, which is not a {kind}"
-            raise source.refuse(message, start, did_you_mean(name, known))
+            raise source.refuse(message, start, did_you_mean(name, known_names))
 
 
 def _refs(file: DbmlFile) -> Iterator[DbmlRef]:
@@ -208,9 +212,9 @@ def _refs(file: DbmlFile) -> Iterator[DbmlRef]:
             for setting in column.settings:
                 if setting.ref is not None:
                     mark, (other, other_columns) = setting.ref
-                    own, target = RefEnd(table.name, (column.name,)), RefEnd(other or table.name, other_columns)
+                    origin, target = RefEnd(table.name, (column.name,)), RefEnd(other or table.name, other_columns)
                     # The column with the setting has the foreign key of a one-to-one reference.
-                    sides = (target, own) if mark == "-" else (own, target)
+                    sides = (target, origin) if mark == "-" else (origin, target)
                     yield DbmlRef("", sides[0], mark, sides[1], (), setting.start)
     yield from file.refs
 
@@ -241,10 +245,10 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     return Field(name, properties)
 
 
-def _type(stated: str) -> dict[str, Any]:
-    if stated.endswith("[]"):
+def _type(type_text: str) -> dict[str, Any]:
+    if type_text.endswith("[]"):
         return {"data_type": "json"}
-    return read_sql_type(stated) or {"data_type": "text"}
+    return read_sql_type(type_text) or {"data_type": "text"}
 
 
 CODEC: Final = Codec(_write, _read)
@@ -256,11 +260,11 @@ _COLUMN_SETTINGS: Final = frozenset(("pk", "primary key", "not null", "null", "u
 def _table_losses(table: DbmlTable, file: DbmlFile) -> Iterator[Loss]:
     yield from _setting_losses(table.name, table.settings, {"note"})
     for column in table.columns:
-        place = f"{table.name}.{column.name}"
-        yield from _setting_losses(place, column.settings, _COLUMN_SETTINGS)
+        path = f"{table.name}.{column.name}"
+        yield from _setting_losses(path, column.settings, _COLUMN_SETTINGS)
         is_list = column.type.endswith("[]")
         if column.type not in file.enums and (is_list or read_sql_type(column.type) is None):
-            yield Loss(place, "type", {"type": column.type}, {"data_type": _type(column.type)["data_type"]})
+            yield Loss(path, "type", {"type": column.type}, {"data_type": _type(column.type)["data_type"]})
     for index in table.indexes:
         is_key = bool(index.columns) and index.has("pk")
         is_unique = len(index.columns) == 1 and index.has("unique")
@@ -277,10 +281,10 @@ _INDEX_SETTINGS: Final = frozenset(("pk", "unique", "name"))
 """Settings of an index on a key; its name is no property of the data."""
 
 
-def _setting_losses(place: str, settings: Settings, read_keys: Set[str]) -> Iterator[Loss]:
+def _setting_losses(path: str, settings: Settings, read_keys: Set[str]) -> Iterator[Loss]:
     is_note_unread = "note" in read_keys
     for setting in settings:
         if setting.key == "note" and is_note_unread:
             is_note_unread = False  # the first one is the description
         elif setting.key == "note" or setting.key not in read_keys:
-            yield Loss(place, setting.key, setting.text)
+            yield Loss(path, setting.key, setting.text)

@@ -205,7 +205,7 @@ class DbtFile:
     def _read(self, name: str, native: dict[str, Any]) -> Field:
         field = field_of_sql_type(name, str(native.get("data_type") or "text"), self.dialect)
         tests = dict(_tests(native))
-        constraints = {each.get("type") for each in _constraints(native)}
+        constraints = {constraint.get("type") for constraint in _constraints(native)}
         is_required = bool({"not_null", "primary_key"} & (tests.keys() | constraints))
         properties: dict[str, Any] = {**field.properties, "nullable": not is_required}
         if "primary_key" in constraints:
@@ -233,8 +233,8 @@ class DbtFile:
             relations = list(relations_of(root, self.versions))
         except InputError as error:
             raise InputError(error.message, at=Location(path), hint=error.hint) from error
-        sources = [mapping(stated) for stated in root.get("sources") or ()]
-        hints = next(filter(None, (_meta(stated).get(HINTS) for stated in sources)), None)
+        sources = [mapping(native) for native in root.get("sources") or ()]
+        hints = next(filter(None, (_meta(native).get(HINTS) for native in sources)), None)
         if hints is None and len(sources) == 1:
             hints = note(sources[0].get("description")) or None
         records, losses = [], list[Loss]()
@@ -311,8 +311,8 @@ def _without_table_constraints(
     return columns, foreign_keys, losses
 
 
-def _names(stated: Any) -> list[str]:
-    return [stated] if isinstance(stated, str) else list(stated or ())
+def _names(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value or ())
 
 
 def _reference(names: list[str], target: Mapping[str, Any], relations: Iterable[Relation]) -> dict[str, Any] | None:
@@ -349,9 +349,9 @@ def _tests(native: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(test, str):
             yield test, {}
         elif isinstance(test, dict) and test:
-            name, stated = next(iter(test.items()))
-            arguments = mapping(mapping(stated).get("arguments"))
-            yield name, arguments or mapping(stated)
+            name, body = next(iter(test.items()))
+            arguments = mapping(mapping(body).get("arguments"))
+            yield name, arguments or mapping(body)
 
 
 def _losses(relation: Relation, columns: Mapping[str, dict[str, Any]]) -> Iterator[Loss]:
@@ -362,14 +362,14 @@ def _losses(relation: Relation, columns: Mapping[str, dict[str, Any]]) -> Iterat
     yield from (Loss(table, "meta", key) for key in _meta(native) if key != HINTS)
     yield from (Loss(table, "test", name) for name, _ in _tests(native))
     for name, column in columns.items():
-        place = f"{table}.{name}"
-        yield from (Loss(place, key, value) for key, value in column.items() if key not in _READ)
-        yield from (Loss(place, key, value) for key, value in mapping(column.get("config")).items() if key != "meta")
-        yield from (Loss(place, "meta", key) for key in _meta(column) if key != HINTS)
-        yield from (Loss(place, "test", name) for name, _ in _tests(column) if name not in _TESTS_READ)
+        path = f"{table}.{name}"
+        yield from (Loss(path, key, value) for key, value in column.items() if key not in _READ)
+        yield from (Loss(path, key, value) for key, value in mapping(column.get("config")).items() if key != "meta")
+        yield from (Loss(path, "meta", key) for key in _meta(column) if key != HINTS)
+        yield from (Loss(path, "test", name) for name, _ in _tests(column) if name not in _TESTS_READ)
         for constraint in _constraints(column):
             if constraint["type"] not in _CONSTRAINTS_READ:
-                yield Loss(place, "constraint", constraint["type"])
+                yield Loss(path, "constraint", constraint["type"])
 
 
 _STANDARD: Final = DbtFile()

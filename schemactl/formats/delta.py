@@ -46,12 +46,14 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         **note(table.properties.get("description")),
         "format": {"provider": "parquet", "options": {}},
         "schemaString": text,
-        "partitionColumns": [each.name for each in table.columns.values() if each.properties.get("partition") is True],
+        "partitionColumns": [
+            column.name for column in table.columns.values() if column.properties.get("partition") is True
+        ],
         "configuration": hinted(hints and json.dumps(hints, ensure_ascii=False)),
         "createdTime": 0,
     }
     lines = ({"protocol": protocol}, {"metaData": metadata})
-    return "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in lines)
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
 
 
 def _timeless(field: Field) -> Field:
@@ -76,12 +78,12 @@ def read(text: str, path: str) -> Document:
     struct = _json(metadata.get("schemaString")) if metadata else None
     if metadata is None or not isinstance(struct, dict) or struct.get("type") != "struct":
         raise source.refuse("no line describes a table of Delta Lake", 0, "a `metaData` with a `schemaString`")
-    described = Source(f"`schemaString` of {path}", metadata["schemaString"])
-    check_shape(described, parse_json(described), SHAPES, "type")
-    known = mapping(metadata.get("configuration"))
-    hints = mapping(_json(known.get(HINTS)))
-    stated = metadata.get("name")
-    name = stated if isinstance(stated, str) and stated else file_table_name(path)
+    struct_source = Source(f"`schemaString` of {path}", metadata["schemaString"])
+    check_shape(struct_source, parse_json(struct_source), SHAPES, "type")
+    configuration = mapping(metadata.get("configuration"))
+    hints = mapping(_json(configuration.get(HINTS)))
+    table_name = metadata.get("name")
+    name = table_name if isinstance(table_name, str) and table_name else file_table_name(path)
     partitions = metadata.get("partitionColumns") or []
     if not isinstance(partitions, list):
         raise source.refuse("`partitionColumns` must be a list", text.find('"partitionColumns"'))
@@ -90,14 +92,14 @@ def read(text: str, path: str) -> Document:
         for column, properties in columns_of(struct, CODEC, path)
     )
     table = record(name, columns, metadata.get("description"), hints.get("table"))
-    more = (Loss(name, key, value) for key, value in known.items() if key != HINTS)
-    return Document(schema_of([table], hints.get("schema"), path), (*unread(name, struct), *more))
+    configuration_losses = (Loss(name, key, value) for key, value in configuration.items() if key != HINTS)
+    return Document(schema_of([table], hints.get("schema"), path), (*unread(name, struct), *configuration_losses))
 
 
 def _metadata(text: str) -> dict[str, Any] | None:
     """Return the last description of the table in a commit."""
-    actions = [found for line in text.splitlines() if isinstance(found := _json(line), dict)]
-    return next((each["metaData"] for each in actions[::-1] if isinstance(each.get("metaData"), dict)), None)
+    actions = [action for line in text.splitlines() if isinstance(action := _json(line), dict)]
+    return next((action["metaData"] for action in actions[::-1] if isinstance(action.get("metaData"), dict)), None)
 
 
 def _json(text: Any) -> Any:

@@ -90,10 +90,12 @@ def _read(source: Source) -> Document:
     is_json = _is_json(source)
     root = _parse(source, is_json)
     finder = Finder(root)
-    raw = completed(stated := _tree.value_of(root), source.path)
+    raw = completed(root_value := _tree.value_of(root), source.path)
     stored = _upgraded(raw, source, finder)
     if findings := check(stored):
-        problems = tuple(Problem(each.message, source.locate(finder.find(each.keys)), each.hint) for each in findings)
+        problems = tuple(
+            Problem(finding.message, source.locate(finder.find(finding.keys)), finding.hint) for finding in findings
+        )
         raise InputError("this is not a schema that dlt would take", at=Location(source.path), problems=problems)
     filled = with_defaults(plain(stored))
     schema = schema_from_dict(with_sections(filled))
@@ -101,8 +103,8 @@ def _read(source: Source) -> Document:
     is_current = engine == ENGINE_VERSION
     stated_hash = raw.get("version_hash") or None
     # Of a file written by hand it is what is stated: to write it is to state the rest as well.
-    is_whole = is_current and is_complete(stated)
-    meaning = export_form(schema, keeps_import="imported_version_hash" in raw) if is_whole else plain(stated)
+    is_whole = is_current and is_complete(root_value)
+    meaning = export_form(schema, keeps_import="imported_version_hash" in raw) if is_whole else plain(root_value)
     return Document(
         schema=schema,
         stated_hash=stated_hash,
@@ -176,12 +178,14 @@ def with_keys(layout: Layout, renamed: Mapping[tuple[str, str | None], str]) -> 
 def _renamed(meaning: dict[str, Any], renamed: Mapping[Keys, str]) -> dict[str, Any]:
     tables = {}
     for name, table in (meaning.get("tables") or {}).items():
-        way: Keys = ("tables", name)
+        path: Keys = ("tables", name)
         columns = (table or {}).get("columns")
         if columns:
-            named = {renamed.get((*way, "columns", each), each): of for each, of in columns.items()}
-            table = {**table, "columns": named}
-        tables[renamed.get(way, name)] = table
+            renamed_columns = {
+                renamed.get((*path, "columns", column), column): properties for column, properties in columns.items()
+            }
+            table = {**table, "columns": renamed_columns}
+        tables[renamed.get(path, name)] = table
     return {**meaning, "tables": tables} if tables else meaning
 
 
@@ -190,15 +194,15 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
     from schemactl.formats._emit import yaml_text
 
     text, raw = layout.source.text, _tree.value_of(layout.root)
-    wanted = stated(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)
+    new_content = stated(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)
     if layout.is_json or _is_json_text(text):
-        yield from _json_edits(text, raw, wanted)
+        yield from _json_edits(text, raw, new_content)
     elif yaml_text(raw) == text:
-        yield yaml_text(wanted)
+        yield yaml_text(new_content)
     else:
         from schemactl.formats._yaml_edit import edits
 
-        yield from edits(text, layout.root, wanted, layout.renamed)
+        yield from edits(text, layout.root, new_content, layout.renamed)
 
 
 def _json_edits(text: str, old: Any, new: Any) -> Iterator[str]:
@@ -265,5 +269,5 @@ def _upgraded(raw: dict[str, Any], source: Source, finder: Finder) -> dict[str, 
     try:
         return upgrade(raw, source.path)
     except InputError as error:
-        at = source.locate(finder.find(("engine_version",)))
-        raise InputError(error.message, at=at, hint=error.hint, problems=error.problems) from error
+        location = source.locate(finder.find(("engine_version",)))
+        raise InputError(error.message, at=location, hint=error.hint, problems=error.problems) from error

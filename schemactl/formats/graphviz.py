@@ -37,11 +37,11 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         '    edge [fontname="Helvetica", fontsize=10]',
     ]
     lines += [f"    {_quoted(table.name)} [label=<{_label(table)}>]" for table in data_tables(schema)]
-    for each in relations_of(schema):
+    for relation in relations_of(schema):
         # Graphviz reads references to characters in the label of an edge, but not in names.
-        label = f" [label={_quoted(escape(each.label, quote=False))}]" if each.label else ""
-        ours = _end(schema.tables[each.table], each.columns)
-        lines.append(f"    {ours} -> {_end(schema.tables[each.other], each.other_columns)}{label}")
+        label = f" [label={_quoted(escape(relation.label, quote=False))}]" if relation.label else ""
+        origin = _end(schema.tables[relation.table], relation.columns)
+        lines.append(f"    {origin} -> {_end(schema.tables[relation.other], relation.other_columns)}{label}")
     return "\n".join((*lines, "}")) + "\n"
 
 
@@ -69,7 +69,7 @@ def _html(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    return _NOT_XML.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _NOT_XML.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def _quoted(text: str) -> str:

@@ -68,7 +68,7 @@ def _expectations(table: Table) -> Iterator[dict[str, Any]]:
 
 
 def _of_column(column: Column) -> Iterator[tuple[str, dict[str, Any]]]:
-    stated = column.properties
+    properties = column.properties
     yield "to_exist", {}
     if column.data_type in _TYPES:
         # Integers and truth values beside nulls are floats and objects in pandas.
@@ -77,18 +77,18 @@ def _of_column(column: Column) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "values_to_be_in_type_list", {"type_list": names}
     if not column.nullable:
         yield "values_to_not_be_null", {}
-    if stated.get("unique") is True:
+    if properties.get("unique") is True:
         yield "values_to_be_unique", {}
-    if isinstance(stated.get("x-enum"), list) and stated["x-enum"]:
-        yield "values_to_be_in_set", {"value_set": stated["x-enum"]}
-    if isinstance(stated.get("x-pattern"), str):
-        yield "values_to_match_regex", {"regex": stated["x-pattern"]}
-    if column.data_type is DataType.TEXT and stated.get("precision") is not None:
-        yield "value_lengths_to_be_between", {"max_value": stated["precision"]}
-    limits = {word: stated.get(hint) for word, hint in (("min_value", "x-minimum"), ("max_value", "x-maximum"))}
-    if column.data_type is DataType.BIGINT and stated.get("precision") in (8, 16, 32):
-        most = 2 ** (stated["precision"] - 1)
-        stated_limits = {key: each for key, each in limits.items() if each is not None}
+    if isinstance(properties.get("x-enum"), list) and properties["x-enum"]:
+        yield "values_to_be_in_set", {"value_set": properties["x-enum"]}
+    if isinstance(properties.get("x-pattern"), str):
+        yield "values_to_match_regex", {"regex": properties["x-pattern"]}
+    if column.data_type is DataType.TEXT and properties.get("precision") is not None:
+        yield "value_lengths_to_be_between", {"max_value": properties["precision"]}
+    limits = {word: properties.get(hint) for word, hint in (("min_value", "x-minimum"), ("max_value", "x-maximum"))}
+    if column.data_type is DataType.BIGINT and properties.get("precision") in (8, 16, 32):
+        most = 2 ** (properties["precision"] - 1)
+        stated_limits = {key: limit for key, limit in limits.items() if limit is not None}
         limits = {"min_value": -most, "max_value": most - 1, **stated_limits}
-    if known := {key: each for key, each in limits.items() if isinstance(each, int | float)}:
-        yield "values_to_be_between", known
+    if bounds := {key: limit for key, limit in limits.items() if isinstance(limit, int | float)}:
+        yield "values_to_be_between", bounds

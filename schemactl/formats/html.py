@@ -97,7 +97,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     ids = {table.name: f"t{number}" for number, table in enumerate(tables)}
     relations = list(relations_of(schema))
     links = "".join(
-        f'<li id="to-{ids[each.name]}"><a href="#{ids[each.name]}">{_text(each.name)}</a></li>' for each in tables
+        f'<li id="to-{ids[table.name]}"><a href="#{ids[table.name]}">{_text(table.name)}</a></li>' for table in tables
     )
     prefix = system_prefix(naming_of(schema))
     sections = "\n".join(_section(table, ids, relations, prefix) for table in tables)
@@ -135,10 +135,12 @@ def _section(table: Table, ids: dict[str, str], relations: list[Relation], prefi
     names = ", ".join(f"<code>{_text(column.name)}</code>" for column in system_columns)
     folded = f"<details><summary>dlt: {names}</summary>{_column_table(system_rows)}</details>" if system_rows else ""
     related = ""
-    for is_nested, what in ((True, "holds"), (False, "named by")):
-        found = [each.table for each in relations if each.other == table.name and each.is_nested == is_nested]
-        links = [f'<a href="#{ids[name]}">{_text(name)}</a>' for name in dict.fromkeys(found)]
-        related += f"<p>{what} {', '.join(links)}</p>" if links else ""
+    for is_nested, verb in ((True, "holds"), (False, "named by")):
+        related_names = [
+            relation.table for relation in relations if relation.other == table.name and relation.is_nested == is_nested
+        ]
+        links = [f'<a href="#{ids[name]}">{_text(name)}</a>' for name in dict.fromkeys(related_names)]
+        related += f"<p>{verb} {', '.join(links)}</p>" if links else ""
     return f"""<section id="{ids[table.name]}">
 <header><h2>{_text(table.name)}</h2>
 {_paragraph(table.properties.get("description"))}
@@ -155,8 +157,8 @@ def _column_table(rows: Sequence[str]) -> str:
 
 
 def _row(column: Column, table: Table, ids: dict[str, str], relations: list[Relation]) -> str:
-    targets = (each for each in relations if each.table == table.name and column.name in each.columns)
-    links = "".join(f' → <a href="#{ids[each.other]}">{_text(each.other)}</a>' for each in targets)
+    targets = (relation for relation in relations if relation.table == table.name and column.name in relation.columns)
+    links = "".join(f' → <a href="#{ids[relation.other]}">{_text(relation.other)}</a>' for relation in targets)
     return (
         f"<tr><td><code>{_text(column.name)}</code>{links}</td><td><code>{_text(type_in_words(column))}</code></td>"
         f'<td data-label="null">{"yes" if column.nullable else "no"}</td><td>{_hints(hints_in_words(column))}</td>'
@@ -170,7 +172,7 @@ def _text(text: str) -> str:
 
 
 def _hints(hints: list[str]) -> str:
-    return "".join(f'<span class="hint">{_text(each)}</span>' for each in hints)
+    return "".join(f'<span class="hint">{_text(hint)}</span>' for hint in hints)
 
 
 def _paragraph(text: str | None) -> str:
@@ -197,21 +199,21 @@ def _er_picture(tables: Sequence[Table], relations: Sequence[Relation], ids: Map
 
     Relations are dashed where they are stated. Boxes lead to the sections of the page with these ``ids``.
     """
-    related = {name for each in relations for name in (each.table, each.other)}
+    related = {name for relation in relations for name in (relation.table, relation.other)}
     drawn = [table for table in tables if table.name in related]
     if not drawn:
         return ""
-    places: dict[str, tuple[int, int]] = {}
-    taken: dict[int, int] = {}
+    positions: dict[str, tuple[int, int]] = {}
+    rows_by_level: dict[int, int] = {}
     levels = _levels(drawn, relations)
     for table in drawn:
         level = levels[table.name]
-        places[table.name] = (level * _STEP_RIGHT, taken.get(level, 0) * _STEP_DOWN)
-        taken[level] = taken.get(level, 0) + 1
+        positions[table.name] = (level * _STEP_RIGHT, rows_by_level.get(level, 0) * _STEP_DOWN)
+        rows_by_level[level] = rows_by_level.get(level, 0) + 1
     width = max(levels.values()) * _STEP_RIGHT + _WIDTH
-    height = (max(taken.values()) - 1) * _STEP_DOWN + _HEIGHT
-    lines = "".join(_line(each, places) for each in relations)
-    boxes = "".join(_box(table, places[table.name], ids[table.name]) for table in drawn)
+    height = (max(rows_by_level.values()) - 1) * _STEP_DOWN + _HEIGHT
+    lines = "".join(_line(relation, positions) for relation in relations)
+    boxes = "".join(_box(table, positions[table.name], ids[table.name]) for table in drawn)
     return (
         f'<div class="picture"><svg width="{width + 2}" height="{height + 2}" viewBox="-1 -1 {width + 2} {height + 2}" '
         f'role="img" aria-label="Tables and their relations">{lines}{boxes}</svg></div>'
@@ -223,9 +225,12 @@ def _levels(tables: Sequence[Table], relations: Sequence[Relation]) -> Mapping[s
     levels = {table.name: 0 for table in tables}
     for _ in tables:
         moved = False
-        for each in relations:
-            if each.table != each.other and levels[each.other] + 1 > levels[each.table] < len(tables) - 1:
-                levels[each.table], moved = levels[each.other] + 1, True
+        for relation in relations:
+            if (
+                relation.table != relation.other
+                and levels[relation.other] + 1 > levels[relation.table] < len(tables) - 1
+            ):
+                levels[relation.table], moved = levels[relation.other] + 1, True
         if not moved:
             break
     return levels
@@ -241,8 +246,8 @@ def _line(relation: Relation, places: Mapping[str, tuple[int, int]]) -> str:
     return f'<path{kind} d="{curve}"><title>{_text(title)}</title></path>'
 
 
-def _box(table: Table, place: tuple[int, int], section: str) -> str:
-    x, y = place
+def _box(table: Table, position: tuple[int, int], section: str) -> str:
+    x, y = position
     # Names of nested tables begin alike.
     name = table.name if len(table.name) <= _LONGEST else f"…{table.name[1 - _LONGEST :]}"
     return (

@@ -115,7 +115,7 @@ def _write(field: Field) -> dict[str, Any]:
 
 def _type(field: Field) -> Any:
     if field.fields:
-        return {"type": "struct", "fields": [_write(each) for each in field.fields]}
+        return {"type": "struct", "fields": [_write(child) for child in field.fields]}
     if field.element:
         return {"type": "list", "element-required": False, "element": _type(field.element)}
     if field.values:
@@ -124,14 +124,14 @@ def _type(field: Field) -> Any:
         case DataType.BIGINT:
             return "int" if (field.precision or 64) <= 32 else "long"
         case DataType.DECIMAL if not is_wide_decimal(field, "Iceberg"):
-            digits, places = (field.precision, field.scale or 0) if field.precision else DEFAULT_DECIMAL
-            return f"decimal({digits}, {places})"
+            digits, scale = (field.precision, field.scale or 0) if field.precision else DEFAULT_DECIMAL
+            return f"decimal({digits}, {scale})"
         case DataType.WEI:
             return "decimal(38, 0)"
         case DataType.TIMESTAMP:
             return "timestamp" if field.properties.get("timezone") is False else "timestamptz"
-    same = {"double": "double", "bool": "boolean", "date": "date", "time": "time", "binary": "binary"}
-    return same.get(field.data_type, "string")
+    names = {"double": "double", "bool": "boolean", "date": "date", "time": "time", "binary": "binary"}
+    return names.get(field.data_type, "string")
 
 
 class _Numbers:
@@ -142,9 +142,9 @@ class _Numbers:
     """
 
     def __init__(self, fields: list[Field]) -> None:
-        stated = Counter(number for field in fields for number in _stated_numbers(field))
-        self._stated = {number for number, times in stated.items() if times == 1}
-        self._free = (number for number in count(1) if number not in stated)
+        counts = Counter(number for field in fields for number in _stated_numbers(field))
+        self._stated = {number for number, times in counts.items() if times == 1}
+        self._free = (number for number in count(1) if number not in counts)
         self.last = max(self._stated, default=0)
 
     def of(self, field: Field) -> int:
@@ -172,8 +172,8 @@ def _numbered(native: Any, field: Field, numbers: _Numbers) -> Any:
     match native:
         case {"type": "struct", "fields": list(fields)}:
             inner = [
-                {"id": numbers.of(each), **_numbered(native_field, each, numbers)}
-                for native_field, each in zip(fields, field.fields, strict=True)
+                {"id": numbers.of(child), **_numbered(native_field, child, numbers)}
+                for native_field, child in zip(fields, field.fields, strict=True)
             ]
             return {**native, "fields": inner}
         case {"type": "list", "element": element} if field.element:
@@ -181,8 +181,8 @@ def _numbered(native: Any, field: Field, numbers: _Numbers) -> Any:
         case {"type": "map", "value": value} if field.values:
             ids = {"key-id": numbers.next(), "value-id": numbers.next()}
             return {**native, **ids, "value": _numbered(value, field.values, numbers)}
-        case {"type": dict() as of}:
-            return {**native, "type": _numbered(of, field, numbers)}
+        case {"type": dict() as inner_type}:
+            return {**native, "type": _numbered(inner_type, field, numbers)}
     return native
 
 
@@ -194,30 +194,34 @@ def read(text: str, path: str) -> Document:
     struct = None
     if isinstance(root, dict):
         check_shape(source, tree, _SHAPES, "metadata")
-        schemas = [each for each in root.get("schemas") or () if isinstance(each, dict)]
-        current = [each for each in schemas if each.get("schema-id") == root.get("current-schema-id")]
+        schemas = [schema for schema in root.get("schemas") or () if isinstance(schema, dict)]
+        current = [schema for schema in schemas if schema.get("schema-id") == root.get("current-schema-id")]
         # Version 1 has `schema`; a schema alone is itself.
-        struct = next(each for each in (*current, root.get("schema"), root) if isinstance(each, dict))
+        struct = next(schema for schema in (*current, root.get("schema"), root) if isinstance(schema, dict))
     if struct is None or "fields" not in struct:
         raise source.refuse("this is not the metadata of an Iceberg table", 0, "it has `schemas` with `fields`")
     properties = mapping(root.get("properties"))
-    own = _own(properties)
+    own_hints = _own(properties)
     name = PurePath(str(root.get("location") or "")).name or file_table_name(path)
     fields = named(struct["fields"])
     partitions, losses = _partitions(root, fields, name)
     keys = struct.get("identifier-field-ids") or ()
     columns = []
-    for each in fields:
-        native = {key: value for key, value in each.items() if key in _READ}
+    for field in fields:
+        native = {key: value for key, value in field.items() if key in _READ}
         # In our own file the hints have the numbers that the schema states.
-        native = native if own is None else _unnumbered(native)
-        found = CODEC.restored(each["name"], native, (own or {}).get("columns", {}).get(each["name"]), path)
-        found |= {"primary_key": True} if each.get("id") in keys else {}
-        columns.append((each["name"], {**found, **({"partition": True} if each["name"] in partitions else {})}))
-        losses += losses_of([_read(each["name"], each)], name)
-    table = record(name, columns, properties.get("comment"), (own or {}).get("table"))
+        native = native if own_hints is None else _unnumbered(native)
+        properties_of_field = CODEC.restored(
+            field["name"], native, (own_hints or {}).get("columns", {}).get(field["name"]), path
+        )
+        properties_of_field |= {"primary_key": True} if field.get("id") in keys else {}
+        columns.append(
+            (field["name"], {**properties_of_field, **({"partition": True} if field["name"] in partitions else {})})
+        )
+        losses += losses_of([_read(field["name"], field)], name)
+    table = record(name, columns, properties.get("comment"), (own_hints or {}).get("table"))
     losses += [Loss(name, key, value) for key, value in properties.items() if key not in (HINTS, "comment")]
-    return Document(schema_of([table], (own or {}).get("schema"), path), tuple(losses))
+    return Document(schema_of([table], (own_hints or {}).get("schema"), path), tuple(losses))
 
 
 def _own(properties: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -231,31 +235,33 @@ def _own(properties: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _partitions(root: dict[str, Any], fields: list[dict[str, Any]], table: str) -> tuple[frozenset[str], list[Loss]]:
     """Return the columns whose values partition the table, and what else does or orders it."""
-    names = {each.get("id"): each["name"] for each in fields}
-    found, losses = set(), []
+    names = {field.get("id"): field["name"] for field in fields}
+    partition_columns, losses = set(), []
     for kind, default, key in (
         ("partition-specs", "default-spec-id", "spec-id"),
         ("sort-orders", "default-sort-order-id", "order-id"),
     ):
-        specs = [each for each in root.get(kind) or () if isinstance(each, dict)]
-        for each in next((each for each in specs if each.get(key) == root.get(default)), {}).get("fields") or ():
-            if kind == "partition-specs" and each.get("transform") == "identity" and each.get("source-id") in names:
-                found.add(names[each["source-id"]])
+        specs = [spec for spec in root.get(kind) or () if isinstance(spec, dict)]
+        for item in next((item for item in specs if item.get(key) == root.get(default)), {}).get("fields") or ():
+            if kind == "partition-specs" and item.get("transform") == "identity" and item.get("source-id") in names:
+                partition_columns.add(names[item["source-id"]])
             else:
-                shown = f"{each.get('transform')}({names.get(each.get('source-id'))})"
+                shown = f"{item.get('transform')}({names.get(item.get('source-id'))})"
                 losses.append(Loss(table, kind.removesuffix("s"), shown))
-    return frozenset(found), losses
+    return frozenset(partition_columns), losses
 
 
 def _unnumbered(native: Any) -> Any:
     match native:
         case {"type": "struct", "fields": list(fields)}:
-            return {"type": "struct", "fields": [_unnumbered(each) for each in fields if isinstance(each, dict)]}
+            return {"type": "struct", "fields": [_unnumbered(child) for child in fields if isinstance(child, dict)]}
         case {"type": "list" | "map"}:
-            kept = {key: value for key, value in native.items() if not key.endswith("-id")}
-            return {key: _unnumbered(value) if key in ("element", "value") else value for key, value in kept.items()}
-        case {"name": _, "type": of}:
-            return {**{key: value for key, value in native.items() if key != "id"}, "type": _unnumbered(of)}
+            unnumbered = {key: value for key, value in native.items() if not key.endswith("-id")}
+            return {
+                key: _unnumbered(value) if key in ("element", "value") else value for key, value in unnumbered.items()
+            }
+        case {"name": _, "type": inner_type}:
+            return {**{key: value for key, value in native.items() if key != "id"}, "type": _unnumbered(inner_type)}
     return native
 
 
@@ -267,22 +273,22 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     return replace(read, unread=(*unread, *read.unread))
 
 
-def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
+def _typed(name: str, native: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
-    match of:
+    match native:
         case {"type": "struct", "fields": [_, *_] as fields}:
-            return Field(name, json_, fields=tuple(_read(str(each.get("name")), each) for each in fields))
+            return Field(name, json_, fields=tuple(_read(str(child.get("name")), child) for child in fields))
         case {"type": "list"}:
-            return Field(name, json_, element=_typed("element", of.get("element"), {}))
+            return Field(name, json_, element=_typed("element", native.get("element"), {}))
         case {"type": "map", "key": "string"}:
-            return Field(name, json_, values=_typed("value", of.get("value"), {}))
+            return Field(name, json_, values=_typed("value", native.get("value"), {}))
         case {"type": "struct", "fields": []}:
             return Field(name, json_)
         case str():
-            is_known = of in _PLAIN or _SIZED.fullmatch(of) is not None
-            lost = ("type", {"type": of}, {"data_type": "text"})
-            return Field(name, {**_scalar(of), **properties}, unread=() if is_known else (lost,))
-    return Field(name, json_, unread=(("type", {"type": of}, {"data_type": "json"}),))
+            is_known = native in _PLAIN or _SIZED.fullmatch(native) is not None
+            lost_fact = ("type", {"type": native}, {"data_type": "text"})
+            return Field(name, {**_scalar(native), **properties}, unread=() if is_known else (lost_fact,))
+    return Field(name, json_, unread=(("type", {"type": native}, {"data_type": "json"}),))
 
 
 def _scalar(of: str) -> Mapping[str, Any]:

@@ -96,7 +96,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return the JSON Schema of documents that are rows of the tables of a schema."""
     tables = list(data_tables(schema))
     pointers = (quote(table.name.replace("~", "~0").replace("/", "~1"), safe="~!$&'()*+,;=:@") for table in tables)
-    refs = [{"$ref": f"#/$defs/{each}"} for each in pointers]
+    refs = [{"$ref": f"#/$defs/{pointer}"} for pointer in pointers]
     root: dict[str, Any] = {"$schema": DIALECT, "title": schema.name, HINTS: schema_hints(schema)}
     if refs:
         root |= refs[0] if len(refs) == 1 else {"anyOf": refs}
@@ -128,15 +128,15 @@ def _write(field: Field) -> dict[str, Any]:
     elif field.values:
         types, native = ["object"], {"additionalProperties": _write(field.values)}
     else:
-        known = _BY_TYPE[field.data_type]
-        types, native = list(known["type"]), {key: value for key, value in known.items() if key != "type"}
+        usual = _BY_TYPE[field.data_type]
+        types, native = list(usual["type"]), {key: value for key, value in usual.items() if key != "type"}
         native |= _sizes(field)
     native["type"] = types[0] if len(types) == 1 and not field.nullable else types + ["null"] * field.nullable
     if field.nullable and types == _ANY:
         del native["type"]
-    for hint, (word, of) in LIMITS.items():
+    for hint, (word, value_type) in LIMITS.items():
         value = field.properties.get(hint)
-        if isinstance(value, of) and (of is bool or not isinstance(value, bool)):
+        if isinstance(value, value_type) and (value_type is bool or not isinstance(value, bool)):
             native[word] = value
     values = field.properties.get("x-enum")
     if isinstance(values, list) and values and None not in values:
@@ -328,9 +328,11 @@ class _Reader:
         unread += [(*lost, None) for lost in _unread_keywords(flat, _STRUCTURE | read_words)]
         return Field(name, properties, members, element, value, tuple(unread))
 
-    def _members(self, keywords: dict[str, Any], within: frozenset[int], level: int) -> tuple[Field, ...]:
+    def _members(self, keywords: dict[str, Any], outer_definitions: frozenset[int], level: int) -> tuple[Field, ...]:
         required = _required(keywords)
-        fields = [self._field(name, each, within, level + 1) for name, each in keywords["properties"].items()]
+        fields = [
+            self._field(name, schema, outer_definitions, level + 1) for name, schema in keywords["properties"].items()
+        ]
         return tuple(
             field if field.name in required else replace(field, properties={**field.properties, "nullable": True})
             for field in fields
@@ -339,8 +341,8 @@ class _Reader:
 
 def limits_in(native: Mapping[str, Any]) -> dict[str, Any]:
     """Return the hints that keywords state; a number that no schema can hold is left out."""
-    stated = {hint: native[word] for hint, (word, of) in LIMITS.items() if _is_of(native.get(word), of)}
-    return {hint: value for hint, value in stated.items() if is_storable(value)}
+    limits = {hint: native[word] for hint, (word, value_type) in LIMITS.items() if _is_of(native.get(word), value_type)}
+    return {hint: value for hint, value in limits.items() if is_storable(value)}
 
 
 def _is_of(value: Any, of: type | tuple[type, ...]) -> bool:

@@ -27,12 +27,12 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         sections.append(f"## {_text(table.name)}")
         if table.properties.get("description"):
             sections.append(_text(table.properties["description"]))
-        facts = [f"- {_text(each)}" for each in hints_in_words(table)]
+        facts = [f"- {_text(hint)}" for hint in hints_in_words(table)]
         facts += [
-            f"- {_text(', '.join(each.columns) or table.name)} → {_text(each.other)}"
-            + (f" ({_text(', '.join(each.other_columns))})" if each.other_columns else "")
-            for each in relations
-            if each.table == table.name
+            f"- {_text(', '.join(relation.columns) or table.name)} → {_text(relation.other)}"
+            + (f" ({_text(', '.join(relation.other_columns))})" if relation.other_columns else "")
+            for relation in relations
+            if relation.table == table.name
         ]
         if facts:
             sections.append("\n".join(facts))

@@ -27,12 +27,18 @@ _KEY: Final = re.compile(r"[pfu]k\b", re.IGNORECASE)
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return what the diagram does not show: it has keys, types, relations and descriptions of columns."""
-    found = unstated(schema, ("primary_key", "unique", "parent", "references", "nullable", "description"))
-    own = {table.name: table for table in data_tables(schema)}
-    described = (
-        Loss(n, "description", t.properties["description"]) for n, t in own.items() if t.properties.get("description")
+    property_losses = unstated(schema, ("primary_key", "unique", "parent", "references", "nullable", "description"))
+    tables = {table.name: table for table in data_tables(schema)}
+    description_losses = (
+        Loss(name, "description", table.properties["description"])
+        for name, table in tables.items()
+        if table.properties.get("description")
     )
-    return (*found, *described, *((Loss("", "description", schema.description),) if schema.description else ()))
+    return (
+        *property_losses,
+        *description_losses,
+        *((Loss("", "description", schema.description),) if schema.description else ()),
+    )
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
@@ -41,23 +47,23 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     entities = _entities(table.name for table in data_tables(schema))
     lines = ["erDiagram"]
     for table in data_tables(schema):
-        foreign = {name for each in relations if each.table == table.name for name in each.columns}
+        foreign = {name for relation in relations if relation.table == table.name for name in relation.columns}
         lines += [f"    {entities[table.name]} {{"]
         lines += [f"        {_attribute(column, column.name in foreign)}" for column in table.columns.values()]
         lines += ["    }"]
-    return "\n".join((*lines, *(f"    {_relation(each, entities)}" for each in relations))) + "\n"
+    return "\n".join((*lines, *(f"    {_relation(relation, entities)}" for relation in relations))) + "\n"
 
 
 def _entities(names: Iterable[str]) -> dict[str, str]:
     """Return tables' names as entities can have them, quoted; no two are the same."""
     entities: dict[str, str] = {}
-    taken = set[str]()
+    used_entities = set[str]()
     for name in names:
         entity = re.sub(r"[%\\\b]", "_", name)
-        while _quoted(entity) in taken:
+        while _quoted(entity) in used_entities:
             entity += "_"
         entities[name] = _quoted(entity)
-        taken.add(entities[name])
+        used_entities.add(entities[name])
     return entities
 
 

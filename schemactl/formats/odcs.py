@@ -147,26 +147,26 @@ def _write(field: Field) -> dict[str, Any]:
 
 def _element(field: Field) -> dict[str, Any]:
     logical = "object" if field.fields or field.values else "array" if field.element else _LOGICAL[field.data_type]
-    stated = field.properties
-    identity = stated.get("x-id")
+    properties = field.properties
+    identity = properties.get("x-id")
     return {
         **({"id": identity} if isinstance(identity, str) and _ID.fullmatch(identity) else {}),
         "logicalType": logical,
         "physicalType": write_sql_type(field),
         **note(field.description),
         **({} if field.nullable else {"required": True}),
-        **({"primaryKey": True} if stated.get("primary_key") is True else {}),
-        **({"unique": True} if stated.get("unique") is True else {}),
-        **({"partitioned": True} if stated.get("partition") is True else {}),
-        **{word: stated[hint] for word, hint in _SAME.items() if _is_valid(word, stated.get(hint))},
-        **({"properties": [_write(each) for each in field.fields]} if field.fields else {}),
+        **({"primaryKey": True} if properties.get("primary_key") is True else {}),
+        **({"unique": True} if properties.get("unique") is True else {}),
+        **({"partitioned": True} if properties.get("partition") is True else {}),
+        **{word: properties[hint] for word, hint in _SAME.items() if _is_valid(word, properties.get(hint))},
+        **({"properties": [_write(child) for child in field.fields]} if field.fields else {}),
         **({"items": _element(field.element)} if field.element and not field.fields else {}),
     }
 
 
 def _is_valid(word: str, value: Any) -> bool:
     if word == "tags":
-        return isinstance(value, list) and all(isinstance(each, str) for each in value) and len({*value}) == len(value)
+        return isinstance(value, list) and all(isinstance(tag, str) for tag in value) and len({*value}) == len(value)
     return isinstance(value, str)
 
 
@@ -181,14 +181,14 @@ def read(text: str, path: str) -> Document:
     check_shape(source, tree, _SHAPES, "contract")
     tables = named(root["schema"])
     hints = {**note(mapping(root.get("description")).get("purpose")), **(_hints(root) or {})}
-    losses = tuple(loss for each in tables for loss in _losses(each))
-    return Document(schema_of([_record(each, path) for each in tables], hints, path), losses)
+    losses = tuple(loss for table in tables for loss in _losses(table))
+    return Document(schema_of([_record(table, path) for table in tables], hints, path), losses)
 
 
 def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
-    custom = (each for each in native.get("customProperties") or () if isinstance(each, dict))
-    found = (each.get("value") for each in custom if each.get("property") == HINTS)
-    return next((value for value in found if isinstance(value, dict)), None)
+    custom = (property_ for property_ in native.get("customProperties") or () if isinstance(property_, dict))
+    values = (property_.get("value") for property_ in custom if property_.get("property") == HINTS)
+    return next((value for value in values if isinstance(value, dict)), None)
 
 
 def _record(table: dict[str, Any], path: str) -> Record:
@@ -216,28 +216,32 @@ def _table_name(table: dict[str, Any]) -> str:
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
-    stated: dict[str, Any] = {"nullable": native.get("required") is not True}
-    stated |= beside_physical(native.get("name", name), name)
+    properties: dict[str, Any] = {"nullable": native.get("required") is not True}
+    properties |= beside_physical(native.get("name", name), name)
     flags = {"primaryKey": "primary_key", "unique": "unique", "partitioned": "partition"}
-    stated |= {hint: True for word, hint in flags.items() if native.get(word) is True}
-    stated |= {hint: native[word] for word, hint in _SAME.items() if _is_valid(word, native.get(word))}
-    stated |= note(native.get("description"))
+    properties |= {hint: True for word, hint in flags.items() if native.get(word) is True}
+    properties |= {hint: native[word] for word, hint in _SAME.items() if _is_valid(word, native.get(word))}
+    properties |= note(native.get("description"))
     if isinstance(native.get("id"), str):
-        stated["x-id"] = native["id"]
+        properties["x-id"] = native["id"]
     options, scalar = mapping(native.get("logicalTypeOptions")), _scalar(native)
-    stated |= limits_in(options)
-    taken = {word for hint, (word, _) in LIMITS.items() if hint in stated}
-    taken |= {"maxLength"} if scalar.get("precision") == options.get("maxLength") else set()
+    properties |= limits_in(options)
+    read_words = {word for hint, (word, _) in LIMITS.items() if hint in properties}
+    read_words |= {"maxLength"} if scalar.get("precision") == options.get("maxLength") else set()
     unread: list[tuple[str, Any, Any]] = [(key, value, None) for key, value in native.items() if key not in _READ]
-    unread += [(f"logicalTypeOptions.{word}", value, None) for word, value in options.items() if word not in taken]
-    custom = [each for each in native.get("customProperties") or () if isinstance(each, dict)]
-    unread += [("customProperties", each.get("property"), None) for each in custom if each.get("property") != HINTS]
-    field = Field(name, {"data_type": "json", **stated}, unread=tuple(unread))
-    if inner := tuple(_read(_physical_name(each), each) for each in named(native.get("properties"))):
+    unread += [(f"logicalTypeOptions.{word}", value, None) for word, value in options.items() if word not in read_words]
+    custom = [property_ for property_ in native.get("customProperties") or () if isinstance(property_, dict)]
+    unread += [
+        ("customProperties", property_.get("property"), None)
+        for property_ in custom
+        if property_.get("property") != HINTS
+    ]
+    field = Field(name, {"data_type": "json", **properties}, unread=tuple(unread))
+    if inner := tuple(_read(_physical_name(child), child) for child in named(native.get("properties"))):
         return replace(field, fields=inner)
     if isinstance(native.get("items"), dict):
         return replace(field, element=_read("element", native["items"]))
-    return replace(field, properties={**scalar, **stated}, unread=(*unread, *_lost_type(native)))
+    return replace(field, properties={**scalar, **properties}, unread=(*unread, *_lost_type(native)))
 
 
 def _scalar(native: dict[str, Any]) -> dict[str, Any]:
@@ -277,6 +281,6 @@ def _losses(table: dict[str, Any]) -> Iterator[Loss]:
     yield from (Loss(name, key) for key in table if key not in _TABLE_READ)
     if name != _physical_name(table):
         yield Loss(name, "physicalName", table["physicalName"], name)
-    custom = (mapping(stated).get("property") for stated in table.get("customProperties") or ())
+    custom = (mapping(property_).get("property") for property_ in table.get("customProperties") or ())
     yield from (Loss(name, "customProperties", word) for word in custom if word != HINTS)
-    yield from losses_of((_read(_physical_name(each), each) for each in named(table.get("properties"))), name)
+    yield from losses_of((_read(_physical_name(column), column) for column in named(table.get("properties"))), name)

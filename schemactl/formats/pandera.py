@@ -45,11 +45,11 @@ def losses(schema: Schema) -> tuple[Loss, ...]:
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return a module with a ``DataFrameSchema`` for each table, named after it."""
-    taken, parts = {"Check", "Column", "DataFrameSchema", "T"}, [_HEAD]
+    names_in_use, parts = {"Check", "Column", "DataFrameSchema", "T"}, [_HEAD]
     for table in data_tables(schema):
         name = python_name(table.name)
-        name = free_name(f"_{name}" if keyword.iskeyword(name) or not name.isidentifier() else name, taken)
-        taken.add(name)
+        name = free_name(f"_{name}" if keyword.iskeyword(name) or not name.isidentifier() else name, names_in_use)
+        names_in_use.add(name)
         parts.append(_table(table, name))
     return "\n".join(parts)
 
@@ -69,15 +69,19 @@ def _table(table: Table, name: str) -> str:
 
 
 def _column(field: Field) -> str:
-    of = _type(write_field(field)["type"]) if field.properties.get("data_type") else None
+    type_text = _type(write_field(field)["type"]) if field.properties.get("data_type") else None
     checks = _checks(field)
-    said = {*_SAID, *(hint for hint, _ in checks), *(["primary_key"] if field.properties.get("primary_key") else [])}
-    hints = {key: value for key, value in stated(field.properties).items() if key not in said}
+    covered_hints = {
+        *_SAID,
+        *(hint for hint, _ in checks),
+        *(["primary_key"] if field.properties.get("primary_key") else []),
+    }
+    hints = {key: value for key, value in stated(field.properties).items() if key not in covered_hints}
     is_decimal = field.data_type == "decimal" and field.precision is not None
     hints = {key: value for key, value in hints.items() if not (key == "precision" and is_decimal)}
     hints |= {"data_type": str(field.data_type)} if field.data_type in ("wei", "json", "time") else {}
-    shown = ", ".join(f"Check.{_CHECKS[hint]}({value!r})" for hint, value in checks)
-    arguments = [str(of), f"nullable={field.nullable}", *([f"checks=[{shown}]"] if checks else [])]
+    checks_text = ", ".join(f"Check.{_CHECKS[hint]}({value!r})" for hint, value in checks)
+    arguments = [str(type_text), f"nullable={field.nullable}", *([f"checks=[{checks_text}]"] if checks else [])]
     arguments += [f"description={field.description!r}"] if field.description else []
     arguments += [f"{key}={value!r}" for key, value in hinted(hints, "metadata").items()]
     return f"Column({', '.join(arguments)})"
@@ -85,10 +89,14 @@ def _column(field: Field) -> str:
 
 def _checks(field: Field) -> list[tuple[str, Any]]:
     is_number = field.data_type in ("bigint", "double", "decimal")
-    wanted: dict[str, Any] = {"x-enum": list, **({"x-pattern": str} if field.data_type == "text" else {})}
-    wanted |= {hint: int | float for hint in _CHECKS if hint not in ("x-enum", "x-pattern") and is_number}
-    stated_ = ((hint, field.properties.get(hint)) for hint in _CHECKS if hint in wanted)
-    return [(hint, each) for hint, each in stated_ if isinstance(each, wanted[hint]) and not isinstance(each, bool)]
+    value_types: dict[str, Any] = {"x-enum": list, **({"x-pattern": str} if field.data_type == "text" else {})}
+    value_types |= {hint: int | float for hint in _CHECKS if hint not in ("x-enum", "x-pattern") and is_number}
+    declared = ((hint, field.properties.get(hint)) for hint in _CHECKS if hint in value_types)
+    return [
+        (hint, value)
+        for hint, value in declared
+        if isinstance(value, value_types[hint]) and not isinstance(value, bool)
+    ]
 
 
 def _type(of: Any) -> str | None:
@@ -98,17 +106,18 @@ def _type(of: Any) -> str | None:
     return None if isinstance(of, str) and of.startswith("time(") else _expression(of)
 
 
-def _expression(of: Any) -> str:
-    match of:
+def _expression(native: Any) -> str:
+    match native:
         case {"type": "struct", "fields": fields}:
             inner = ", ".join(
-                f"T.StructField({each['name']!r}, {_expression(each['type'])}, {each['nullable']})" for each in fields
+                f"T.StructField({field['name']!r}, {_expression(field['type'])}, {field['nullable']})"
+                for field in fields
             )
             return f"T.StructType([{inner}])"
         case {"type": "array", "elementType": element}:
             return f"T.ArrayType({_expression(element)}, True)"
         case {"type": "map", "valueType": value}:
             return f"T.MapType(T.StringType(), {_expression(value)}, True)"
-    name, _, sizes = str(of).rstrip(")").partition("(")
-    of_spark = "TimestampNTZ" if name == "timestamp_ntz" else name.capitalize()
-    return f"T.{of_spark}Type({', '.join(sizes.split(',')) if sizes else ''})"
+    name, _, sizes = str(native).rstrip(")").partition("(")
+    spark_name = "TimestampNTZ" if name == "timestamp_ntz" else name.capitalize()
+    return f"T.{spark_name}Type({', '.join(sizes.split(',')) if sizes else ''})"

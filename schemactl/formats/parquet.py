@@ -52,7 +52,7 @@ def read(content: bytes, path: str) -> Document:
     from pyarrow import parquet
 
     try:
-        found = parquet.read_schema(pa.BufferReader(pa.py_buffer(content)))
+        arrow_schema = parquet.read_schema(pa.BufferReader(pa.py_buffer(content)))
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"this is not a Parquet file: {error}", at=Location(path)) from error
-    return read_arrow(found, path)
+    return read_arrow(arrow_schema, path)

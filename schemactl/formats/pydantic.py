@@ -113,15 +113,17 @@ class _Classes:
 
     def _field(self, path: str, field: Field, names: Mapping[str, str]) -> str:
         name = names[field.name]
-        found = _native(field)
+        native = _native(field)
         alias = {} if name == field.name else {"alias": field.name}
-        arguments = {**alias, **note(field.description), **found[1], **_extra(_hints(field, found))}
-        of = _nullable(self._type(path, field, found[0], names), field)
+        arguments = {**alias, **note(field.description), **native[1], **_extra(_hints(field, native))}
+        annotation = _nullable(self._type(path, field, native[0], names), field)
         if not arguments:
-            return f"{name}: {of}{' = None' if field.nullable else ''}"
-        shown = _arguments({**({"default": None} if field.nullable else {}), **arguments})
-        line = f"{name}: {of} = Field({shown})"
-        return line if len(line) <= _WIDTH else line.replace(f"({shown})", f"(\n        {shown}\n    )")
+            return f"{name}: {annotation}{' = None' if field.nullable else ''}"
+        arguments_text = _arguments({**({"default": None} if field.nullable else {}), **arguments})
+        line = f"{name}: {annotation} = Field({arguments_text})"
+        return (
+            line if len(line) <= _WIDTH else line.replace(f"({arguments_text})", f"(\n        {arguments_text}\n    )")
+        )
 
     def _type(self, path: str, field: Field, plain: str, names: Mapping[str, str]) -> str:
         if field.fields:
@@ -141,12 +143,12 @@ def _field_names(fields: tuple[Field, ...]) -> dict[str, str]:
     """Return the fields' names in Python, none of which is another one's own: models take both."""
     keys = {field.name for field in fields}
     names: dict[str, str] = {}
-    taken = set(_TAKEN)
+    used_names = set(_TAKEN)
     for field in fields:
         name = python_name(field.name).lstrip("_") or "field"
         name = f"field_{name}" if not name.isidentifier() or name.startswith("model_") else name
-        names[field.name] = free_name(name, taken, keys - {field.name})
-        taken.add(names[field.name])
+        names[field.name] = free_name(name, used_names, keys - {field.name})
+        used_names.add(names[field.name])
     return names
 
 
@@ -179,9 +181,9 @@ def _native(field: Field) -> tuple[str, dict[str, Any]]:
 
 def _enum(field: Field) -> list[Any] | None:
     values = field.properties.get("x-enum")
-    of = {"text": str, "bigint": int}.get(str(field.properties.get("data_type")))
-    is_enum = of is not None and isinstance(values, list) and bool(values)
-    return values if is_enum and all(type(each) is of for each in values or ()) else None
+    value_type = {"text": str, "bigint": int}.get(str(field.properties.get("data_type")))
+    is_enum = value_type is not None and isinstance(values, list) and bool(values)
+    return values if is_enum and all(type(value) is value_type for value in values or ()) else None
 
 
 def _limits(field: Field) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a case for each keyword
@@ -214,13 +216,21 @@ def _limits(field: Field) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a case f
 
 def _hints(field: Field, native: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     """Return those of the properties of a field that its type and the arguments of its ``Field`` do not say."""
-    of, limits = native
+    annotation, limits = native
     kind = field.properties.get("data_type")
-    said = {"nullable", "description", SPARK_TYPE, FIELDS, *(hint for hint, word in _LIMITS.items() if word in limits)}
-    said |= {"data_type"} if kind != DataType.WEI else set()
-    said |= {"x-enum"} if of.startswith("Literal") else set()
-    said |= {hint for word, hint in (("pattern", "x-pattern"), ("min_length", "x-min-length")) if word in limits}
+    covered_hints = {
+        "nullable",
+        "description",
+        SPARK_TYPE,
+        FIELDS,
+        *(hint for hint, word in _LIMITS.items() if word in limits),
+    }
+    covered_hints |= {"data_type"} if kind != DataType.WEI else set()
+    covered_hints |= {"x-enum"} if annotation.startswith("Literal") else set()
+    covered_hints |= {
+        hint for word, hint in (("pattern", "x-pattern"), ("min_length", "x-min-length")) if word in limits
+    }
     has_limits = bool({"x-minimum", "x-maximum"} & field.properties.keys())
     is_sized = kind == "bigint" and field.precision in _BITS and not has_limits
-    said |= {"precision", "scale"} if is_sized or {"max_length", "max_digits"} & limits.keys() else set()
-    return {key: value for key, value in stated(field.properties).items() if key not in said}
+    covered_hints |= {"precision", "scale"} if is_sized or {"max_length", "max_digits"} & limits.keys() else set()
+    return {key: value for key, value in stated(field.properties).items() if key not in covered_hints}

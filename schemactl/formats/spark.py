@@ -89,13 +89,13 @@ def write_field(field: Field) -> dict[str, Any]:
 
 def _type(field: Field) -> Any:
     if field.fields:
-        return {"type": "struct", "fields": [write_field(each) for each in field.fields]}
+        return {"type": "struct", "fields": [write_field(child) for child in field.fields]}
     if field.element:
         return {"type": "array", "elementType": _type(field.element), "containsNull": True}
     if field.values:
         return {"type": "map", "keyType": "string", "valueType": _type(field.values), "valueContainsNull": True}
-    of = leaf_of(field.properties, keeps_sizes=True)
-    name = of.name if isinstance(of, Leaf) and not is_wide_decimal(field, "Spark") else STRING
+    leaf = leaf_of(field.properties, keeps_sizes=True)
+    name = leaf.name if isinstance(leaf, Leaf) and not is_wide_decimal(field, "Spark") else STRING
     return _WORDS.get(name, name)
 
 
@@ -119,19 +119,19 @@ def table_of(struct: dict[str, Any], path: str, naming: Naming | None) -> Docume
 
 def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> tuple[tuple[str, Properties], ...]:
     """Return the columns of rows that a StructType describes, with the hints in its metadata."""
-    return tuple((each["name"], _restored(each, codec, path)) for each in named(struct.get("fields")))
+    return tuple((native["name"], _restored(native, codec, path)) for native in named(struct.get("fields")))
 
 
 def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
     """Return what a StructType says and the columns of a table do not."""
-    fields = (_read(each["name"], each) for each in named(struct.get("fields")))
+    fields = (_read(native["name"], native) for native in named(struct.get("fields")))
     return tuple(losses_of(fields, table))
 
 
 def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> dict[str, Any]:
     metadata = {key: value for key, value in mapping(native.get("metadata")).items() if key != HINTS}
-    own = {**native, "metadata": metadata}
-    return codec.restored(native["name"], own, mapping(native.get("metadata")).get(HINTS), path)
+    native_type = {**native, "metadata": metadata}
+    return codec.restored(native["name"], native_type, mapping(native.get("metadata")).get(HINTS), path)
 
 
 def _read(name: str, native: dict[str, Any]) -> Field:
@@ -142,25 +142,27 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     return replace(read, unread=(*unread, *read.unread))
 
 
-def _typed(name: str, of: Any, properties: dict[str, Any]) -> Field:
+def _typed(name: str, native: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
-    match of:
-        case {"type": "struct"} if named(of.get("fields")):
-            return Field(name, json_, fields=tuple(_read(each["name"], each) for each in named(of.get("fields"))))
+    match native:
+        case {"type": "struct"} if named(native.get("fields")):
+            return Field(
+                name, json_, fields=tuple(_read(child["name"], child) for child in named(native.get("fields")))
+            )
         case {"type": "array"}:
-            return Field(name, json_, element=_typed("element", of.get("elementType"), {}))
+            return Field(name, json_, element=_typed("element", native.get("elementType"), {}))
         case {"type": "map", "keyType": "string"}:
-            return Field(name, json_, values=_typed("value", of.get("valueType"), {}))
+            return Field(name, json_, values=_typed("value", native.get("valueType"), {}))
         case str():
-            if of in _NAMES or re.fullmatch(r"decimal\(\d+,\d+\)|time\(\d+\)", of):
-                return Field(name, {**(leaf_properties(_NAMES.get(of, of)) or {}), **properties})
-            sized = re.fullmatch(r"(?:varchar|char)\((\d+)\)", of)
+            if native in _NAMES or re.fullmatch(r"decimal\(\d+,\d+\)|time\(\d+\)", native):
+                return Field(name, {**(leaf_properties(_NAMES.get(native, native)) or {}), **properties})
+            sized = re.fullmatch(r"(?:varchar|char)\((\d+)\)", native)
             if sized is not None:
                 return Field(name, {"data_type": "text", "precision": int(sized[1]), **properties})
         case {"type": "struct"}:
             return Field(name, json_)
-    lost = ("type", {"type": of}, {"data_type": "json"})
-    return Field(name, json_, unread=() if of == "variant" else (lost,))
+    lost_fact = ("type", {"type": native}, {"data_type": "json"})
+    return Field(name, json_, unread=() if native == "variant" else (lost_fact,))
 
 
 CODEC: Final = Codec(write_field, _read)

@@ -40,7 +40,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     table = only_table(schema)
     fields = [field_of(column) for column in table.columns.values() if column.is_complete]
     check_case(fields, table.name, "Spark")
-    return ",\n".join(_column(write_field(each), " ") for each in fields) + "\n"
+    return ",\n".join(_column(write_field(field), " ") for field in fields) + "\n"
 
 
 def _column(native: dict[str, Any], mark: str) -> str:
@@ -53,15 +53,15 @@ def _column(native: dict[str, Any], mark: str) -> str:
     )
 
 
-def _type(of: Any) -> str:
-    match of:
+def _type(native: Any) -> str:
+    match native:
         case {"type": "struct", "fields": fields}:
-            return f"STRUCT<{', '.join(_column(each, ': ') for each in fields)}>"
+            return f"STRUCT<{', '.join(_column(field, ': ') for field in fields)}>"
         case {"type": "array", "elementType": element}:
             return f"ARRAY<{_type(element)}>"
         case {"type": "map", "valueType": value}:
             return f"MAP<STRING, {_type(value)}>"
-    return _DDL.get(of, str(of).upper())
+    return _DDL.get(native, str(native).upper())
 
 
 def read(text: str, path: str, naming: Naming | None = None) -> Document:
@@ -80,16 +80,16 @@ def _native(field: DdlField) -> dict[str, Any]:
     return {"name": field.name, "type": _native_type(field.type), "nullable": field.nullable, "metadata": metadata}
 
 
-def _native_type(of: DdlType) -> Any:
-    inner = [_native_type(each) for each in of.inner]
-    match of.name:
+def _native_type(ddl_type: DdlType) -> Any:
+    inner = [_native_type(inner_type) for inner_type in ddl_type.inner]
+    match ddl_type.name:
         case "struct":
-            return {"type": "struct", "fields": list(map(_native, of.fields))}
+            return {"type": "struct", "fields": list(map(_native, ddl_type.fields))}
         case "array":
             return {"type": "array", "elementType": inner[0], "containsNull": True}
         case "map":
             return {"type": "map", "keyType": inner[0], "valueType": inner[1], "valueContainsNull": True}
-    name = _JSON.get(of.name, of.name)
-    sizes = of.sizes or {"decimal": ("10",), "time": ("6",)}.get(name, ())
+    name = _JSON.get(ddl_type.name, ddl_type.name)
+    sizes = ddl_type.sizes or {"decimal": ("10",), "time": ("6",)}.get(name, ())
     sizes = (*sizes, "0") if name == "decimal" and len(sizes) == 1 else sizes
     return f"{name}({','.join(sizes)})" if sizes else name

@@ -440,8 +440,7 @@ def _check_names(schema: Schema, field: pyarrow.Field, parent_path: str, path: s
         by_id, by_name = _id_of(inner), _found(schema, field_path)
         if by_name is None or (by_id is not None and by_id != by_name):
             raise DestinationError(
-                f"`{parent_path}` has a field that was renamed or dropped after `{path}` was written",
-                hint=COMPACT,
+                f"`{parent_path}` has a field that was renamed or dropped after `{path}` was written", hint=COMPACT
             )
         _check_names(schema, inner, field_path, path)
 
