@@ -89,12 +89,11 @@ class RowBatch(ABC):
         """Return the number of rows by file (as people are shown it) and block; no column is read."""
 
     @abstractmethod
-    def rows(self, keys: Set[str | None] | None = None, share: float | None = None) -> RowRecords:
+    def rows(self, keys: Set[str | None] | None = None) -> RowRecords:
         """Return the rows.
 
         Args:
             keys: the columns that are read; None for all.
-            share: of the rows that are sampled, which the column ``sampled`` marks; None for no such column.
         """
 
     @abstractmethod

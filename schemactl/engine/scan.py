@@ -7,7 +7,7 @@ counted where that is asked for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
@@ -36,6 +36,7 @@ from schemactl.kernel.partitions import (
 )
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
 from schemactl.kernel.recount import Absences, Scalars
+from schemactl.kernel.sampling import RowSample
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Mode
 from schemactl.schema.paths import Path
@@ -354,20 +355,33 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
     if not counts and not is_needed and sample.is_full:
         blocks = {key: BlockCounts(rows, rows, rows) for key, rows in batch.count_by_block().items()}
         return _BatchFindings((Part({}, blocks),), nulls=batch.nulls)
-    share = sample.share_of(sum(batch.count_by_block().values()) if sample.records else 0)
-    rows = batch.rows(share=share)
+    row_counts = {} if sample.is_full else batch.count_by_block()
+    share = sample.share_of(sum(row_counts.values()))
+    rows = batch.rows()
     types = {path: properties["data_type"] for path, properties in batch.column_types().items()}
+    row_sample = RowSample(share, _rows_before(row_counts.items())) if share < 1 else None
     arguments: dict[str, Any] = {"folder": str(FilePath.cwd())}
     if options.model is None:
         function = "observe_rows_partition"
-        arguments |= {"names": rows.names, "types": types, "dispatch": options.dispatch}
+        arguments |= {"names": rows.names, "types": types, "dispatch": options.dispatch, "sample": row_sample}
     else:
         from schemactl.kernel.columnar import ColumnarSource  # which loads what makes rows
 
         function = "observe_partition"
-        arguments |= {"options": options, "source": ColumnarSource(rows.names, whole=rows.json_paths, types=types)}
+        source = ColumnarSource(rows.names, whole=rows.json_paths, types=types, sample=row_sample)
+        arguments |= {"options": options, "source": source}
     partitions = tuple(engine.run(rows.records, "schemactl.kernel.partitions", function, **arguments))
     return _BatchFindings(partitions, nulls=batch.nulls)
+
+
+def _rows_before(counts: Iterable[tuple[tuple[str, int], int]]) -> dict[tuple[str, int], int]:
+    """Return by file and block how many rows or records stand before the block in its file, given those in each."""
+    before: dict[tuple[str, int], int] = {}
+    totals: dict[str, int] = {}
+    for (file, block), count in sorted(counts):
+        before[file, block] = totals.get(file, 0)
+        totals[file] = before[file, block] + count
+    return before
 
 
 class _BatchFindings:
@@ -381,12 +395,8 @@ class _BatchFindings:
     ) -> None:
         self.partitions, self._gaps, self.nulls = partitions, gaps, nulls or {}
         self._blocks = sorted((key, counts) for partition in partitions for key, counts in partition.blocks.items())
-        self.before: dict[tuple[str, int], int] = {}
+        self.before = _rows_before((key, counts.lines) for key, counts in self._blocks)
         self._positions: dict[Position, Position] = {}
-        lines: dict[str, int] = {}
-        for (file, block), counts in self._blocks:
-            self.before[file, block] = lines.get(file, 0)
-            lines[file] = self.before[file, block] + counts.lines
 
     def position(self, in_block: Position) -> Position:
         """Return where in its file a record is that was counted from the beginning of its block."""

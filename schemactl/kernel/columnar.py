@@ -18,6 +18,7 @@ from schemactl.kernel.chunks import NO_KEYS, Chunk
 from schemactl.kernel.coercion import text_of
 from schemactl.kernel.dispatch import ONE_TABLE, Dispatch, Piece, Positions, value_at
 from schemactl.kernel.kinds import natural_kind
+from schemactl.kernel.sampling import RowSample
 from schemactl.kernel.stored import python_values
 from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct
 from schemactl.schema.paths import ELEMENT, Path
@@ -35,6 +36,7 @@ class ColumnarSource:
         whole: paths whose values are JSON texts.
         task: how texts are typed, where they are to be.
         types: of its columns, as of ``RowObserver``, where what stands in them is counted.
+        sample: chooses the rows that are counted and validated; None for all.
     """
 
     names: tuple[str, ...]
@@ -42,6 +44,7 @@ class ColumnarSource:
     whole: frozenset[Path] = frozenset()
     task: TypingTask | None = None
     types: Mapping[Path, str] = field(default_factory=dict)
+    sample: RowSample | None = None
 
 
 def rows_by_table(

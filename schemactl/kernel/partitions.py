@@ -11,7 +11,6 @@ from itertools import chain, compress, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote
-from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +25,7 @@ from schemactl.kernel.outcome import FieldErrors, count_errors, count_ignored
 from schemactl.kernel.parsing import is_blank, parse_texts
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions, Sorter
 from schemactl.kernel.recount import Absences, Recount, Scalars
+from schemactl.kernel.sampling import RowSample, is_sampled
 from schemactl.memory import why_too_large
 from schemactl.schema.paths import Path
 
@@ -42,9 +42,6 @@ MAX_BAD_RECORDS: Final = 20
 """Bad records that are shown; all are counted."""
 
 _SHOWN_OF_BAD: Final = 200
-
-BUCKETS: Final = 1_000_000
-"""Records fall into these by their hash; a sample takes the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +226,7 @@ class RowReader:
         """Yield what a model makes of the rows, sorted by table.
 
         Args:
-            batches: as of ``read_rows``, with the column ``sampled`` at the end where not all are read.
+            batches: as of ``read_rows``.
             options: how rows are read.
         """
         with paused_collector():
@@ -241,8 +238,9 @@ class RowReader:
         for file, block, offset, rows in read_rows(batches, self._folder):
             indexes: Sequence[int] = range(len(rows))
             count = len(rows)
-            if "sampled" in rows.schema.names and (is_sampled := rows.column("sampled")).true_count < len(rows):
-                indexes, rows = pc.indices_nonzero(is_sampled).to_pylist(), rows.filter(is_sampled)
+            if self._source.sample is not None:
+                mask = self._source.sample.mask(file, block, offset, count)
+                indexes, rows = pc.indices_nonzero(mask).to_pylist(), rows.filter(mask)
             self.blocks.setdefault((file, block), BlockCounts()).add(count, count, len(rows))
             for start in range(0, len(rows), AT_ONCE):
                 batch = rows.slice(start, AT_ONCE)
@@ -441,26 +439,29 @@ def observe_rows_partition(
     names: Sequence[str],
     types: Mapping[Path, str],
     dispatch: Dispatch | None = None,
+    sample: RowSample | None = None,
 ) -> Part:
     """Return the findings of a partition of a source that states its types.
 
     Args:
-        batches: as of ``read_rows``, with the column ``sampled`` at the end.
+        batches: as of ``read_rows``.
         folder: the working folder of the command.
         names: as of ``RowObserver``.
         types: as of ``RowObserver``.
         dispatch: which table each row goes to; None for one table.
+        sample: of the rows; None for all.
     """
     from schemactl.kernel.columnar import rows_by_table
 
     blocks: dict[tuple[str, int], BlockCounts] = {}
     shares = Shares(types, names)
     for file, block, offset, rows in read_rows(batches, folder):
-        is_sampled = rows.column("sampled")
-        blocks.setdefault((file, block), BlockCounts()).add(len(rows), len(rows), is_sampled.true_count)
+        count = len(rows)
+        in_sample = pa.repeat(True, count) if sample is None else sample.mask(file, block, offset, count)
+        blocks.setdefault((file, block), BlockCounts()).add(count, count, in_sample.true_count)
         base = (block << BLOCK_SHIFT) + offset
         for table, mask in rows_by_table(rows, names, dispatch):
-            is_table_row = is_sampled if mask is None else pc.and_(is_sampled, mask)
+            is_table_row = in_sample if mask is None else pc.and_(in_sample, mask)
             if is_table_row.true_count:
                 shares.add_columnar(table, rows, file, base, is_table_row)
         if shares.too_many:
@@ -534,11 +535,6 @@ def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, li
                     for first, last in _pieces(texts, start, end):
                         records = texts.slice(first, last - first).to_pylist()
                         yield files[start].as_py(), blocks[start].as_py(), records
-
-
-def is_sampled(text: bytes, share: float) -> bool:
-    """Return whether a record is of a sample, decided by its text alone: the same ones at any time, over all files."""
-    return crc32(text) % BUCKETS < round(share * BUCKETS)
 
 
 def _runs(files: pa.Array, blocks: pa.Array) -> Iterator[tuple[int, int]]:

@@ -13,6 +13,8 @@ import pytest
 from engine_outcomes import Contract, infer_outcome, normalize_outcome, request, scan_outcome
 from random_data import ORC_TYPES, TYPES, RandomData
 
+from schemactl.kernel.dispatch import Dispatch
+
 pytestmark = pytest.mark.spark
 
 # --- the fixtures of the repository ---
@@ -101,3 +103,24 @@ def test_random_rows_of_all_types(contract: Contract, seed: int) -> None:
     contract.check(normalize_outcome, request("../data", contract="data_type=discard_row"), load_id="2")
     contract.check(normalize_outcome, request("../data", contract="columns=discard_value"), load_id="3")
     assert first.error is None, first.error
+
+
+# --- samples ---
+
+
+@pytest.mark.parametrize("sample", ["30%", "17", "1%"])
+def test_samples(contract: Contract, sample: str) -> None:
+    data = RandomData(5)
+    contents = {"a.jsonl": data.lines(80, bad_share=0.1), "b.json": data.json_list(40), "c.csv": data.csv(60),
+                "d.tsv": data.odd_csv(40), "e.txt": b"x\ny\nz\n" * 20}  # fmt: skip
+    names = [data.write_bytes(contract.data / name, content) for name, content in contents.items()]
+    data.write_parquet(contract.data / "f.parquet", ["int32", "string", "struct"], 90)
+    data.write_parquet(contract.data / "g.parquet", ["int32", "list"], 40)
+    data.write_orc(contract.data / "h.orc", ["int64", "string"], 70)
+    contract.sizes = (200, 3000)
+    for name in (*names, "f.parquet", "h.orc"):
+        contract.check(scan_outcome, (f"../data/{name}",), sample)
+    outcome = contract.check(infer_outcome, request("../data", sample=sample, on_bad_record="skip"))
+    assert outcome.error is None, outcome.error
+    of_tables = request("../data/*.parquet", sample=sample, table=None, dispatch=Dispatch(("string",)))
+    contract.check(infer_outcome, of_tables)

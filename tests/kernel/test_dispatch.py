@@ -171,9 +171,8 @@ def test_rows_that_state_their_types_are_sorted_too(tmp_path):
     rows = pa.RecordBatch.from_pydict({"c0": kinds, "c1": numbers, **places})
     dispatch = Dispatch(("type",))
 
-    sampled = pa.RecordBatch.from_pydict({"c0": kinds, "c1": numbers, **places, "sampled": pa.array([True] * 4)})
     types = {("type",): "text", ("n",): "bigint"}
-    found = observe_rows_partition([sampled], HERE, ("type", "n"), types, dispatch).found
+    found = observe_rows_partition([rows], HERE, ("type", "n"), types, dispatch).found
     assert {table: share.documents for table, share in found.items()} == {
         "click": {FILE: 2}, "buy": {FILE: 1}, None: {FILE: 1}
     }  # fmt: skip

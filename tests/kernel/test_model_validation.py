@@ -36,6 +36,7 @@ from schemactl.kernel.models import ModelSource, ModelTask, RejectedDocuments, V
 from schemactl.kernel.outcome import path_of
 from schemactl.kernel.partitions import observe_partition
 from schemactl.kernel.reading import ReadOptions
+from schemactl.kernel.sampling import RowSample
 from schemactl.normalization.tally import LoadTime
 from schemactl.schema.contract import Mode
 
@@ -416,8 +417,10 @@ def test_a_lenient_model_takes_rows_as_they_are_stated():
 
 def test_rows_out_of_the_sample_are_counted_and_not_validated():
     rows = {"c0": pa.array([1, -1, 2, 3]), "c1": pa.array([None, None, None, date(2024, 1, 1)])}
-    places = {"file": ["file:/data/a.parquet"] * 4, "block": [0] * 4, "sampled": [True, False, True, True]}
-    source = ColumnarSource(("id", "since"), types={("id",): "bigint", ("since",): "date"})
+    places = {"file": ["file:/data/a.parquet"] * 4, "block": [0] * 4}
+    sample = RowSample(0.6, {("a.parquet", 0): 1})
+    assert sample.mask("a.parquet", 0, 0, 4).to_pylist() == [True, False, True, True]
+    source = ColumnarSource(("id", "since"), types={("id",): "bigint", ("since",): "date"}, sample=sample)
     task = ModelTask(ModelSource(__name__, "Order"), Mode.EVOLVE, Mode.FREEZE)
     batch = pa.RecordBatch.from_pydict(rows | places)
     part = observe_partition([batch], "/data", options=ReadOptions(model=task), source=source)

@@ -43,7 +43,7 @@ def job_of(plan, folder, **compared):
 def lines(*records):
     files, blocks, texts = zip(*records, strict=True)
     columns = [pa.array(files), pa.array(blocks), pa.array([text.encode() for text in texts])]
-    return pa.RecordBatch.from_arrays([*columns, pa.array([True] * len(files))], ["file", "block", "text", "sampled"])
+    return pa.RecordBatch.from_arrays(columns, ["file", "block", "text"])
 
 
 def read(folder, file):

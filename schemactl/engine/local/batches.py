@@ -127,16 +127,14 @@ class LocalRows(RowBatch):
         """Return the number of rows by file and block."""
         return {(file.shown, block): count for file in self.files for block, count in file.row_counts.items()}
 
-    def rows(self, keys: Set[str | None] | None = None, share: float | None = None) -> RowRecords:
+    def rows(self, keys: Set[str | None] | None = None) -> RowRecords:
         """Return the rows with some of their columns."""
         columns = tuple(column for column in self.columns if keys is None or column.name in keys)
-        return RowRecords(self._tasks(columns, share=share), tuple(column.name for column in columns))
+        return RowRecords(self._tasks(columns), tuple(column.name for column in columns))
 
-    def _tasks(
-        self, columns: tuple[SourceColumn, ...], *, share: float | None = None, has_faults: bool = False
-    ) -> tuple[RowsTask, ...]:
+    def _tasks(self, columns: tuple[SourceColumn, ...], *, has_faults: bool = False) -> tuple[RowsTask, ...]:
         return tuple(
-            RowsTask(file, blocks, columns, share, has_faults) for file in self.files for blocks in file.block_groups()
+            RowsTask(file, blocks, columns, has_faults) for file in self.files for blocks in file.block_groups()
         )
 
     def typed_by(self, task: TypingTask) -> LocalTexts:

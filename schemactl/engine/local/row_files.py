@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 
 from schemactl.engine.local.columns import SourceColumn, count_nanoseconds, read_as
 from schemactl.engine.local.workers import Task
 from schemactl.engine.parquet_faults import find_parquet_fault, reason_of
 from schemactl.kernel.files import UnreadableFileError
-from schemactl.kernel.partitions import BUCKETS
 
 if TYPE_CHECKING:
     import pyarrow.parquet
@@ -72,14 +69,12 @@ class RowsTask:
     """Some blocks of a file, as ``kernel.partitions.read_rows`` takes them.
 
     Attributes:
-        share: as of ``protocol.RowBatch.rows``.
         has_faults: whether a column says why a row is bad, which none is (``protocol.TextBatch.texts``).
     """
 
     file: RowFile
     blocks: tuple[int, ...]
     columns: tuple[SourceColumn, ...]
-    share: float | None = None
     has_faults: bool = False
 
     @property
@@ -104,12 +99,10 @@ class RowsTask:
         """
         with _wrapped_errors(self.file):
             for block in self.blocks:
-                first = 0
                 for batch in _read_block(self.file, block, [column.name for column in self.columns]):
-                    yield self._kernel_batch(batch, block, first)
-                    first += len(batch)
+                    yield self._kernel_batch(batch, block)
 
-    def _kernel_batch(self, batch: pa.RecordBatch, block: int, first: int) -> pa.RecordBatch:
+    def _kernel_batch(self, batch: pa.RecordBatch, block: int) -> pa.RecordBatch:
         count = len(batch)
         arrays = [_values(batch, column) for column in self.columns]
         names = [f"c{number}" for number in range(len(self.columns))]
@@ -118,18 +111,7 @@ class RowsTask:
             names.append("fault")
         arrays += [pa.repeat(self.file.address, count), pa.repeat(pa.scalar(block, pa.int64()), count)]
         names += ["file", "block"]
-        if self.share is not None:
-            arrays.append(self._sampled(block, first, count))
-            names.append("sampled")
         return pa.RecordBatch.from_arrays(arrays, names)
-
-    def _sampled(self, block: int, first: int, count: int) -> pa.BooleanArray:
-        """Return whether each row is of the sample, decided by its place: the same rows at any time."""
-        if self.share is None or self.share >= 1:
-            return pa.repeat(pa.scalar(True), count)
-        seed = zlib.crc32(f"{self.file.address} {block}".encode())
-        numbers = np.arange(first, first + count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-        return pa.array((numbers >> np.uint64(32)) % np.uint64(BUCKETS) < round(self.share * BUCKETS))
 
 
 def count_nanoseconds_in(file: RowFile, columns: Sequence[str]) -> dict[str, int]:

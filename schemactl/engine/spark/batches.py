@@ -21,7 +21,7 @@ from schemactl.engine.spark.shipping import parts_frame
 from schemactl.engine.spark.sql import literal, quoted
 from schemactl.engine.spark.types import NANOSECONDS, column_properties
 from schemactl.kernel.cells import CsvLayout
-from schemactl.kernel.partitions import BUCKETS, Gaps
+from schemactl.kernel.partitions import Gaps
 from schemactl.schema.paths import ELEMENT, Path
 
 FAULT: Final = "__schemactl_fault"
@@ -143,7 +143,7 @@ class ColumnarRows(RowBatch):
         counts = rows.groupBy("file", "block").count().collect()
         return {(shown_path(row["file"]), row["block"]): row["count"] for row in counts}
 
-    def rows(self, keys: Set[str | None] | None = None, share: float | None = None) -> RowRecords:
+    def rows(self, keys: Set[str | None] | None = None) -> RowRecords:
         """Return the rows with some of their columns (``protocol.RowBatch``)."""
         columns = [column for column in self._columns() if keys is None or column.name in keys]
         # PySpark looks columns up by their names, which it cannot do with all of them.
@@ -155,9 +155,6 @@ class ColumnarRows(RowBatch):
         ]
         json_paths = frozenset(path for column in columns for path in _variants(column.dataType, (column.name,)))
         frame = self.frame.select(*values, *place_of(self.numbering))
-        if share is not None:
-            placed = frame.select("*", F.monotonically_increasing_id().alias("id"))
-            frame = placed.withColumn("sampled", is_sampled(share, "file", "block", "id")).drop("id")
         return RowRecords(frame, tuple(column.name for column in columns), json_paths)
 
     def typed_by(self, task: TypingTask) -> Texts:
@@ -204,11 +201,6 @@ class Texts(TextBatch):
 
 
 Batch: TypeAlias = "Documents | ColumnarRows"
-
-
-def is_sampled(share: float, *columns: str) -> Column:
-    """Return whether a record is taken, decided by ``columns``: the same ones at any time, spread over all files."""
-    return F.pmod(F.xxhash64(*columns), F.lit(BUCKETS)) < round(share * BUCKETS) if share < 1 else F.lit(True)
 
 
 def count_values(frame: DataFrame, counted: Mapping[str, Column]) -> dict[str, int]:
