@@ -44,11 +44,7 @@ class _Draft:
 
 
 def apply(schema: Schema, changes: Iterable[Change]) -> Schema:
-    """Return the schema with the changes made, in their order.
-
-    Raises:
-        KeyError: a change speaks of a table or a column that is not there, or gives a name that is taken.
-    """
+    """Return the schema with changes applied in order."""
     header, settings, normalizers = header_of(schema), dict(schema.settings), dict(schema.normalizers)
     tables = {name: _Draft(dict(table.properties), dict(table.columns)) for name, table in schema.tables.items()}
     for change, batch in _batches(changes):
@@ -84,7 +80,7 @@ def apply(schema: Schema, changes: Iterable[Change]) -> Schema:
 
 
 def header_of(schema: Schema) -> dict[str, Any]:
-    """Return the keys at the top of the schema's file that are stated and no sections, as plain JSON data."""
+    """Return the top-level keys of the schema's file, without sections, as plain JSON data."""
     header = {
         "version": schema.version,
         "version_hash": schema.version_hash or ABSENT,
@@ -128,12 +124,12 @@ def _renamed_tables(tables: Mapping[str, _Draft], renames: Iterable[TableRenamed
 
 
 def _new_names(named: Mapping[str, Any], renames: Iterable[TableRenamed | ColumnRenamed], kind: str) -> dict[str, str]:
-    """Return new names by old ones; one that is taken must get another one itself."""
+    """Return new names by old ones; the owner of a name that another takes must itself be renamed."""
     names: dict[str, str] = {}
     origins: dict[str, str] = {}
     for change in renames:
         origin = change.before
-        # A name that stands for two is that of the thing that waits for another one.
+        # If two columns have had a name, it means the one that still needs a new name.
         if origin not in named or origin in names:
             origin = _known(origins, change.before, kind)
             del origins[change.before]
@@ -166,7 +162,7 @@ def _state(properties: dict[str, Any], name: str, value: Any) -> None:
 def _with_change(
     columns: dict[str, Column], change: ColumnChange, renames: Iterable[ColumnRenamed]
 ) -> dict[str, Column]:
-    """Return the columns of a table, which may be the same dict, with a change made."""
+    """Apply a change to the columns of a table and return them; may change the given dict."""
     kind = f"column `{{}}` in the table `{change.table}`"
     match change:
         case ColumnRenamed():

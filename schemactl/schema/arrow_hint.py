@@ -30,11 +30,7 @@ _MOST_BYTES: Final = 1 << 20
 
 
 def arrow() -> Any:
-    """Return pyarrow.
-
-    Raises:
-        InputError: it is not installed.
-    """
+    """Return pyarrow."""
     try:
         import pyarrow
     except ImportError as error:
@@ -48,10 +44,6 @@ def decode(text: str) -> pyarrow.DataType:
     """Return the Arrow type that a value of ``x-nested-type`` holds.
 
     The texts of one type differ, by the Python that wrote them and by what Arrow keeps beside it: compare types.
-
-    Raises:
-        ValueError: it holds none.
-        InputError: pyarrow is not installed.
     """
     message, pa = _message(text), arrow()
     try:
@@ -74,11 +66,7 @@ def _check_names(of: pyarrow.DataType) -> None:
 
 
 def check_text(text: str) -> None:
-    """Find out whether a value of ``x-nested-type`` holds a type; without pyarrow no further than to Arrow's bytes.
-
-    Raises:
-        ValueError: it holds none.
-    """
+    """Check that a value of ``x-nested-type`` holds a type; without pyarrow, check only that it holds Arrow's bytes."""
     if find_spec("pyarrow") is None:
         _message(text)
     else:
@@ -106,7 +94,7 @@ def encode(of: pyarrow.DataType) -> str:
 
 
 def describe(text: str) -> str:
-    """Return the type in a value of ``x-nested-type`` for people, as Arrow writes it; what holds none as it is."""
+    """Return the type in a value of ``x-nested-type`` for people, as Arrow writes it; an invalid value unchanged."""
     try:
         return str(decode(text))
     except (ValueError, InputError):

@@ -12,7 +12,7 @@ BACKFILL: Final = "x-backfill"
 
 
 def is_scalar(value: Any) -> bool:
-    """Return whether a value can stand in a plan: text, truth, or a number that JSON has."""
+    """Return whether a plan can contain a value: a text, a boolean, or a JSON number."""
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
@@ -22,7 +22,7 @@ def has_backfill(column: Column) -> bool:
 
 
 def backfill_fault(column: Column) -> str | None:
-    """Return in words why the stated value is none that the column can hold; None where it is, or none is stated.
+    """Return in words why the column cannot hold its backfill value; None if it can, or without a backfill.
 
     >>> backfill_fault(Column("id", {"data_type": "bigint", "x-backfill": "abc"}))
     '`abc` is not a `bigint`'
@@ -34,7 +34,7 @@ def backfill_fault(column: Column) -> str | None:
 
 
 def value_fault(value: Any, kind: DataType) -> str | None:
-    """Return in words why a stated value is none of a type; None where it is."""
+    """Return in words why a value does not have a type; None if it does."""
     try:
         coerce(value, type_of(value), kind)
     except (ValueError, TypeError):

@@ -93,7 +93,7 @@ class TablePropertyChanged:
 
 @dataclass(frozen=True, slots=True)
 class ColumnAdded:
-    """A column is new; it stands last until ``ColumnsReordered``."""
+    """A column is new; it is the last until ``ColumnsReordered``."""
 
     table: str
     column: Column
@@ -156,7 +156,7 @@ class ColumnPropertyChanged:
 
 @dataclass(frozen=True, slots=True)
 class ColumnsReordered:
-    """The columns of a table stand in another order; ``before`` is the order after all other changes."""
+    """The order of a table's columns changed; ``before`` is the order after all other changes."""
 
     table: str
     before: tuple[str, ...]

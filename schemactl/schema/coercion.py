@@ -49,11 +49,7 @@ _BY_BASE: Final[tuple[tuple[type, DataType], ...]] = (
 
 
 def type_of(value: Any) -> DataType:
-    """Return the type that dlt gives a Python value.
-
-    Raises:
-        TypeError: dlt has no type for it, for example ``None``.
-    """
+    """Return the type that dlt gives a Python value."""
     data_type = type_of_class(type(value))
     if data_type is None:
         raise TypeError(f"no data type for {type(value).__name__}")
@@ -61,7 +57,7 @@ def type_of(value: Any) -> DataType:
 
 
 def type_of_class(of: type) -> DataType | None:
-    """Return the type that dlt gives the values of a class of Python's, None where it has none."""
+    """Return the type that dlt gives the values of a Python class, None for other classes."""
     return _BY_TYPE.get(of) or next((data_type for base, data_type in _BY_BASE if issubclass(of, base)), None)
 
 
@@ -73,11 +69,7 @@ _REFUSALS: Final = (ValueError, ArithmeticError, OSError)
 
 
 def coerce(value: Any, from_: DataType, to: DataType) -> Any:
-    """Return what dlt stores for ``value``, of type ``from_``, in a column of type ``to``.
-
-    Raises:
-        ValueError: the value cannot be coerced; dlt would put it into a variant column.
-    """
+    """Return the value that dlt stores for ``value``, of type ``from_``, in a column of type ``to``."""
     if from_ == to:
         return value
     coercer = _COERCERS[from_].get(to)

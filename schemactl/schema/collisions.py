@@ -20,11 +20,7 @@ def find_collisions(names: Iterable[str], naming: Naming) -> dict[str, tuple[str
 
 
 def numbered(identifier: str, number: int, naming: Naming) -> str:
-    """Return ``identifier`` with a number at its end, within the longest identifier.
-
-    Raises:
-        InputError: if the longest identifier leaves no room for the number.
-    """
+    """Return ``identifier`` with a number at its end, within the longest identifier."""
     suffix = f"_{number}"
     room = (naming.max_length or len(identifier) + len(suffix)) - len(suffix)
     if room < 0:

@@ -46,9 +46,6 @@ class Contract:
         """Read a contract, as ``freeze``, ``{"columns": "freeze"}`` or ``columns=freeze,tables=evolve``.
 
         An entity that it leaves out evolves (docs/dlt.md §7.1).
-
-        Raises:
-            InputError: there is no such mode or entity.
         """
         if isinstance(contract, str):
             if "=" not in contract:
@@ -86,13 +83,10 @@ def contract_for(schema: Schema, table: str, override: Stated = None) -> Contrac
 
 
 def stated_contract(schema: Schema, table: str, override: Stated = None) -> StatedContract:
-    """Return the contract of a table; the first level that states one decides alone (docs/dlt.md §7.1).
+    """Return the contract of a table; only the first level that sets one counts (docs/dlt.md §7.1).
 
     The levels: a nested table itself, its nested parents, ``override``, the root table, the settings. The table need
     not exist; dlt's own evolve whatever is stated. An empty ``override`` counts as none.
-
-    Raises:
-        InputError: a contract on the way is not one.
     """
     if table.startswith(system_prefix(naming_of(schema))):
         return StatedContract(Contract(), "default", frozenset())
@@ -121,7 +115,7 @@ def _split(text: str) -> dict[str, str]:
 
 
 def system_prefix(naming: Naming) -> str:
-    """Return what the names of dlt's own tables and columns start with."""
+    """Return the prefix of dlt's own tables and columns."""
     return naming.normalize_table_identifier("_dlt")
 
 

@@ -85,9 +85,6 @@ def conversion(before: DataType, after: DataType, *, counts_seconds: bool = Fals
     """Return how values of type ``before`` survive in a column of type ``after``.
 
     ``counts_seconds`` says whether numbers are known to be seconds since 1970 (``x-unit: epoch_s``).
-
-    Raises:
-        KeyError: both are the same type.
     """
     if counts_seconds and after == DataType.TIMESTAMP and before in _NUMBERS:
         return Conversion.DEPENDS  # those after the year 9999 are refused
@@ -112,11 +109,7 @@ _CONSEQUENCES: Final[Mapping[tuple[DataType, DataType], str]] = {
 
 
 def consequence(before: DataType, after: DataType, *, counts_seconds: bool = False) -> str:
-    """Return what is lost, for a pair that ``DEPENDS`` or ``LOSES``: part of a sentence.
-
-    Raises:
-        KeyError: nothing is lost, or nothing survives.
-    """
+    """Return the loss of a pair that ``DEPENDS`` or ``LOSES``, in words for a sentence."""
     if before == DataType.TEXT:
         return "a text such as `abc` would not survive"
     if counts_seconds and after == DataType.TIMESTAMP:

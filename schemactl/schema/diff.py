@@ -28,7 +28,7 @@ def diff(
     With ``guess_renames`` what is gone and what is new may be taken for the same thing under another name;
     ``x-renamed-from`` is heeded anyway. With ``heeds_moves`` tables and columns may have taken names of each other,
     where ``x-renamed-from`` is new: only where ``before`` has what it stated, which no catalog has. ``renamed_tables``
-    are those of ``before`` that have another name in ``after``; None where they are not known.
+    are those of ``before`` with another name in ``after``; None to find them.
     """
     renames = renamed_tables
     if renames is None:

@@ -1,6 +1,6 @@
 """How the rows of a table are merged as a load brings new ones: dlt's merge strategies, as data.
 
-``destinations._merge`` does what stands here.
+``destinations._merge`` implements these rules.
 """
 
 from __future__ import annotations
@@ -97,9 +97,6 @@ def merge_of(root: Table, now: datetime) -> Merge:
     """Return how a root table's rows are merged.
 
     What begins to hold does so ``now``, when the load was made, unless the table says when.
-
-    Raises:
-        DestinationError: the strategy is not known, or the table lacks the columns that it needs.
     """
     strategy = _strategy(root)
     deleted = first(root, "hard_delete")
@@ -142,11 +139,7 @@ def first(table: Table, hint: str) -> str | None:
 
 
 def row_key(table: Table) -> str:
-    """Return the column that identifies a table's rows: the row key, else a unique one, else the only one of the key.
-
-    Raises:
-        DestinationError: there is none.
-    """
+    """Return the column that identifies a table's rows: the row key, a unique column, or the only key column."""
     keys = named(table, "primary_key")
     column = first(table, "row_key") or first(table, "unique") or (keys[0] if len(keys) == 1 else None)
     if column is None:

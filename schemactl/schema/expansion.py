@@ -1,4 +1,4 @@
-"""Bounds the nested fields that named types stand for, in files and in models.
+"""Limits the nested fields that named types expand to, in files and in models.
 
 Types that name each other make a field for each path through them: of 28 records that hold the one before twice, the
 last has 268 million fields. Every reader that replaces the name of a type by its fields counts them here.
@@ -60,12 +60,7 @@ class Expansion:
         self._of_column = 0
 
     def count(self, level: int, *texts: object) -> None:
-        """Count a field that is nested ``level`` levels deep, and states ``texts``: its name, what describes it.
-
-        Raises:
-            TooManyFieldsError: the column has more than ``MOST_FIELDS`` fields, or ``MOST_LEVELS`` levels.
-            InputError: all columns have more fields or longer texts than ``MOST_FIELDS_OF_ALL``, ``MOST_CHARACTERS``.
-        """
+        """Count a field that is nested ``level`` levels deep, and states ``texts``: its name, what describes it."""
         self._of_column += 1
         self._of_all += 1
         self._characters += sum(len(text if isinstance(text, str) else repr(text)) for text in texts)
@@ -79,12 +74,7 @@ class Expansion:
             raise TooManyFieldsError(f"more than {MOST_LEVELS} levels")
 
     def follow(self, level: int) -> None:
-        """Count a name, or a part of a type, that its type replaces; ``level`` counts the names that lead to it.
-
-        Raises:
-            TooManyFieldsError: more than ``MOST_NAME_LEVELS`` lead to it.
-            InputError: there are more than ``MOST_NAMES`` in all.
-        """
+        """Count a name, or a part of a type, that its type replaces; ``level`` counts the names that lead to it."""
         self._names += 1
         if self._names > self._most_names:
             raise self._refuse(f"do so more than {self._most_names:,} times")

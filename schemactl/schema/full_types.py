@@ -54,7 +54,7 @@ class FullType:
 
     Attributes:
         precision: bits of a bigint, digits of a decimal or wei, characters of a text, bytes of a binary, digits of
-            the seconds of a timestamp or time; None where there is no limit.
+            the seconds of a timestamp or time; None without a limit.
         scale: digits after the point of a decimal or wei.
     """
 
@@ -65,7 +65,7 @@ class FullType:
 
     @property
     def integer_digits(self) -> int | None:
-        """Digits before the point of a decimal or wei; None where there is no limit, and for other types."""
+        """Digits before the point of a decimal or wei; None without a limit, and for other types."""
         if self.precision is None or self.scale is None:
             return None
         return self.precision - self.scale
@@ -86,9 +86,9 @@ class FullType:
 
 
 def full_type(properties: Properties) -> FullType | None:
-    """Return the type that properties of a column state, None for an incomplete column.
+    """Return the type of a column with all its sizes, None for an incomplete column.
 
-    A bigint has 64 bits and a decimal is ``decimal(38, 9)`` unless stated, each number for itself; a wei has as many
+    By default a bigint has 64 bits and a decimal is ``decimal(38, 9)``, each number for itself; a wei has as many
     digits as the destination; a timestamp has six digits of a second and knows its time zone.
     """
     type_name = properties.get("data_type")
@@ -117,10 +117,10 @@ EXACT_BITS: Final = 53
 
 
 def conversion_between(before: FullType, after: FullType, *, counts_seconds: bool = False) -> Conversion:
-    """Return what becomes of values when their data type changes, sizes included.
+    """Return the effect on values when their data type changes, including its sizes.
 
-    As ``conversion`` says of the data types, but: integers that are short enough lose nothing as double, and where all
-    values survive by their data type, a stated size may have no room for them.
+    Like ``conversion`` of the data types, but short integers lose nothing as double, and if all values survive the
+    data type, its size may still be too small for them.
     """
     by_data_type = conversion(before.data_type, after.data_type, counts_seconds=counts_seconds)
     if (before.data_type, after.data_type) == (DataType.BIGINT, DataType.DOUBLE):

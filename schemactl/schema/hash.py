@@ -17,11 +17,7 @@ MAX_PREVIOUS_HASHES = 10
 
 
 def version_hash(schema: Schema) -> str:
-    """Return the hash of the schema's content, as dlt 1.31 computes it: Base64 of 32 bytes, 44 characters.
-
-    Raises:
-        InputError: a value cannot be written in JSON (half a surrogate pair, an integer beyond 64 bits).
-    """
+    """Return the hash of the schema's content, as dlt 1.31 computes it: Base64 of 32 bytes, 44 characters."""
     return stored_hash(schema.to_dict())
 
 

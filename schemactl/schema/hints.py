@@ -43,7 +43,7 @@ class ColumnHint:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Hints of single columns, the last of which counts, and of a whole file, which they go before."""
+    """Hints of single columns, the last of which counts, and of a whole file, which they override."""
 
     columns: tuple[ColumnHint, ...] = ()
     write_disposition: str | None = None
@@ -55,9 +55,6 @@ def parse_column(text: str) -> ColumnHint:
 
     >>> parse_column("lines.price:decimal(10,2),not_null").properties
     {'data_type': 'decimal', 'precision': 10, 'scale': 2, 'nullable': False}
-
-    Raises:
-        InputError: it states no column, or what no column can have.
     """
     target, _, clauses = text.partition(":")
     table, _, name = target.strip().rpartition(".")
@@ -74,9 +71,6 @@ def with_hints(schema: Schema, hints: Hints, root: str | None, existing: Schema 
 
     ``root`` is the table of hints without a table, None if all have one; ``existing`` has all tables if ``schema`` has
     only some of them.
-
-    Raises:
-        InputError: a hint names no table, and there is no root table; or it names a column in place of a table.
     """
     if hints.schema is not None:
         schema = _with_file(schema, hints.schema)
@@ -142,11 +136,7 @@ def _value(text: str, column: str) -> Any:
 
 
 def _flattened(tables: Mapping[str, Table], naming: Naming, hint: ColumnHint, root: str | None) -> str | None:
-    """Return the column of the root table that a field of an object is; None where a hint's table is a table.
-
-    Raises:
-        InputError: what stands in the place of a table is a column with values.
-    """
+    """Return the root table's column for a field of an object; None if the hint's table is a table."""
     assert hint.table is not None
     prefix = naming.normalize_tables_path(hint.table)
     if root is None or root not in tables or prefix in tables or naming.shorten_fragments(root, prefix) in tables:
@@ -169,7 +159,7 @@ def _table(schema: Schema, existing: Mapping[str, Table], name: str | None, subj
 
 
 def _stated(schema: Schema, existing: Mapping[str, Table], name: str) -> Table | None:
-    """Return a table as far as the schema states it: of one that is only known, all but its columns."""
+    """Return the schema's table, or the existing table without its columns; None if neither has it."""
     return schema.tables.get(name) or (replace(existing[name], columns={}) if name in existing else None)
 
 
@@ -201,7 +191,7 @@ def _with_table(
 
 
 def _with_parents(schema: Schema, existing: Mapping[str, Table], table: Table) -> Schema:
-    """Return a schema that states all tables that one is nested in."""
+    """Return a schema with all tables that one is nested in."""
     parent = table.parent
     while parent is not None and parent not in schema.tables and parent in existing:
         schema = schema.with_table(_table(schema, existing, parent, parent))
@@ -222,7 +212,7 @@ def _with_file(schema: Schema, file_schema: Schema) -> Schema:
 
 
 def _joined(settings: Mapping[str, Any], file_settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with those of a file: by name where both are mappings, else the file's."""
+    """Return settings updated by a file's, key by key if both are mappings."""
     joined = dict(settings)
     for key, value in file_settings.items():
         before = settings.get(key)
@@ -232,7 +222,7 @@ def _joined(settings: Mapping[str, Any], file_settings: Mapping[str, Any]) -> di
 
 
 def only_root(schema: Schema) -> str | None:
-    """Return the only root table of data that a schema has, None where it has none or several."""
+    """Return the only root table of data of a schema, None if it has none or several."""
     prefix = system_prefix(naming_of(schema))
     roots = [name for name, table in schema.tables.items() if not table.is_nested and not name.startswith(prefix)]
     return roots[0] if len(roots) == 1 else None

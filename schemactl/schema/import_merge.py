@@ -46,7 +46,7 @@ class Synced:
     """The outcome of ``sync`` for a schema whose import file was edited.
 
     Attributes:
-        before: the schema of the export file, None where there was none.
+        before: the schema of the export file, None without one.
         after: the schema with the edit taken over; as it is where nothing was edited.
         is_pending: whether the import file was edited, and not taken over when the command began.
         dropped: columns and tables that data brought, and the edit drops.
@@ -63,7 +63,7 @@ class Synced:
 
 
 def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sources: Sources) -> MergedImport:
-    """Return what ``exported`` becomes by the import file.
+    """Return the stored schema with the edits of the import file.
 
     ``earlier`` is the import file as it was when ``exported`` last took it over; None where nobody knows it. Then a
     column that inference could have made counts as brought by data. ``sources`` say where in the data the stored
@@ -114,7 +114,7 @@ def _with_fitted_names(imported: Schema, exported: Schema, earlier: Schema | Non
 
 
 def _fitted(name: str, imported: Container[str], stored: Mapping[str, Any], before: Container[str]) -> str:
-    """Return the shorter name that is stored for a stated one; one that was stated itself is a rename of the user's."""
+    """Return the stored, shortened form of an imported name; other imported names are renames by the user."""
     if name in stored:
         return name
     shorter_names = (
@@ -143,7 +143,7 @@ class _Merge:
         self._claims = {new: old for old, new in self._renamed.items()}
 
     def table(self, imported: Table) -> Table:
-        """Return a table of the import file with the columns that data brought."""
+        """Return a table of the import file with its columns from data."""
         stored = _origin(imported, self.exported.tables, self._claims)
         if stored is None:
             return imported
@@ -182,7 +182,7 @@ class _Merge:
         return Table(self._renamed[table.name], table.columns, properties)
 
     def keeps_table(self, table: Table, parent: str | None, names: Container[str]) -> bool:
-        """Return whether data brought a table that the import file does not state; ``parent`` is its parent now."""
+        """Return whether a table outside of the import file comes from data; ``parent`` is its current parent."""
         if table.name in self._moved or (parent is not None and parent not in names):
             return False
         if table.name.startswith(self._system_prefix):
@@ -192,7 +192,7 @@ class _Merge:
         return bool(table.normalizer_hint("seen-data"))
 
     def normalizers(self) -> Properties:
-        """Return the section of normalizers; what inference adds to it stays."""
+        """Return the ``normalizers`` section, with the additions of inference."""
         imported, stored = self.imported.normalizers, self.exported.normalizers
         before = self.earlier.normalizers if self.earlier is not None else _without_propagation(stored)
         if imported in (before, stored):
@@ -210,7 +210,7 @@ class _Merge:
         return earlier_column is None or not earlier_column.is_complete
 
     def _complete(self, table: str, imported: Column, stored: Column, before: Table | None) -> Column:
-        """Return a column of the import file that has hints only, with the type that data gave it."""
+        """Return a column that the import file gives only hints, with its type from data."""
         old = before.columns.get(stored.name) if before else None
         if old is not None and old.is_complete:
             self.open_questions.append(f"`{table}.{imported.name}` states no type any more")
@@ -230,12 +230,12 @@ class _Merge:
         return column if is_as_before and not had_hints else Column(column.name, inferred)
 
     def _path(self, table: str, column: Column) -> Path | None:
-        """Return where in the data the first value of a column stood; None where nobody knows it."""
+        """Return the path of a column's first value in the data; None if unknown."""
         paths = () if column.is_variant else self.sources.get((table, column.name), ())
         return parse_path(paths[0]) if paths else None
 
     def _inferred(self, table: str, column: Column) -> dict[str, Any]:
-        """Return what data and the settings say of a column."""
+        """Return the properties of a column that come from data and settings."""
         inferred_keys = (*_INFERRED, "variant", "description") if column.is_variant else _INFERRED
         inferred = {key: column.properties[key] for key in inferred_keys if key in column.properties}
         return {**inferred, **self._new.column_hints(column.name, self._path(table, column))}
@@ -261,14 +261,14 @@ def _parents_first(schema: Schema) -> list[Table]:
 
 
 def _nested_name(table: Table, parent: str) -> str:
-    """Return what a nested table is called once its parent is called ``parent``; a name that was shortened stays."""
+    """Return the name of a nested table under the parent ``parent``; a shortened name stays."""
     if table.parent is None or not table.name.startswith(table.parent):
         return table.name
     return parent + table.name.removeprefix(table.parent)
 
 
 def _origin(imported: Named, stored: Mapping[str, Named], claims: Mapping[str, str]) -> Named | None:
-    """Return what a stated table or column is stored as, None where it is new.
+    """Return the stored table or column of an imported one, None if it is new.
 
     A name that it newly states to have had goes before its own: so two swap their names.
     """

@@ -53,9 +53,6 @@ def parse(text: str) -> datetime | date | time:
 
     >>> parse("2024-W05-1"), parse("2024-01-02T03:04Z").isoformat()
     (datetime.date(2024, 1, 29), '2024-01-02T03:04:00+00:00')
-
-    Raises:
-        ValueError: the text is none of these, or names a moment that does not exist.
     """
     if not text[:1].isdecimal() and text[:1] not in ("T", " "):
         raise ValueError("neither date nor time")

@@ -1,4 +1,4 @@
-"""Judge changes of a schema by the contracts of the schema as it was (docs/dlt.md §7.2)."""
+"""Checks changes of a schema against the contracts of the earlier schema (docs/dlt.md §7.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Violation:
     Attributes:
         column: None for a violation of ``tables``.
         expected, found: data types or other properties, for a person.
-        variant_of: the column that values of another type were found in, None where no variant is refused.
+        variant_of: the column whose values of another type the contract refuses, None for other violations.
     """
 
     table: str
@@ -38,7 +38,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """The schema that the contract lets through, and every change that it does not, in the schema's order."""
+    """The schema that the contract allows, and every change that it refuses, in the schema's order."""
 
     schema: Schema
     violations: tuple[Violation, ...] = ()
@@ -50,14 +50,11 @@ class Judgment:
 
 
 def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
-    """Judge a change of a schema by the contracts of the schema as it was (docs/dlt.md §7.2).
+    """Check a change of a schema against the contracts of the earlier schema (docs/dlt.md §7.2).
 
     All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it and are no
     violations of their own. dlt judges row by row and so refuses columns of a new *nested* table that its first row
     lacks; here the whole table is new. ``override`` goes before the contracts of the settings and of root tables.
-
-    Raises:
-        InputError: a contract is not one.
     """
     contracts = _Judge(before, after, override)
     violations_by_table = {name: tuple(contracts.violations(table)) for name, table in after.tables.items()}
@@ -81,13 +78,10 @@ def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
 
 
 def judge_edit(before: Schema, after: Schema) -> tuple[Violation, ...]:
-    """Return what a person changes in a schema although its contracts forbid data to.
+    """Return the changes in a person's edit that the contracts forbid to data.
 
     Of a load dlt judges what it states, key by key: a stated default is not an absent one (docs/dlt.md §7.2). Of an
     edit it judges nothing, so what counts is what the columns are: absent, null and the default are one.
-
-    Raises:
-        InputError: a contract is not one.
     """
     tables = {
         name: replace(
@@ -174,7 +168,7 @@ class _Judge:
                 )
                 yield Violation(table.name, column.name, Entity.DATA_TYPE, mode, expected, actual, variant_of=base_name)
             elif contract.columns is not Mode.EVOLVE and self._is_beside_new(table, table_before, column):
-                # To dlt the column that it would stand beside never comes, so its values ask for that one.
+                # dlt never creates the base column, so the values need that column.
                 actual = str(column.data_type)
                 yield Violation(table.name, column.name, Entity.COLUMNS, contract.columns, "no new column", actual)
         elif old is None or not old.is_complete:
@@ -224,7 +218,7 @@ def _in_words(column: Column, properties: tuple[str, ...]) -> str:
 
 
 def base_of(variant: Column, table: Table, naming: Naming) -> Column | None:
-    """Return the column that a variant stands beside: their names differ by ``v_TYPE`` (docs/dlt.md §6.5)."""
+    """Return the base column of a variant: their names differ by ``v_TYPE`` (docs/dlt.md §6.5)."""
     for column in table.columns.values():
         names = (naming.shorten_fragments(column.name, ending) for ending in VARIANT_ENDINGS)
         if variant.name in names:
@@ -244,7 +238,7 @@ def _without_columns(before: Table | None, after: Table, refused: set[str | None
             columns[name] = old
         elif old.is_complete or not new.is_complete:
             columns[name] = new
-        # else it is complete now, and stands at the end
+        # otherwise it is complete now and moves to the end
     for name, new in after.columns.items():
         if name not in refused:
             columns.setdefault(name, new)

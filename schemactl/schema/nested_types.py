@@ -52,7 +52,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """Objects whose keys are data, as texts; what stands under them is never ``Json``.
+    """Objects whose keys are data, as texts; their values are never ``Json``.
 
     Nothing is inferred to be one: a schema that is to have them states it.
     """
@@ -139,7 +139,7 @@ def path_text(path: FieldPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place in which two types differ: the path of the field, and its types; None where there is no such field."""
+    """A field in which two types differ: its path and both its types; None if it is missing on one side."""
 
     path: FieldPath
     before: NestedType | None
@@ -163,7 +163,7 @@ def differences(before: NestedType, after: NestedType, path: FieldPath = ()) -> 
 
 
 def misreadings(old: NestedType, new: NestedType) -> Iterator[Difference]:
-    """Yield what keeps values that are stored as ``old`` from being read as ``new``: fields that lack, other types."""
+    """Yield the missing fields and other types that prevent reading values stored as ``old`` as ``new``."""
     for difference in differences(old, new):
         if difference.before is not None and (
             difference.after is None or write_type(difference.before) != write_type(difference.after)
@@ -213,7 +213,7 @@ _STORED: Final[Mapping[str, str]] = {**dict.fromkeys(_BITS.values(), BIGINT), "f
 _SIZED: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("decimal", "dec", "numeric"), ("decimal", "10", "0")), "time": ("time", "6"),
 }  # fmt: skip
-"""Names of types that have sizes, with those that are taken where none are stated."""
+"""Names of types that have sizes, with the default sizes."""
 
 
 def read_type(text: str, *, keeps_sizes: bool = False) -> NestedType:
@@ -223,9 +223,6 @@ def read_type(text: str, *, keeps_sizes: bool = False) -> NestedType:
 
     >>> read_type("array<struct<a: INT>>")
     ListOf(element=Struct(fields=(('a', Leaf(name='bigint')),)))
-
-    Raises:
-        ValueError: it is none, or one that nested data is not kept in; the message says where.
     """
     return _nested_type(read_ddl_type(text), {} if keeps_sizes else _STORED)
 
@@ -262,7 +259,7 @@ def _nested_type(of: DdlType, stored: Mapping[str, str]) -> NestedType:  # noqa:
 
 
 def structure_in(text: str, *, keeps_sizes: bool = False) -> NestedType | None:
-    """Return the type of objects or lists that Spark's DDL says; None where it says another one, or is none."""
+    """Return the type of objects or lists in Spark DDL; None for other types and invalid DDL."""
     try:
         nested_type = read_type(text, keeps_sizes=keeps_sizes)
     except ValueError:
@@ -287,17 +284,13 @@ def keeps_structure(normalizers: Properties) -> bool:
 
 
 def structure_of(column: Column) -> NestedType | None:
-    """Return the type that a column keeps its objects or lists in, None where it keeps JSON texts or scalars."""
+    """Return the type that keeps a column's objects or lists, None for JSON texts and scalars."""
     nested_type = stated_type(column)
     return None if nested_type is None or isinstance(nested_type, Json) else nested_type
 
 
 def stated_type(column: Column, *, keeps_sizes: bool = False) -> NestedType | None:
-    """Return what a column of JSON states as its Spark type, None where it states none.
-
-    Raises:
-        InputError: it is no such type.
-    """
+    """Return the Spark type of a JSON column, None without one."""
     text = column.properties.get(SPARK_TYPE)
     if text is None or column.data_type not in (DataType.JSON, None):
         return None

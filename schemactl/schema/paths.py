@@ -50,7 +50,7 @@ class PathPattern:
         return len(path) >= len(self._steps) and self._begins_as(path)
 
     def is_below(self, path: Path) -> bool:
-        """Return whether it names what may stand in the object or the list at this path."""
+        """Return whether the pattern matches values inside the object or list at a path."""
         return len(path) < len(self._steps) and self._begins_as(path)
 
     def _begins_as(self, path: Path) -> bool:
@@ -62,11 +62,7 @@ class PathPattern:
 
 @lru_cache(maxsize=4096)
 def compile_path(pattern: str) -> PathPattern:
-    """Compile a pattern of paths: JSONPath with keys, ``[*]`` for the elements of a list, and ``.*`` for any key.
-
-    Raises:
-        InputError: it is no such path.
-    """
+    """Compile a pattern of paths: JSONPath with keys, ``[*]`` for the elements of a list, and ``.*`` for any key."""
     steps = _steps(pattern.removeprefix(PREFIX))
     return PathPattern(pattern, tuple(_Any.KEY if step == _Any.KEY.value else _key(step) for step in steps))
 
@@ -76,9 +72,6 @@ def parse_path(text: str) -> Path:
 
     >>> parse_path("$.orders[*]['a.b']")
     ('orders', None, 'a.b')
-
-    Raises:
-        InputError: it is no path.
     """
     return tuple(_key(step) for step in _steps(text))
 
@@ -135,9 +128,6 @@ def parse_keys(text: str) -> tuple[str, ...]:
 
     >>> parse_keys("meta.type"), parse_keys("$['a.b'].c")
     (('meta', 'type'), ('a.b', 'c'))
-
-    Raises:
-        InputError: it is no such path.
     """
     try:
         path = parse_path(text if text.startswith(("$.", "$[")) else f"$.{text}")
@@ -150,7 +140,7 @@ def parse_keys(text: str) -> tuple[str, ...]:
 
 
 def row_path(path: Path) -> Path:
-    """Return the part of ``path`` up to the innermost list, whose elements are rows; the document's where none is.
+    """Return the part of ``path`` up to the innermost list, whose elements are rows; empty without a list.
 
     >>> row_path(("orders", ELEMENT, "customer", "name"))
     ('orders', None)

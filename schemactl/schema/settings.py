@@ -36,11 +36,7 @@ class Pattern:
     _is_quick: bool = True
 
     def search(self, name: str) -> bool:
-        """Return whether the pattern matches somewhere in a name.
-
-        Raises:
-            InputError: the search takes too long.
-        """
+        """Return whether the pattern matches somewhere in a name."""
         if self._is_quick and len(name) <= _LONGEST_QUICK:
             return self._regex.search(name) is not None
         shown = name if len(name) <= 80 else f"{name[:80]}…"
@@ -55,9 +51,6 @@ def compile_pattern(pattern: str) -> Pattern:
     """Compile dlt's SimpleRegex.
 
     It is ``re:`` and a regular expression that is searched for anywhere, or else a whole name.
-
-    Raises:
-        InputError: the regular expression is not one.
     """
     if not pattern.startswith(_REGEX_PREFIX):
         return Pattern(pattern, re.compile(f"^{re.escape(pattern)}$"))
@@ -90,7 +83,7 @@ def _is_quick(regex: str) -> bool:
 DEFAULT_NAMING = "snake_case"
 
 UNLIMITED_NESTING = 1000
-"""dlt's ``max_nesting`` where none is set."""
+"""dlt's default of ``max_nesting``."""
 
 # dlt states a default hint on a column only where its value is not the property's default (docs/dlt.md §1.3).
 # False is no default of these, so a name that does not match gets them as well:
@@ -112,11 +105,7 @@ class Settings:
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> Settings:
-        """Read the section as it is stored.
-
-        Raises:
-            InputError: a pattern is not a regular expression.
-        """
+        """Read the section as it is stored."""
         hints = section.get("default_hints") or {}
         preferred = section.get("preferred_types") or {}
         return cls(
@@ -130,7 +119,7 @@ class Settings:
         """Return the properties that a new column ``name`` gets, ``nullable`` first (docs/dlt.md §6.6).
 
         As in dlt, a ``nullable`` entry of ``default_hints`` makes names that it does not match not nullable. ``path``
-        is where in the data its first value stands.
+        is the path of its first value in the data.
         """
         matched = {hint: any(_is_met(pattern, name, path) for pattern in patterns) for hint, patterns in self._hints}
         hints = {"nullable": not matched.pop("not_null", False)}
@@ -145,7 +134,7 @@ class Settings:
         return preferred[1] if preferred else None
 
     def preferred(self, name: str, path: Path | None = None) -> tuple[str, DataType] | None:
-        """Return the first pattern of ``preferred_types`` that matches, as it is stated, and its type."""
+        """Return the first matching pattern of ``preferred_types``, as the schema has it, and its type."""
         return next(
             ((text, data_type) for text, pattern, data_type in self._preferred if _is_met(pattern, name, path)), None
         )
@@ -156,7 +145,7 @@ class NormalizerConfig:
     """The ``normalizers`` section, with the config of dlt's relational normalizer.
 
     Attributes:
-        root_key_propagation: whether nested tables get the row key of their root table; None where merges decide.
+        root_key_propagation: whether nested tables get the row key of their root table; None if merges decide.
         propagation_root: root column -> column of every descendant that takes its value.
         propagation_tables: the same for the descendants of single tables.
         use_break_path_on_normalize: whether ``__`` in a source key parts it; false in schemas of old engines.

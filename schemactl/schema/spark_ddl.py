@@ -52,11 +52,7 @@ def quoted_name(name: str) -> str:
 
 
 def read_ddl_type(text: str) -> DdlType:
-    """Return the type that the whole text is.
-
-    Raises:
-        DdlError: it is none.
-    """
+    """Return the type that the whole text is."""
     reader = _Reader(text)
     ddl_type = reader.type(0)
     if reader.at < len(text):
@@ -65,11 +61,7 @@ def read_ddl_type(text: str) -> DdlType:
 
 
 def read_ddl_columns(text: str) -> tuple[DdlField, ...]:
-    """Return the columns that the whole text declares, at least one.
-
-    Raises:
-        DdlError: it is no such list.
-    """
+    """Return the columns that the whole text declares, at least one."""
     return _Reader(text).fields(0, "")
 
 

@@ -20,7 +20,7 @@ class NameLimits:
     is_case_sensitive: bool = True
 
     def fold(self, name: str) -> str:
-        """Return what two names have in common that are one name there."""
+        """Return the same key for names that clash in the destination."""
         return name if self.is_case_sensitive else name.lower()
 
     def is_too_long(self, name: str) -> bool:
@@ -28,7 +28,7 @@ class NameLimits:
         return self.max_bytes is not None and len(name.encode(errors="surrogatepass")) > self.max_bytes
 
     def clashes(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield names that are one there with an earlier one, behind that one."""
+        """Yield (first, duplicate) pairs that the destination treats as one name."""
         first_names: dict[str, str] = {}
         for name in names:
             first = first_names.setdefault(self.fold(name), name)
@@ -63,13 +63,13 @@ def _columns(table: Table) -> list[Column]:
 
 
 def description_of(of: Column | Table) -> str | None:
-    """Return the description of a column or a table as databases take it: without NUL; None where there is none."""
+    """Return the description of a column or a table without NUL, which databases reject; None without a description."""
     text = of.properties.get("description")
     return text.replace("\0", "") or None if isinstance(text, str) else None
 
 
 def with_descriptions(structure: Schema, schema: Schema) -> Schema:
-    """Return the part of a schema that a catalog states, with the descriptions that the schema has."""
+    """Return the structure from a catalog with the schema's descriptions."""
     tables = {}
     for name, table in structure.tables.items():
         described = schema.tables[name]

@@ -26,11 +26,7 @@ def is_name(name: str) -> bool:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that cannot be a schema's; so no name leads out of a folder.
-
-    Raises:
-        InputError: it is no identifier of at most 64 characters.
-    """
+    """Refuse a name that cannot be a schema's; so no name leads out of a folder."""
     if not is_name(name):
         raise InputError(f"`{name}` cannot name a schema", hint=NAME_HINT)
 
@@ -39,9 +35,6 @@ def new_schema(name: str, naming: str = DEFAULT_NAMING, normalizer: str = RELATI
     """Return the schema that dlt 1.31 starts from, without a hash: ``hash.bump`` gives it one.
 
     dlt's own tables and columns are named by the convention that ``naming`` refers to.
-
-    Raises:
-        InputError: ``name`` is no name for a schema, or there is no such naming convention.
     """
     check_name(name)
     convention = load_naming(naming)

@@ -18,9 +18,6 @@ def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, A
 
     The numeric version and the hash stay; ``hash.bump`` finds that the content changed. The stored schema need not be
     valid; ``source``, the path of its file, is for messages.
-
-    Raises:
-        InputError: the engine version is missing, unknown or newer, or the content is not of that version.
     """
     location = Location(source) if source else None
     engine = _engine_of(stored, location)
@@ -85,7 +82,7 @@ def _to_engine(number: int, stored: dict[str, Any]) -> None:  # noqa: C901, PLR0
             stored["excludes"] = []
         case 3:
             _to_engine_3(stored)
-        case 4:  # hashes schemas: an empty hash stands for none yet
+        case 4:  # hashes schemas: an empty hash means no hash yet
             stored.setdefault("version_hash", "")
         case 5:  # stores schemas at the destination: dlt's own tables get other columns
             stored["tables"][templates.VERSION_TABLE] = templates.version_table().to_dict()

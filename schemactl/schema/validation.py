@@ -28,7 +28,7 @@ Keys = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong in a stored schema, and where; a missing key stands at the mapping that misses it."""
+    """One fault in a stored schema and its location; a missing key is located at its mapping."""
 
     keys: Keys
     message: str
@@ -200,7 +200,7 @@ def record(
 ) -> Check:
     """Make the check of a mapping with known keys, and with ``own_keys`` of those that start with ``x-``.
 
-    ``required`` keys, and those that are ``gone`` or stand elsewhere, have hints of what to write.
+    ``required`` keys, and keys that are ``gone`` or belong elsewhere, have hints for the right way to write them.
     """
     finds = {name: check.find for name, check in fields.items()}
     shape = {
@@ -483,7 +483,7 @@ def _parents_exist(stored: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _parents_end(stored: Mapping[str, Any]) -> Iterator[Finding]:
-    """Find tables that are nested in themselves: whoever looks for their root would never end, dlt among them."""
+    """Find tables that are nested in themselves: a search for their root never ends, in dlt too."""
     tables = stored["tables"]
     ending: set[str] = set()
     for name in tables:

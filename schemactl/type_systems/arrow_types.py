@@ -24,54 +24,42 @@ WEI: Final = (76, 0)
 
 
 def nested_type_of(column: Column) -> NestedType | None:
-    """Return the type of objects and lists that a column of JSON states, by schemactl's hint or else by dlt's.
-
-    Raises:
-        InputError: what it states is no such type.
-    """
-    of = nested_types.stated_type(column, keeps_sizes=True)
-    if of is not None:
-        return of
-    known = arrow_type_of(column)
-    return None if known is None else from_arrow(known)
+    """Return the type of objects and lists that a column of JSON states, by schemactl's hint or else by dlt's."""
+    nested_type = nested_types.stated_type(column, keeps_sizes=True)
+    if nested_type is not None:
+        return nested_type
+    arrow_type = arrow_type_of(column)
+    return None if arrow_type is None else from_arrow(arrow_type)
 
 
-def restate(properties: Properties, known: object) -> Properties:
+def restate(properties: Properties, current: object) -> Properties:
     """Return properties with dlt's ``x-nested-type`` in the place of ``x-spark-type``.
 
-    ``known``, the column's value so far, stays where it holds the same type, since the hash counts it.
+    ``current``, the column's value so far, stays where it holds the same type, since the hash counts it.
     """
     column = Column("", properties)
-    of = nested_types.stated_type(column, keeps_sizes=True)
-    if of is None or isinstance(of, Json):
+    nested_type = nested_types.stated_type(column, keeps_sizes=True)
+    if nested_type is None or isinstance(nested_type, Json):
         return properties
-    before = nested_type_of(Column("", {"data_type": "json", NESTED_TYPE: known}))
-    rest = {key: value for key, value in properties.items() if key not in (SPARK_TYPE, nested_types.FIELDS)}
-    return {**rest, NESTED_TYPE: known if before == of else encode(to_arrow(of))}
+    current_type = nested_type_of(Column("", {"data_type": "json", NESTED_TYPE: current}))
+    remaining = {key: value for key, value in properties.items() if key not in (SPARK_TYPE, nested_types.FIELDS)}
+    return {**remaining, NESTED_TYPE: current if current_type == nested_type else encode(to_arrow(nested_type))}
 
 
 def arrow_type_of(column: Column) -> pyarrow.DataType | None:
-    """Return the Arrow type that a column of JSON states as dlt does, None where it states none.
-
-    Raises:
-        InputError: what it states is none.
-    """
-    stated = column.properties.get(NESTED_TYPE)
-    if not stated or column.data_type is not DataType.JSON:
+    """Return the Arrow type in dlt's hint of a JSON column, None without one."""
+    text = column.properties.get(NESTED_TYPE)
+    if not text or column.data_type is not DataType.JSON:
         return None
     try:
-        return decode(str(stated))
+        return decode(str(text))
     except ValueError as error:
         message = f"`{NESTED_TYPE}` of the column `{column.name}` is not an Arrow type: {error}"
         raise InputError(message, hint=NESTED_TYPE_HINT) from error
 
 
 def to_arrow(of: NestedType) -> pyarrow.DataType:
-    """Return the type that files keep nested data in, as Spark writes it.
-
-    Raises:
-        ValueError: a part of it is of no type that files have.
-    """
+    """Return the type that files keep nested data in, as Spark writes it."""
     import pyarrow as pa
 
     match of:
@@ -108,7 +96,7 @@ def from_arrow(of: pyarrow.DataType) -> NestedType:
 
 
 def from_exact_arrow(of: pyarrow.DataType) -> NestedType | None:
-    """Return an Arrow type as one of nested data, None where a part of it is none that DDL says.
+    """Return the nested type of an Arrow type, None if Spark DDL has no word for a part of it.
 
     Integers and floats keep their sizes here: ``int`` is not ``bigint``, which is all that ``read_type`` gives.
     """
@@ -116,8 +104,8 @@ def from_exact_arrow(of: pyarrow.DataType) -> NestedType | None:
 
     if is_a.is_struct(of):
         fields = [(field.name, from_exact_arrow(field.type)) for field in of]
-        known = tuple((name, inner) for name, inner in fields if inner is not None)
-        return Struct(known) if fields and len(known) == len(fields) else None
+        known_fields = tuple((name, inner) for name, inner in fields if inner is not None)
+        return Struct(known_fields) if fields and len(known_fields) == len(fields) else None
     if is_a.is_list(of) or is_a.is_large_list(of):
         element = from_exact_arrow(of.value_type)
         return None if element is None else ListOf(element)
@@ -194,16 +182,12 @@ def scalar_properties(of: pyarrow.DataType) -> dict[str, Any] | None:
         "bool": (is_a.is_boolean,),
         "date": (is_a.is_date,),
     }
-    found = next((kind for kind, tests in kinds.items() if any(test(of) for test in tests)), None)
-    return {"data_type": found} if found else None
+    data_type = next((kind for kind, tests in kinds.items() if any(test(of) for test in tests)), None)
+    return {"data_type": data_type} if data_type else None
 
 
 def scalar_type(properties: Properties) -> pyarrow.DataType:
-    """Return the Arrow type of scalars with the properties of a column, as dlt writes it; text without a ``data_type``.
-
-    Raises:
-        ValueError: Arrow has not as many digits.
-    """
+    """Return the Arrow type of scalars with a column's properties, as dlt writes it; text without a ``data_type``."""
     import pyarrow as pa
 
     size = properties.get("precision")
@@ -228,9 +212,9 @@ def scalar_type(properties: Properties) -> pyarrow.DataType:
 
 
 def _unit(digits: int | None) -> str:
-    wanted = 6 if digits is None else digits
+    wanted_digits = 6 if digits is None else digits
     # Parquet has no seconds.
-    return next((unit for unit, held in _UNITS.items() if held >= wanted and unit != "s"), "ns")
+    return next((unit for unit, unit_digits in _UNITS.items() if unit_digits >= wanted_digits and unit != "s"), "ns")
 
 
 def _is_text(of: pyarrow.DataType) -> bool:
@@ -248,7 +232,7 @@ def _leaf_name(of: pyarrow.DataType) -> str | None:
         return "binary"
     if is_a.is_decimal(of):
         return f"decimal({of.precision},{of.scale})"
-    return next((name for name, found in _leaves().items() if found == of), None)
+    return next((name for name, arrow_type in _leaves().items() if arrow_type == of), None)
 
 
 def _leaf(name: str) -> pyarrow.DataType:
@@ -257,10 +241,10 @@ def _leaf(name: str) -> pyarrow.DataType:
     kind, _, sizes = name.rstrip(")").partition("(")
     if kind == "decimal":
         return pa.decimal128(*map(int, sizes.split(",")))
-    found = _leaves().get("time(6)" if kind == "time" else name)
-    if found is None:
+    arrow_type = _leaves().get("time(6)" if kind == "time" else name)
+    if arrow_type is None:
         raise ValueError(f"files have no type `{name}`")
-    return found
+    return arrow_type
 
 
 @cache

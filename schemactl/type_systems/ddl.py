@@ -1,6 +1,6 @@
 """SQL that defines tables and columns, in any dialect of sqlglot: for exports, loads, migrations, and their scripts.
 
-What dialects do differently is data here: sqlglot prints DDL without knowing what an engine takes. Types stand in
+Differences between dialects are data here: sqlglot prints DDL without knowing what an engine accepts. Types are in
 ``type_systems.sql_types`` and in the modules of destinations; what an engine can do is said by its abilities.
 """
 
@@ -21,10 +21,10 @@ ColumnType = Callable[[Column], str]
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
-    """The words by which an engine describes tables and columns; ``{text}`` and the like stand for what differs.
+    """The words by which an engine describes tables and columns; ``{text}`` and the like are placeholders.
 
     Attributes:
-        of_table, of_column: the statements that describe what is there; empty where there is none.
+        of_table, of_column: the statements that describe existing tables and columns; empty if there are none.
         in_table, in_column: the ends of definitions; empty where a statement of its own describes what was made.
         none: what takes a description away.
     """
@@ -136,7 +136,7 @@ class Dialect:
 
     @property
     def descriptions(self) -> Descriptions | None:
-        """Return how tables and columns are described; None where they are not."""
+        """Return the words that describe tables and columns; None if the dialect has none."""
         return _DESCRIPTIONS.get(self.name)
 
     @property
@@ -210,82 +210,82 @@ class Dialect:
         """Return the statement that makes a dataset where it is not there yet."""
         return f"CREATE SCHEMA IF NOT EXISTS {self.quote(dataset)}"
 
-    def create_table(self, place: str, definitions: Sequence[str], description: str | None = None) -> str:
+    def create_table(self, table: str, definitions: Sequence[str], description: str | None = None) -> str:
         """Return the statement that makes a table of definitions of columns and constraints.
 
         See ``comments`` for dialects that state the description apart.
         """
-        return f"CREATE TABLE {place} ({', '.join(definitions)}){self.note(description, is_table=True)}"
+        return f"CREATE TABLE {table} ({', '.join(definitions)}){self.note(description, is_table=True)}"
 
-    def comments(self, place: str, description: str | None, columns: Iterable[Column]) -> tuple[str, ...]:
+    def comments(self, table: str, description: str | None, columns: Iterable[Column]) -> tuple[str, ...]:
         """Return the statements that describe what was made, for dialects in which definitions do not."""
         if self.descriptions is None or self.descriptions.in_column:
             return ()
         texts = [(None, description), *((column, description_of(column)) for column in columns)]
-        return tuple(self.describe(place, column, text) for column, text in texts if text)
+        return tuple(self.describe(table, column, text) for column, text in texts if text)
 
-    def describe(self, place: str, column: Column | None, text: str | None, kind: str = "") -> str:
+    def describe(self, table: str, column: Column | None, text: str | None, kind: str = "") -> str:
         """Return the statement that describes a table, or a column of it.
 
         Without ``column`` it is the table, without ``text`` there is no description; see ``states_types`` for ``kind``.
         """
         words = self.descriptions
         assert words is not None  # no plan describes anything there
-        stated = words.none if text is None else self._described(text, column is None)
+        literal = words.none if text is None else self._described(text, column is None)
         if column is None:
-            return words.of_table.format(table=place, text=stated)
-        name, made = self.quote(column.name), self._bare(column, kind)
-        return words.of_column.format(table=place, column=name, definition=made, text=stated)
+            return words.of_table.format(table=table, text=literal)
+        name, definition = self.quote(column.name), self._bare(column, kind)
+        return words.of_column.format(table=table, column=name, definition=definition, text=literal)
 
-    def rename_table(self, place: str, *new: str) -> str:
+    def rename_table(self, table: str, *new: str) -> str:
         """Return the statement that gives a table another name; ``new`` may begin with names of where it stands."""
         form = _RENAMES.get(self.name, "ALTER TABLE {table} RENAME TO {new}")
-        texts = {"text_of_table": self.text(place), "text_of_new": self.text(new[-1])} if "text_of" in form else {}
-        return form.format(table=place, new=self.place(*new), **texts)
+        texts = {"text_of_table": self.text(table), "text_of_new": self.text(new[-1])} if "text_of" in form else {}
+        return form.format(table=table, new=self.place(*new), **texts)
 
-    def add_column(self, place: str, definition: str) -> str:
+    def add_column(self, table: str, definition: str) -> str:
         """Return the statement that adds a column."""
-        return self.alter(place, _ADDS.get(self.name, "ADD COLUMN {}").format(definition))
+        return self.alter(table, _ADDS.get(self.name, "ADD COLUMN {}").format(definition))
 
-    def rename_column(self, place: str, column: str, new: str) -> str:
+    def rename_column(self, table: str, column: str, new: str) -> str:
         """Return the statement that gives a column another name."""
         if self.name == "singlestore":
-            return self.alter(place, f"CHANGE {self.quote(column)} {self.quote(new)}")
-        return self.alter(place, f"RENAME COLUMN {self.quote(column)} TO {self.quote(new)}")
+            return self.alter(table, f"CHANGE {self.quote(column)} {self.quote(new)}")
+        return self.alter(table, f"RENAME COLUMN {self.quote(column)} TO {self.quote(new)}")
 
-    def change_type(self, place: str, column: Column, kind: str, using: str = "") -> str:
+    def change_type(self, table: str, column: Column, kind: str, using: str = "") -> str:
         """Return the statement that changes a column's type.
 
         ``using`` is the expression of its values, empty where the engine converts them.
         """
         action = f"{_SETS_TYPES.get(self.name, 'SET DATA TYPE')} {kind}{using and ' USING '}{using}"
-        return self.change_column(place, column, kind, action)
+        return self.change_column(table, column, kind, action)
 
-    def change_column(self, place: str, column: Column, kind: str, action: str) -> str:
+    def change_column(self, table: str, column: Column, kind: str, action: str) -> str:
         """Return the statement that changes a column's type, or whether it takes nulls.
 
         ``action`` follows ``ALTER COLUMN`` and its name, where a dialect does not state all of a column again.
         """
         if self.restates_columns:
-            stated = self._bare(column, kind) + self.note(description_of(column))
-            return self.alter(place, _RESTATES[self.name].format(stated))
-        return self.alter(place, f"ALTER COLUMN {self.quote(column.name)} {action}")
+            definition = self._bare(column, kind) + self.note(description_of(column))
+            return self.alter(table, _RESTATES[self.name].format(definition))
+        return self.alter(table, f"ALTER COLUMN {self.quote(column.name)} {action}")
 
-    def change_nulls(self, place: str, column: Column, kind: str) -> str:
+    def change_nulls(self, table: str, column: Column, kind: str) -> str:
         """Return the statement that makes a column take nulls, or none; see ``change_column``."""
         if self.name in _CHANGES_NULLS:
             null = f"{self.quote(column.name)} {'NULL' if column.nullable else 'NOT NULL'}"
-            return self.alter(place, _CHANGES_NULLS[self.name].format(null))
-        return self.change_column(place, column, kind, f"{'DROP' if column.nullable else 'SET'} NOT NULL")
+            return self.alter(table, _CHANGES_NULLS[self.name].format(null))
+        return self.change_column(table, column, kind, f"{'DROP' if column.nullable else 'SET'} NOT NULL")
 
-    def update(self, place: str, column: str, value: str, condition: str) -> str:
+    def update(self, table: str, column: str, value: str, condition: str) -> str:
         """Return the statement that writes a value into a quoted column, where a condition holds."""
         form = _UPDATES.get(self.name, "UPDATE {table} SET {column} = {value} WHERE {condition}")
-        return form.format(table=place, column=column, value=value, condition=condition)
+        return form.format(table=table, column=column, value=value, condition=condition)
 
-    def alter(self, place: str, action: str) -> str:
+    def alter(self, table: str, action: str) -> str:
         """Return ``ALTER TABLE`` with an action that is written already."""
-        return f"ALTER TABLE {place} {action}"
+        return f"ALTER TABLE {table} {action}"
 
     def _bare(self, column: Column, kind: str) -> str:
         """Return a column as it is stated again, without its description."""

@@ -38,11 +38,7 @@ def canonical_dialect(name: str) -> str:
 
 
 def resolve_dialect(name: str) -> str:
-    """Return sqlglot's name for a dialect.
-
-    Raises:
-        InputError: sqlglot has no such dialect.
-    """
+    """Return sqlglot's name for a dialect."""
     from sqlglot.dialects.dialect import Dialect as Sqlglot
 
     dialects = sorted(dialect for dialect in Sqlglot.classes if dialect)

@@ -42,12 +42,7 @@ class Variants:
 
 
 def as_model(of: Any) -> type[BaseModel]:
-    """Return a model; another type that Pydantic takes, as a union of models, is made the root of one.
-
-    Raises:
-        ValueError: it is a scalar type, which no document has, or a dataclass.
-        pydantic.PydanticUserError: Pydantic does not take it.
-    """
+    """Return a model; another type that Pydantic takes, as a union of models, is made the root of one."""
     if isinstance(of, type) and issubclass(of, BaseModel):
         return _complete(of)
     if isinstance(of, type) and (issubclass(of, Enum) or type_of_class(of) not in (None, DataType.JSON)):
@@ -59,13 +54,13 @@ def as_model(of: Any) -> type[BaseModel]:
 
 def _complete(model: type[BaseModel]) -> type[BaseModel]:
     """Return a model whose forward references are resolved."""
-    if model is not BaseModel:  # which Pydantic does not rebuild; it stands for a root that is no model
+    if model is not BaseModel:  # which Pydantic does not rebuild; it represents a root that is no model
         model.model_rebuild()
     return model
 
 
 def config(model: type[BaseModel], key: str) -> Any:
-    """Return an option of a model's ``dlt_config``; None where it states none."""
+    """Return an option of a model's ``dlt_config``, None if unset."""
     return (getattr(model, "dlt_config", None) or {}).get(key)
 
 
@@ -75,58 +70,57 @@ def variants_of(model: type[BaseModel]) -> Variants | None:
     name = None if root is None else _discriminator(root)
     if root is None or name is None:
         return None
-    found: dict[str, type[BaseModel]] = {}
-    members = [each for each in get_args(_bare(root.annotation)) if isinstance(each, type)]
+    models: dict[str, type[BaseModel]] = {}
+    members = [candidate for candidate in get_args(_bare(root.annotation)) if isinstance(candidate, type)]
     key = name
     for member in members:
         field = member.model_fields.get(name) if issubclass(member, BaseModel) else None
         if field is not None:
             key = field.alias or name
             values = get_args(_bare(field.annotation)) or (field.default,)
-            found.update({str(each.value if isinstance(each, Enum) else each): _complete(member) for each in values})
-    return Variants(key, found) if found else None
+            models.update(
+                {
+                    str(candidate.value if isinstance(candidate, Enum) else candidate): _complete(member)
+                    for candidate in values
+                }
+            )
+    return Variants(key, models) if models else None
 
 
 def _discriminator(field: FieldInfo) -> str | None:
     """Return the field by which the members of a union differ; before Pydantic 2.13 the annotation notes it."""
     annotation: Any = field.annotation
     notes = annotation.__metadata__ if get_origin(annotation) is Annotated else ()
-    stated = (each.discriminator for each in (field, *notes) if isinstance(each, FieldInfo))
-    return next((each for each in stated if isinstance(each, str)), None)
+    discriminators = (candidate.discriminator for candidate in (field, *notes) if isinstance(candidate, FieldInfo))
+    return next((candidate for candidate in discriminators if isinstance(candidate, str)), None)
 
 
 def contract_of(model: type[BaseModel]) -> dict[str, str]:
-    """Return the contract that holds for a model's table where none is stated: dlt's, by the model's ``extra``."""
+    """Return the default contract of a model's table: dlt's, by the model's ``extra``."""
     columns = {"forbid": Mode.FREEZE, "allow": Mode.EVOLVE}.get(extra_of(model) or "ignore", Mode.DISCARD_VALUE)
     modes = {Entity.TABLES: Mode.EVOLVE, Entity.COLUMNS: columns, Entity.DATA_TYPE: Mode.FREEZE}
     return {str(entity): str(mode) for entity, mode in modes.items()}
 
 
 def extra_of(model: type[BaseModel]) -> str | None:
-    """Return what a model states of keys that it does not know."""
+    """Return a model's ``extra``: its treatment of unknown keys."""
     return model.model_config.get("extra")
 
 
 def keys_of(model: type[BaseModel]) -> frozenset[str]:
     """Return the keys of data that a model has fields for, under any of their names."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for name, field in _unrooted(model).model_fields.items():
         aliases = field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else ()
         names = (name, field.alias, field.serialization_alias, field.validation_alias, *aliases)
-        found.update(
-            str(each.path[0]) if isinstance(each, AliasPath) else each
-            for each in names
-            if isinstance(each, str | AliasPath)
+        keys.update(
+            str(key.path[0]) if isinstance(key, AliasPath) else key for key in names if isinstance(key, str | AliasPath)
         )
-    return frozenset(found.union(_unrooted(model).model_computed_fields))
+    return frozenset(keys.union(_unrooted(model).model_computed_fields))
 
 
 def fields_of(model: type[BaseModel]) -> tuple[ModelField, ...]:
-    """Return the columns that a model states, in order; of a discriminated union those that all variants have.
-
-    Raises:
-        InputError: the models within it have more columns, or levels of them, than are read.
-    """
+    """Return the columns that a model states, in order; of a discriminated union those that all variants have."""
     variants = variants_of(model)
     if variants is None:
         try:
@@ -134,14 +128,14 @@ def fields_of(model: type[BaseModel]) -> tuple[ModelField, ...]:
         except TooManyFieldsError as error:
             message = f"the models within `{model.__name__}` have too many columns: {error}"
             raise InputError(message, hint="without `skip_nested_types` each such model is one column") from error
-    first, *others = [fields_of(each) for each in dict.fromkeys(variants.models.values())]
-    shared = set.intersection(*({field.path for field in each} for each in (first, *others)))
+    first, *others = [fields_of(variant) for variant in dict.fromkeys(variants.models.values())]
+    shared = set.intersection(*({field.path for field in fields} for fields in (first, *others)))
     return tuple(field for field in first if field.path in shared)
 
 
 def _skips(model: type[BaseModel]) -> Any:
-    stated = config(model, "skip_nested_types")
-    return config(model, "skip_complex_types") if stated is None else stated
+    skips = config(model, "skip_nested_types")
+    return config(model, "skip_complex_types") if skips is None else skips
 
 
 def _unrooted(model: type[BaseModel]) -> type[BaseModel]:
@@ -207,13 +201,13 @@ def _as_nullable(field: ModelField) -> ModelField:
 
 
 def _inner(of: Any, notes: Sequence[Any]) -> tuple[Any, bool, Sequence[Any]]:
-    """Return what stands in an annotation, whether null may, and the notes (``Annotated``) on it."""
+    """Return the type in an annotation, whether it may be null, and its metadata (``Annotated``)."""
     if get_origin(of) is Annotated:
         return _inner(of.__origin__, (*notes, *of.__metadata__))
     if get_origin(of) in (Union, UnionType):
-        parts = [each for each in get_args(of) if each is not type(None)]
-        inner, is_null, found = _inner(parts[0], notes)
-        return inner, is_null or len(parts) < len(get_args(of)), found
+        parts = [member for member in get_args(of) if member is not type(None)]
+        inner, is_null, metadata = _inner(parts[0], notes)
+        return inner, is_null or len(parts) < len(get_args(of)), metadata
     if get_origin(of) is Literal:
         values = [value for value in get_args(of) if value is not None]
         return (type(values[0]) if values else Any), len(values) < len(get_args(of)), notes
@@ -240,7 +234,7 @@ def _data_type(of: Any) -> DataType:
 
 def _sizes(notes: Sequence[Any]) -> dict[str, int]:
     """Return precision and scale as ``Field(max_digits=..., decimal_places=...)`` states them."""
-    flat = [each for note in notes for each in (note.metadata if isinstance(note, FieldInfo) else (note,))]
-    digits = next((each.max_digits for each in flat if getattr(each, "max_digits", None) is not None), None)
-    places = next((each.decimal_places for each in flat if getattr(each, "decimal_places", None) is not None), 0)
+    flat = [item for note in notes for item in (note.metadata if isinstance(note, FieldInfo) else (note,))]
+    digits = next((item.max_digits for item in flat if getattr(item, "max_digits", None) is not None), None)
+    places = next((item.decimal_places for item in flat if getattr(item, "decimal_places", None) is not None), 0)
     return {} if digits is None else {"precision": digits, "scale": places}

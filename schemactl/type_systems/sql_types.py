@@ -19,12 +19,12 @@ from schemactl.schema.types import Column, DataType
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of an engine for dlt's types; ``{}`` stands for a size.
+    """The words of an engine for dlt's types; ``{}`` is the placeholder of a size.
 
     Attributes:
-        text, binary: without a size; ``sized_text`` and ``sized_binary`` with one, None where it keeps none.
+        text, binary: without a size; ``sized_text`` and ``sized_binary`` with one, None if the engine has no such type.
         integers: by bits, ascending; larger ones are refused, unless ``any_integer``.
-        timestamp, naive: with and without a time zone; ``{}`` stands for the precision in brackets, or for nothing.
+        timestamp, naive: with and without a time zone; ``{}`` is replaced by the precision in brackets, or removed.
         time: as ``timestamp``.
         precision: the form of a precision; empty where the engine keeps none.
         most: the largest precision; beyond it the largest is taken, or None is returned where ``refuses``.
@@ -33,7 +33,7 @@ class Words:
         decimal: with precision and scale; ``wide`` beyond ``narrow`` digits before or after the point.
         whole_decimal: with a precision alone, where that leaves no digits after the point.
         wei: the word, or the precision and scale of ``decimal`` where a column states none.
-        digits: the most that ``decimal`` has, ``wide`` where there is one; None where there is no limit.
+        digits: the most digits of ``decimal`` and of ``wide``, if it exists; None without a limit.
     """
 
     text: str
@@ -166,15 +166,15 @@ _NARROW: Final = (29, 9)
 
 
 def type_in(column: Column, dialect: str) -> str | None:
-    """Return a column's type in a dialect; None where it has no type, or one whose size is refused there."""
+    """Return a column's type in a dialect; None without a type, or if the dialect refuses its size."""
     words = DIALECTS.get(dialect)
     if words is None:
         from sqlglot import exp
 
         kind = column.data_type
-        own = _OWN.get(dialect, {}).get(kind) if kind is not None else None
-        if own is not None and column.properties.get("precision") is None:
-            return own
+        special_word = _OWN.get(dialect, {}).get(kind) if kind is not None else None
+        if special_word is not None and column.properties.get("precision") is None:
+            return special_word
         word = _type(column, _STANDARD)
         return None if word is None else exp.DataType.build(word).sql(dialect)
     return _type(column, words)
@@ -185,12 +185,7 @@ _ANY_SCALE: Final = ("postgres", "oracle", "sqlite")
 
 
 def defined_type(column: Column, dialect: str) -> str:
-    """Return a column's type in a dialect.
-
-    Raises:
-        ValueError: the column is incomplete.
-        InputError: its size is refused there, or a decimal has more digits after the point than digits.
-    """
+    """Return a column's type in a dialect."""
     word = type_in(column, dialect)
     is_whole = DIALECTS.get(dialect, _STANDARD).whole_decimal and column.properties.get("scale") is None
     if column.data_type is DataType.DECIMAL and not is_whole and dialect not in _ANY_SCALE:
@@ -209,8 +204,8 @@ def defined_type(column: Column, dialect: str) -> str:
 
 def cast_in(column: Column, dialect: str) -> str | None:
     """Return the type that CAST takes for values of such a column; None as in ``type_in``."""
-    own = _CASTS.get(dialect, {}).get(column.data_type) if column.data_type is not None else None
-    word = own or type_in(column, dialect)
+    cast_word = _CASTS.get(dialect, {}).get(column.data_type) if column.data_type is not None else None
+    word = cast_word or type_in(column, dialect)
     return word.partition("(")[0] if word is not None and dialect in CASTS_WITHOUT_SIZES else word
 
 
@@ -256,8 +251,8 @@ def _type(column: Column, words: Words) -> str | None:  # noqa: C901, PLR0911, P
 def _precise(word: str, size: int | None, words: Words) -> str | None:
     if size is not None and size > words.most and words.refuses and "{}" in word:
         return None
-    stated = words.default if size is None else str(min(size, words.most))
-    return word.format(words.precision.format(stated) if stated else "")
+    digits = words.default if size is None else str(min(size, words.most))
+    return word.format(words.precision.format(digits) if digits else "")
 
 
 _REPLACED_PHRASES: Final = {
@@ -282,32 +277,28 @@ _ROUNDED: Final = re.compile(r"(?:number|numeric|decimal) \( (?P<digits>\d+) , -
 
 
 def readable(text: str, dialect: str) -> str:
-    """Return SQL in which sqlglot knows all types; quoted names, texts and comments stay as they are.
-
-    Raises:
-        SqlglotError: the text has no words of SQL.
-    """
+    """Return SQL in which sqlglot knows all types; quoted names, texts and comments stay as they are."""
     import sqlglot
 
     tokens = sqlglot.tokenize(text, read=dialect)
     words = ["" if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.lower() for token in tokens]
-    parts, taken, at = [], 0, 0
-    while at < len(words):
-        count, known = _replacement(words, at, dialect)
-        if known is not None:
-            parts += [text[taken : tokens[at].start], known]
-            taken = tokens[at + count - 1].end + 1
-        at += count
-    return "".join((*parts, text[taken:]))
+    parts, copied_end, index = [], 0, 0
+    while index < len(words):
+        count, replacement = _replacement(words, index, dialect)
+        if replacement is not None:
+            parts += [text[copied_end : tokens[index].start], replacement]
+            copied_end = tokens[index + count - 1].end + 1
+        index += count
+    return "".join((*parts, text[copied_end:]))
 
 
-def _replacement(words: Sequence[str], at: int, dialect: str) -> tuple[int, str | None]:
+def _replacement(words: Sequence[str], index: int, dialect: str) -> tuple[int, str | None]:
     """Return how many words at a place to replace, and the type to replace them with; None to keep the one word."""
     for count in (4, 3, 2):
-        known = _REPLACED_PHRASES.get(" ".join(words[at : at + count]))
-        if known is not None:
-            return count, known
-    if (rounded := _ROUNDED.match(" ".join(words[at : at + 7]))) is not None:
+        replacement = _REPLACED_PHRASES.get(" ".join(words[index : index + count]))
+        if replacement is not None:
+            return count, replacement
+    if (rounded := _ROUNDED.match(" ".join(words[index : index + 7]))) is not None:
         return 7, f"decimal({int(rounded['digits']) + int(rounded['zeros'])}, 0)"
-    follows_name = at > 0 and words[at - 1] not in ("(", ",")
-    return 1, _REPLACED_WORDS.get(dialect, {}).get(words[at]) if follows_name else None
+    follows_name = index > 0 and words[index - 1] not in ("(", ",")
+    return 1, _REPLACED_WORDS.get(dialect, {}).get(words[index]) if follows_name else None

@@ -59,9 +59,6 @@ def shorten(identifier: str, source: str, max_length: int | None) -> str:
     """Return ``identifier`` in at most ``max_length`` characters; a tag of ``source`` replaces its middle.
 
     ``source`` is the name before normalization: dlt keeps names apart that differ only here. None or 0 is no limit.
-
-    Raises:
-        InputError: if the limit leaves no room for the tag, or ``source`` holds half of a surrogate pair.
     """
     if not max_length or len(identifier) <= max_length:
         return identifier
@@ -74,11 +71,7 @@ def shorten(identifier: str, source: str, max_length: int | None) -> str:
 
 
 def tag(source: str) -> str:
-    """Return six characters of ``[a-z0-9]`` that stand for ``source``.
-
-    Raises:
-        InputError: if ``source`` holds half of a surrogate pair, which has no UTF-8 form.
-    """
+    """Return a hash of ``source``, six characters of ``[a-z0-9]``."""
     try:
         encoded = source.encode()
     except UnicodeEncodeError as error:
@@ -93,7 +86,7 @@ class Convention:
 
     Attributes:
         clean: from a name without spaces around it, never blank, to an identifier; shortening comes after it.
-        path_separator: what stands between the identifiers of a path; ``clean`` must not produce it.
+        path_separator: the separator between the identifiers of a path; ``clean`` must not produce it.
         adapt_table: what is done to the shortened identifier of a table.
         longest: length in characters that no identifier may exceed, None for no limit.
         shorten: makes what is stored of a cleaned identifier, or of joined ones, of the name or path in the data and of
@@ -118,9 +111,6 @@ class Naming:
     Its methods raise ``InputError`` where dlt raises ``ValueError`` (a blank name, half of a surrogate pair) or
     ``AssertionError`` (no room for a tag). ``max_length`` is the longest identifier in characters; None for the
     convention's own, 0 for none, as in dlt.
-
-    Raises:
-        InputError: if ``max_length`` is beyond the convention's own limit.
     """
 
     def __init__(self, convention: Convention, max_length: int | None = None) -> None:
@@ -245,9 +235,6 @@ def load_naming(reference: str, max_length: int | None = None) -> Naming:
             convention of dlt's; a module that the user has admitted (``registry.admit_modules``), with
             ``CONVENTION`` (ours) or a class ``NamingConvention`` (dlt's manner); or the path of such a class.
         max_length: longest identifier of the destination in characters; None for the convention's own limit.
-
-    Raises:
-        InputError: if there is no such convention, it does not import, or ``max_length`` is beyond its limit.
     """
     name = convention_name(reference)
     if name in CONVENTIONS:

@@ -1,6 +1,6 @@
 """Short names without clashes, whatever the keys of the data are: dlt's early documentation has such a convention.
 
-A name is the hash of what it stands for, and so is that of a path, 17 characters each. Names that dlt itself gives
+A name is the hash of its source, 17 characters, and so is the name of a path. Names that dlt itself gives
 stay. dlt 1.31 does not know the convention, and does not read a schema that has it.
 """
 
@@ -25,11 +25,7 @@ _DLTS_WORDS: Final = frozenset({
 
 
 def hash_name(identifier: str, _source: str, max_length: int | None) -> str:
-    """Return the hash of a name, or of a joined path; a hash stays, so that no name is hashed twice.
-
-    Raises:
-        InputError: if the name holds half of a surrogate pair.
-    """
+    """Return the hash of a name, or of a joined path; a hash stays, so that no name is hashed twice."""
     length = min(_LENGTH, max_length or _LENGTH)
     is_dlts = identifier.startswith("_dlt") and CONVENTION.path_separator not in identifier
     is_own = identifier in _DLTS_WORDS or is_dlts
