@@ -13,7 +13,7 @@ from schemactl.destinations._journal import Moves
 from schemactl.destinations.parquet import journal
 from schemactl.errors import InputError
 from schemactl.flows import references
-from schemactl.flows.migrate.running import who
+from schemactl.flows.migrate.runner import who
 from schemactl.store import sources
 from schemactl.store.folder import SchemasFolder
 

@@ -80,6 +80,12 @@ class OwnSql:
         return self.undo is not None or not self.statements
 
     @property
+    def as_undo(self) -> OwnSql:
+        """The SQL that runs around the undo of the step: after it, if this runs before the step."""
+        when = {When.BEFORE: When.AFTER, When.AFTER: When.BEFORE}.get(self.when, self.when)
+        return OwnSql(self.file, self.number, when, self.undo or (), self.statements)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing runs and nothing is asked."""
         return not self.statements and self.precondition is None

@@ -14,8 +14,9 @@ from migrated_datasets import ADDED, FIRST, ID, Dataset, column, new_dataset, pu
 from schemactl.destinations import sqlite
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.forward_run import ForwardRun
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.running import LockRetry, Runner, step_record
+from schemactl.flows.migrate.runner import LockRetry, step_record
 from schemactl.flows.target import migratable
 from schemactl.migration import steps as s
 from schemactl.migration.effects import apply_to_model, are_done, traced, traced_table
@@ -119,7 +120,7 @@ def test_without_transactions_a_step_that_was_begun_is_done_once(dataset: Datase
     reported: list[float] = []
     retry = LockRetry(0, lambda _, share: reported.append(share or 0))
     with migratable(dataset.url).open_for_writing("shop", Patience()) as session:
-        runner = Runner(session, without_transactions(), plan, line, 0, retry)
+        runner = ForwardRun(session, without_transactions(), plan, line, 0, retry)
         session.write_run(line)
         states = [StepState.RUNNING, StepState.PENDING, StepState.PENDING]
         session.write_steps([step_record(line, number, plan, state) for number, state in enumerate(states, 1)])
@@ -143,7 +144,7 @@ def test_what_is_otherwise_than_planned_is_reported_and_taken_back(dataset: Data
         migratable(dataset.url).open_for_writing("shop", Patience()) as session,
         pytest.raises(DestinationError, match=r"nothing was changed: column `orders\.amount` is data_type bigint"),
     ):
-        Runner(session, sqlite, broken, line, 0, RETRY).run_at_once()
+        ForwardRun(session, sqlite, broken, line, 0, RETRY).run_at_once()
     assert dataset.columns() == ["id", "amount", "note", "old"]
 
 

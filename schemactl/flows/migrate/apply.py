@@ -13,8 +13,9 @@ from typing import TypeVar
 
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
+from schemactl.flows.migrate.forward_run import ForwardRun
 from schemactl.flows.migrate.plan import Wanted, check_own, read_report, refuse_moved
-from schemactl.flows.migrate.running import LockRetry, Runner, StepBlocked, who
+from schemactl.flows.migrate.runner import LockRetry, StepBlocked, who
 from schemactl.flows.migrate.saved_plans import resume_plan
 from schemactl.flows.migrate.state import Found, find_wanted, read_state
 from schemactl.flows.target import migratable
@@ -142,7 +143,7 @@ def _apply(
         plan=plan_text(plan),
     )
     retry, batch_rows = LockRetry(request.patience.lock_retries, progress), request.patience.batch_rows
-    runner = Runner(session, wanted.target.destination, plan, run, report.done or 0, retry, batch_rows)
+    forward = ForwardRun(session, wanted.target.destination, plan, run, report.done or 0, retry, batch_rows)
     is_one_by_one = request.is_step_by_step or request.options.is_online or plan.is_online
     is_whole = wanted.target.destination.ABILITIES.transactional_ddl and not is_one_by_one
     left = plan.steps[report.done or 0 :]
@@ -150,9 +151,9 @@ def _apply(
     started = time.monotonic()
     try:
         if is_whole:
-            runner.run_at_once()
+            forward.run_at_once()
         else:
-            runner.run_one_by_one()
+            forward.run_one_by_one()
     except StepBlocked as stopped:
         refused = replace(report, counted=stopped.counts, blockers=stopped.blockers)
         return ApplyReport(refused, Outcome.REFUSED)

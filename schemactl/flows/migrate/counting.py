@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from schemactl.destinations import MigrationSession
 from schemactl.examples import Examples, examples_of, mask_examples
-from schemactl.migration.effects import in_first_names, is_counted_late, traced
+from schemactl.migration.effects import in_first_names, traced
 from schemactl.migration.plan import MigrationPlan
 from schemactl.migration.records import Blocker, Example, Unfit
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
@@ -70,17 +70,13 @@ def count_not_undone(
     return tuple(found)
 
 
-def count_late(session: MigrationSession, plan: MigrationPlan, done: int, place: int) -> tuple[Counted, ...]:
-    """Return what stands in the way of the step of a plan that is about to run, where it could not be seen before.
-
-    That is of values which earlier steps make, and of those which own SQL may have written.
-    """
-    step = plan.steps[place].step
-    is_late = is_counted_late([planned.step for planned in plan.steps[done:]], place - done)
-    if not (is_late or (place >= plan.changed_from(done) and step.needs_count)):
+def count_late(session: MigrationSession, plan: MigrationPlan, number: int) -> tuple[Counted, ...]:
+    """Return the values that block the step of a plan that is about to run: earlier steps or own SQL made them."""
+    step = plan.steps[number - 1].step
+    if not step.needs_count:
         return ()
     unfit = session.unfit(step)
-    return (counted(place + 1, unfit, plan.target, step),) if unfit.count else ()
+    return (counted(number, unfit, plan.target, step),) if unfit.count else ()
 
 
 def counted(number: int, unfit: Unfit, schema: Schema, step: Step) -> Counted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,17 +13,10 @@ from schemactl.flows.migrate.apply import Agree, OpenProgress
 from schemactl.flows.migrate.counting import counted, find_blockers
 from schemactl.flows.migrate.directory import sound_folder
 from schemactl.flows.migrate.plan import check_own
-from schemactl.flows.migrate.running import LockRetry
+from schemactl.flows.migrate.runner import LockRetry, Runner
 from schemactl.flows.migrate.saved_plans import derived_plan, done_numbers, plan_of
 from schemactl.flows.migrate.state import Found, find_name, read_state
-from schemactl.flows.migrate.undoing import (
-    Undoing,
-    UndoneRun,
-    own_undos,
-    undo_at_once,
-    undo_one_by_one,
-    with_rewrites_back,
-)
+from schemactl.flows.migrate.undo_run import UndoRun, find_cuts, with_batches, with_rewrites_back
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.directory import Migration
@@ -45,7 +38,7 @@ from schemactl.migration.steps import (
     SwapColumns,
 )
 from schemactl.migration.table_model import StepDoesNotFit
-from schemactl.progress import Progress, no_progress
+from schemactl.progress import no_progress
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
 from schemactl.schema.wording import counted as count_of
@@ -83,15 +76,14 @@ def rollback(request: RollbackRequest, agree: Agree[RollbackReport], open_progre
     target = migratable(request.to)
     name = request.name or find_name(target)
     with target.open_for_reading(name) as session:
-        report = _find_undoing(session, target, name, request).report
+        report = _plan_undo(session, target, name, request).report
     if report.outcome is not Outcome.DONE:
         return report
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
-    with target.open_for_writing(name, request.patience) as session, open_progress() as shown:
-        progress = shown or no_progress
-        retry = LockRetry(request.patience.lock_retries, progress)
-        return retry.run(lambda: _undo(session, target, request, report, progress))
+    with target.open_for_writing(name, request.patience) as session, open_progress() as progress:
+        retry = LockRetry(request.patience.lock_retries, progress or no_progress)
+        return retry.run(lambda: _undo(session, target, request, report, retry))
 
 
 def _undo(
@@ -99,39 +91,52 @@ def _undo(
     target: MigrationTarget,
     request: RollbackRequest,
     report: RollbackReport,
-    progress: Progress,
+    retry: LockRetry,
 ) -> RollbackReport:
     """Undo what was agreed on, if the destination is still as it was shown."""
-    is_whole = target.destination.ABILITIES.transactional_ddl
-    # Looked at within the transaction that undoes: what is found out of values saves their conversions a guard.
-    with session.transaction() if is_whole else nullcontext():
-        undoing = _find_undoing(session, target, report.name, request)
-        again = undoing.report
-        if again.steps != report.steps:
+    is_transactional = target.destination.ABILITIES.transactional_ddl
+    # Read within the transaction that undoes: what is found out about values saves their conversions a guard.
+    with session.transaction() if is_transactional else nullcontext():
+        undoing = _plan_undo(session, target, report.name, request)
+        if undoing.report.steps != report.steps:
             hint = "look again: `schemactl migrate rollback`"
             moved = PlanBlocker(BlockerKind.MOVED, "the destination is another than it was when this was shown", hint)
             return replace(report, outcome=Outcome.REFUSED, blockers=(moved,))
-        if again.outcome is Outcome.DONE:
-            (undo_at_once if is_whole else undo_one_by_one)(undoing, progress)
-        return again
+        if undoing.report.outcome is Outcome.DONE:
+            schema = undoing.runs[0].plan.target
+            runner = Runner(session, target.destination, undoing.runs, schema, undoing.tables, retry)
+            if is_transactional:
+                runner.run_at_once()
+            else:
+                runner.run_one_by_one()
+        return undoing.report
 
 
-def _find_undoing(session: MigrationSession, target: MigrationTarget, name: str, request: RollbackRequest) -> Undoing:
-    """Return what there is to undo, as the tables are now."""
+@dataclass(frozen=True, slots=True)
+class _UndoPlan:
+    """The runs to undo with their batches, and the tables before the first batch."""
+
+    report: RollbackReport
+    runs: tuple[UndoRun, ...]
+    tables: Mapping[str, Table]
+
+
+def _plan_undo(session: MigrationSession, target: MigrationTarget, name: str, request: RollbackRequest) -> _UndoPlan:
+    """Return the plan that undoes runs, as the tables are now."""
     found = read_state(session, target, name)
     runs = tuple(_choose(found, request))
     schema = runs[0].plan.target
     tables = found.tables_for(schema)
     undone = tuple(_undone(found, runs, dict(tables)))
-    own = own_undos(undone)
-    undone = with_rewrites_back(found, runs, undone, tables, own.cuts)
+    changed_from, cuts = find_cuts(undone)
+    undone = with_rewrites_back(found, runs, undone, tables, cuts)
     steps = [step for each in undone for step in each.planned.undo.steps]
     # What own SQL will have changed by then is looked at when its turn comes.
-    step_blockers = find_blockers(session, steps[: own.first])
+    step_blockers = find_blockers(session, steps[:changed_from])
     barred = {place for places in step_blockers.values() for place in places}
     is_possible = all(each.planned.undo.is_possible for each in undone)
     written = tuple(_written(runs, undone))
-    counts = tuple(_count(session, steps, written, schema, barred, own.first)) if is_possible else ()
+    counts = tuple(_count(session, steps, written, schema, barred, changed_from)) if is_possible else ()
     blockers = (
         *_refuse(undone, steps, counts, request.allows_destructive),
         *(
@@ -149,10 +154,10 @@ def _find_undoing(session: MigrationSession, target: MigrationTarget, name: str,
         counted=counts,
         blockers=blockers,
     )
-    return Undoing(found, report, runs, own, tables)
+    return _UndoPlan(report, with_batches(runs, undone, changed_from), tables)
 
 
-def _choose(found: Found, request: RollbackRequest) -> Iterator[UndoneRun]:
+def _choose(found: Found, request: RollbackRequest) -> Iterator[UndoRun]:
     """Yield the runs to undo, the last one first.
 
     Raises:
@@ -172,8 +177,8 @@ def _choose(found: Found, request: RollbackRequest) -> Iterator[UndoneRun]:
         numbers = tuple(sorted(done, reverse=True)[:left])
         begun = [record.number for record in records if record.state is StepState.RUNNING]
         broken_off = tuple(number for number in begun if number not in done)
-        unsaid = tuple(number for number in begun if number in done)
-        yield UndoneRun(run, numbers, broken_off, unsaid, len(numbers) == len(done), plan)
+        unrecorded = tuple(number for number in begun if number in done)
+        yield UndoRun(found.session, run, plan, numbers, broken_off, unrecorded, len(numbers) == len(done))
         if left is not None:
             left -= len(numbers)
             if left <= 0:
@@ -210,7 +215,7 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
     raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
 
 
-def _undone(found: Found, runs: Sequence[UndoneRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
+def _undone(found: Found, runs: Sequence[UndoRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
     """Yield the steps with the statements that undo each as the tables are now: others may have added columns."""
     render = found.target.renderer(found.session)
     for each_run in runs:
@@ -229,7 +234,7 @@ def _undone(found: Found, runs: Sequence[UndoneRun], tables: dict[str, Table]) -
             yield UndoneStep(each_run.run.run_id, number, replace(planned, undo_statements=statements), own=own)
 
 
-def _written(runs: Sequence[UndoneRun], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
+def _written(runs: Sequence[UndoRun], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
     """Yield for each undo step what its run wrote into the column that it drops: that can be written anew."""
     steps = {each.run.run_id: each.plan.steps for each in runs}
     for each in undone:

@@ -10,7 +10,7 @@ from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.apply import Agree
 from schemactl.flows.migrate.drift import complete_tables, find_drift, misplaced_values
 from schemactl.flows.migrate.inspection import stated
-from schemactl.flows.migrate.running import who
+from schemactl.flows.migrate.runner import who
 from schemactl.flows.migrate.state import find_name, find_wanted, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.records import Patience, Run, RunState

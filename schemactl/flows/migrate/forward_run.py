@@ -1,0 +1,177 @@
+"""Runs a plan forward: all of it in one transaction, or step by step, also where an earlier run has stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from schemactl.destinations import MigrationSession, Migrator
+from schemactl.errors import DestinationError, LockNotAvailable
+from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unfit
+from schemactl.flows.migrate.runner import Batch, LockRetry, RunDirection, Runner, StepBlocked, halfway, list_steps
+from schemactl.flows.migrate.state import tables_in
+from schemactl.migration.effects import apply_to_model, are_done, is_counted_late
+from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.records import NO_PATIENCE, Run, RunState, StepRecord, StepState
+from schemactl.migration.reports import Counted
+from schemactl.migration.steps import ChangeType, Step
+from schemactl.migration.table_model import StepDoesNotFit
+from schemactl.schema.types import Table
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardRun(RunDirection):
+    """A plan that is being applied.
+
+    Attributes:
+        done: how many of its steps an earlier run has done.
+        retry: retries a transaction that could not get a lock.
+        batch_rows: how many rows a transaction fills, if a step does not fill all of them at once.
+    """
+
+    session: MigrationSession
+    module: Migrator
+    plan: MigrationPlan
+    run: Run
+    done: int
+    retry: LockRetry
+    batch_rows: int = NO_PATIENCE.batch_rows
+    batches: tuple[Batch, ...] = ()
+    finished_state = StepState.DONE
+    kept_note = "what was done is kept"
+
+    @property
+    def _remaining_steps(self) -> list[Step]:
+        return [planned.step for planned in self.plan.steps[self.done :]]
+
+    @property
+    def _all_numbers(self) -> range:
+        return range(1, len(self.plan.steps) + 1)
+
+    def with_batches(self) -> ForwardRun:
+        """Return the run with the batches of the steps that are left."""
+        groups = (range(max(group.start, self.done), group.stop) for group in self.plan.groups)
+        return replace(self, batches=tuple(self._batch(group) for group in groups if group))
+
+    def _batch(self, group: range) -> Batch:
+        planned_steps = self.plan.steps[group.start : group.stop]
+        step, count = planned_steps[-1].step, len(self.plan.steps)
+        is_late = is_counted_late(self._remaining_steps, group.start - self.done)
+        return Batch(
+            numbers=tuple(index + 1 for index in group),
+            steps=tuple(planned.step for planned in planned_steps),
+            title=f"step {group.stop} of {count}: {step.kind} on {step.table_name}",
+            share=group.start / count,
+            statements=planned_steps[0].statements if len(group) == 1 else (),
+            own=tuple(own_sql for index in group for own_sql in self.plan.own_of(index + 1)),
+            checks_values=is_late or group.start >= self.plan.changed_from(self.done),
+        )
+
+    def run_at_once(self) -> None:
+        """Run all steps in one transaction, and check the tables before it ends.
+
+        Raises:
+            StepBlocked: stored values block a step.
+            DestinationError: a step failed, or the tables are not as planned; nothing was changed.
+        """
+        # Statements that fail on values that do not survive need no count of these values before.
+        refuses = self.module.ABILITIES.refuses_unfit
+        guarded = {
+            index
+            for index, step in enumerate(self._remaining_steps)
+            if isinstance(step, ChangeType) and refuses(step.before, step.after)
+        }
+        try:
+            self.retry.run(lambda: self._run_in_transaction(guarded))
+        except LockNotAvailable:
+            raise  # it says nothing about the values
+        except (DestinationError, StepBlocked):
+            if guarded:
+                with suppress(DestinationError):  # if the destination is lost, the first failure is reported
+                    self._refuse_unfit()
+            raise
+
+    def _run_in_transaction(self, guarded: Collection[int]) -> None:
+        with self.session.transaction():
+            self._runner(guarded).run_at_once()
+
+    def run_one_by_one(self) -> None:
+        """Run one step after the other; each is kept when it is done.
+
+        Raises:
+            StepBlocked: stored values block the first step.
+            DestinationError: a step failed, or the tables are not as planned; earlier steps are kept.
+        """
+        records = self.session.steps(self.run.run_id)
+        done = self.done
+        if len(records) > done and records[done].state is StepState.RUNNING:
+            # A killed run may have done one more step than it could record.
+            planned = self.plan.steps[done]
+            done += planned.done_with is None and are_done((planned.step,), self._tables(), self.module.stored)
+        unrecorded = [record.number for record in records[:done] if record.state is not StepState.DONE]
+        # Steps that were begun may now run in other batches: then the tables would not show which are done.
+        begun = [record.number for record in records[done:] if record.state is StepState.RUNNING]
+        self.write_steps(self.records(unrecorded, StepState.DONE) + self.records(begun, StepState.PENDING))
+        replace(self, done=done)._runner().run_one_by_one()
+
+    def _runner(self, guarded: Collection[int] = ()) -> Runner:
+        """Return the runner of the steps that are left, once it is certain that they can run.
+
+        Raises:
+            StepBlocked: stored values block a step.
+            DestinationError: the steps do not fit the tables.
+        """
+        self._refuse_unfit(guarded)
+        tables = self._tables()
+        try:
+            apply_to_model(dict(tables), self._remaining_steps)
+        except StepDoesNotFit as error:
+            hint = "plan anew: the tables are not as this plan has them"
+            message = f"the steps do not fit `{self.session.origin}`: {error.message}"
+            raise DestinationError(message, hint=hint) from error
+        runs = (self.with_batches(),)
+        return Runner(self.session, self.module, runs, self.plan.target, tables, self.retry, self.batch_rows)
+
+    def _tables(self) -> Mapping[str, Table]:
+        return tables_in(self.session.catalogue().schema, self.plan.target, self.module)
+
+    def begin(self) -> Sequence[StepRecord]:
+        if not self.done and not self.session.steps(self.run.run_id):
+            with self.session.transaction():
+                self.session.write_run(self.run)
+                self.session.write_steps(self.records(self._all_numbers, StepState.PENDING))
+        return ()
+
+    def end(self) -> None:
+        # The run ends last: without a transaction, a run that was killed between the two is resumed.
+        self.session.write_version(self.plan.target)
+        self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
+
+    def record_at_once(self) -> None:
+        self.end()
+        self.session.write_steps(self.records(self._all_numbers, StepState.DONE))
+
+    def check_values(self, batch: Batch) -> None:
+        self._refuse(count_late(self.session, self.plan, batch.numbers[0]))
+
+    def halfway(self, error: DestinationError, batch: Batch) -> DestinationError:
+        first, last = batch.numbers[0], batch.numbers[-1]
+        message = f"{list_steps(first, last)} of {len(self.plan.steps)} failed, {first - 1} are done"
+        return halfway(error, message, "`apply` goes on from there, `schemactl migrate rollback` undoes what is done")
+
+    def instead_failed(self, number: int) -> str:
+        return f"own SQL has not done step {number} in `{self.session.origin}`, and nothing of it was kept"
+
+    def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
+        """Count the values that block steps again, except those of guarded steps, and those that own SQL may change."""
+        changed = range(self.plan.changed_from(self.done) - self.done, len(self.plan.steps) - self.done)
+        self._refuse(count_unfit(self.session, self.plan, self.done, {*guarded, *changed}))
+
+    def _refuse(self, counts: Sequence[Counted]) -> None:
+        if not counts:
+            return
+        is_begun = bool(self.session.steps(self.run.run_id))
+        if blockers := list(refuse_unfit(self.plan, counts, is_begun=is_begun)):
+            raise StepBlocked(blockers, counts)
