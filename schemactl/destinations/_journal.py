@@ -124,19 +124,19 @@ _HINT: Final = (
 )
 
 
-def journal_error(place: str, reason: str) -> DestinationError:
+def journal_error(name: str, reason: str) -> DestinationError:
     """Return the error for a journal that is not carried out."""
-    return DestinationError(f"cannot read the journal {place}: {reason}", hint=_HINT)
+    return DestinationError(f"cannot read the journal {name}: {reason}", hint=_HINT)
 
 
-def read_journal(kind: type[J], text: str, place: str) -> J:
+def read_journal(kind: type[J], text: str, name: str) -> J:
     """Return a journal of its text; raises ``DestinationError``, with ``place``, where it is none of this version."""
     try:
         return _read(kind, json.loads(text))
     except RecursionError as error:
-        raise journal_error(place, "it is nested too deep") from error
+        raise journal_error(name, "it is nested too deep") from error
     except ValueError as error:
-        raise journal_error(place, str(error)) from error
+        raise journal_error(name, str(error)) from error
 
 
 def _read(kind: type[R], document: Any) -> R:
@@ -194,7 +194,7 @@ def _number(value: Any) -> int:
 
 
 def _row(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, dict) or any(isinstance(each, dict | list) for each in value.values()):
+    if not isinstance(value, dict) or any(isinstance(item, dict | list) for item in value.values()):
         raise ValueError("has a row that is not an object of plain values")
     return value
 

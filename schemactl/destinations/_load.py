@@ -93,18 +93,20 @@ def chains_of_load(package: LoadPackage) -> tuple[Chain, ...]:
 
     A resource is replaced with all of its tables, with or without new rows.
     """
-    staged = {each.table.name: each for each in package.tables}
+    staged = {staged_table.table.name: staged_table for staged_table in package.tables}
     chains = _chains(package.schema, staged)
-    brought = [chain for chain in chains if chain.staged]
-    replaced = {_resource(chain.root) for chain in brought if chain.is_replaced}
-    emptied = [each for each in chains if not each.staged and each.is_replaced and _resource(each.root) in replaced]
+    filled = [chain for chain in chains if chain.staged]
+    replaced = {_resource(chain.root) for chain in filled if chain.is_replaced}
+    emptied = [
+        chain for chain in chains if not chain.staged and chain.is_replaced and _resource(chain.root) in replaced
+    ]
     rejects = package.rejects
-    return (*brought, *emptied, *([Chain(rejects.table, (), {rejects.table.name: rejects})] if rejects else []))
+    return (*filled, *emptied, *([Chain(rejects.table, (), {rejects.table.name: rejects})] if rejects else []))
 
 
 def _chains(schema: Schema, staged: dict[str, StagedTable]) -> tuple[Chain, ...]:
-    held = {name: table for name, table in schema.tables.items() if not table.is_new}
-    tables = {**held, **{name: each.table for name, each in staged.items()}}
+    complete_tables = {name: table for name, table in schema.tables.items() if not table.is_new}
+    tables = {**complete_tables, **{name: staged_table.table for name, staged_table in staged.items()}}
     roots = {_root_of(table, tables).name for table in tables.values()}
     children: dict[str | None, list[Table]] = {}
     for table in tables.values():
@@ -126,10 +128,10 @@ def _chain(root: Table, children: dict[str | None, list[Table]], staged: dict[st
 
 def _root_of(table: Table, tables: dict[str, Table]) -> Table:
     """Return the table at the top of what ``table`` is nested in."""
-    seen = {table.name}
-    while table.parent in tables and table.parent not in seen:
+    visited = {table.name}
+    while table.parent in tables and table.parent not in visited:
         table = tables[table.parent]
-        seen.add(table.name)
+        visited.add(table.name)
     return table
 
 
@@ -237,11 +239,11 @@ def carry_out(load: Load[Staged]) -> None:
 
 
 def _stage(load: Load[Staged], chains: Iterable[Chain]) -> Iterator[Staged]:
-    total = sum(each.rows for each in load.package.tables) or 1
+    total = sum(staged_table.rows for staged_table in load.package.tables) or 1
     done = 0
     for chain in chains:
         yield from load.stage(chain)
-        done += sum(each.rows for each in chain.staged.values())
+        done += sum(staged_table.rows for staged_table in chain.staged.values())
         load.done = min(done / total, 1.0)
     load.progress("completing the load", None)
 
@@ -273,28 +275,28 @@ def check_renames(
     """
     fold = names.fold
     own_tables = set(map(fold, schema.tables))
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for table in (table for chain in chains if not chain.is_replaced for table in chain.tables):
-        stated = {column.name: tuple(origins(column.properties)) for column in complete(table)}
+        former_names = {column.name: tuple(origins(column.properties)) for column in complete(table)}
         old_tables = [name for name in origins(table.properties) if fold(name) not in own_tables]
-        if not old_tables and not any(stated.values()):
+        if not old_tables and not any(former_names.values()):
             continue
-        there = columns_of(table.name)
-        if there is None:
-            found += [_rename(table.name, old) for old in old_tables if columns_of(old) is not None]
+        columns = columns_of(table.name)
+        if columns is None:
+            problems += [_rename(table.name, old) for old in old_tables if columns_of(old) is not None]
             continue
-        own, held = set(map(fold, stated)), set(map(fold, there))
-        for name, olds in stated.items():
-            if fold(name) not in held:
-                left = (old for old in olds if fold(old) in held and fold(old) not in own)
-                found += [_rename(f"{table.name}.{name}", f"{table.name}.{old}") for old in left]
-    if found:
+        schema_columns, stored_columns = set(map(fold, former_names)), set(map(fold, columns))
+        for name, olds in former_names.items():
+            if fold(name) not in stored_columns:
+                stored_olds = (old for old in olds if fold(old) in stored_columns and fold(old) not in schema_columns)
+                problems += [_rename(f"{table.name}.{name}", f"{table.name}.{old}") for old in stored_olds]
+    if problems:
         message = f"`{shown}` still has the old names of what the schema renames; rows would go beside the old values"
         hint = (
             f"`schemactl sync {schema.name}` and `schemactl migrate apply {schema.name} --to DEST` rename them; "
             "where a name is a new one, state `x-renamed-from: []`"
         )
-        raise DestinationError(message, problems=tuple(found), hint=hint)
+        raise DestinationError(message, problems=tuple(problems), hint=hint)
 
 
 def _rename(new: str, old: str) -> Problem:
@@ -309,8 +311,8 @@ def missing_value(column: str, table: str) -> DestinationError:
 
 def check_nulls(chains: Iterable[Chain]) -> None:
     """Raise ``DestinationError`` where rows lack a value that the schema requires; for what forbids no nulls itself."""
-    for staged in (each for chain in chains for each in chain.staged.values()):
-        _check_nulls(staged)
+    for table in (staged_table for chain in chains for staged_table in chain.staged.values()):
+        _check_nulls(table)
 
 
 def _check_nulls(staged: StagedTable) -> None:
@@ -318,10 +320,12 @@ def _check_nulls(staged: StagedTable) -> None:
 
     # When a row began to hold is known once it is merged.
     made_later = (first(staged.table, hint) for hint in ("x-valid-from", "x-valid-to"))
-    required = {each.name for each in complete(staged.table) if not each.nullable}.difference(made_later)
+    required = {column_name.name for column_name in complete(staged.table) if not column_name.nullable}.difference(
+        made_later
+    )
     for path in staged.files:
         with pyarrow.parquet.ParquetFile(path) as file:
-            name = next((each for each in sorted(required) if _has_nulls(file, each)), None)
+            name = next((column_name for column_name in sorted(required) if _has_nulls(file, column_name)), None)
         if name is not None:
             raise missing_value(name, staged.table.name)
 
@@ -330,9 +334,9 @@ def _has_nulls(file: pyarrow.parquet.ParquetFile, name: str) -> bool:
     for number in range(file.num_row_groups):
         group = file.metadata.row_group(number)
         chunks = map(group.column, range(group.num_columns))
-        found = next((chunk.statistics for chunk in chunks if chunk.path_in_schema == name), None)
-        if found is not None and found.has_null_count:
-            count = found.null_count
+        statistics = next((chunk.statistics for chunk in chunks if chunk.path_in_schema == name), None)
+        if statistics is not None and statistics.has_null_count:
+            count = statistics.null_count
         elif name in file.schema_arrow.names:  # structs and lists have no statistics of their own
             count = file.read_row_group(number, columns=[name]).column(name).null_count
         else:
@@ -352,9 +356,9 @@ def _check_rows(chains: Iterable[Chain]) -> None:
             raise DestinationError(f"table `{chain.root.name}` is merged, but the load has no rows for it")
 
 
-def check_count(table: Table, found: int, expected: int) -> None:
+def check_count(table: Table, count: int, expected: int) -> None:
     """Raise ``DestinationError`` where rows of a table are missing."""
-    if found != expected:
-        message = f"table `{table.name}`: {found} of {expected} rows have arrived; nothing is loaded"
+    if count != expected:
+        message = f"table `{table.name}`: {count} of {expected} rows have arrived; nothing is loaded"
         hint = "load again; where a rule, a trigger or a policy of the table there takes rows away, drop that first"
         raise DestinationError(message, hint=hint)

@@ -91,7 +91,9 @@ class Effect:
     upsert: Upsert | None = None
 
 
-def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> tuple[Mapping[str, str], Sequence[Effect]]:
+def plan_merge(
+    chain: Chain, merge: Merge, relations: Relations, prefix: str
+) -> tuple[Mapping[str, str], Sequence[Effect]]:
     """Return what becomes of the tables of a chain that are there: relations of keys to make, and effects.
 
     The relations are queries by names, which start with ``prefix``, in the order in which they are made. Effects are
@@ -101,99 +103,110 @@ def plan_merge(chain: Chain, merge: Merge, at: Relations, prefix: str) -> tuple[
         DestinationError: nothing in a nested table leads to its root.
     """
     root = chain.root
-    nested = [table for table in chain.nested if table.name in at.old]
-    effects = [_root_effect(root, merge, at)]
+    nested = [table for table in chain.nested if table.name in relations.old]
+    effects = [_root_effect(root, merge, relations)]
     if merge.strategy in (Strategy.INSERT_ONLY, Strategy.SCD2):
         # Nested rows come whose keys are not there, whatever became of the rows that they are nested in.
         for table in nested:
             keyed = (row_key(table),)
-            is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[table.name]} o WHERE {_same(keyed, at)})"
-            effects.append(_effect(table, at, None, _first(table, keyed, at.tie, at, is_new)))
+            is_new = f"NOT EXISTS (SELECT 1 FROM {relations.old[table.name]} o WHERE {_same(keyed, relations)})"
+            effects.append(_effect(table, relations, None, _first(table, keyed, relations.tie, relations, is_new)))
         return {}, effects
-    links = {table.name: _link(table, chain.root, at) for table in nested}
+    links = {table.name: _link(table, chain.root, relations) for table in nested}
     above = {parent for _, parent in links.values()}
-    places = {table.name: number for number, table in enumerate((root, *nested))}
+    numbers = {table.name: number for number, table in enumerate((root, *nested))}
     keys: dict[str, str] = {}
     for table in (root, *nested):
-        come = _wanted(root, merge, at)
+        come = _wanted(root, merge, relations)
         if table is not root:
             link, parent = links[table.name]
             come = _first(
-                table, (row_key(table),), at.tie, at, _is_among(f"n.{quote(link)}", f"{prefix}_come_{places[parent]}")
+                table,
+                (row_key(table),),
+                relations.tie,
+                relations,
+                _is_among(f"n.{quote(link)}", f"{prefix}_come_{numbers[parent]}"),
             )
-            gone = (link, f"{prefix}_gone_{places[parent]}")
-            effects.append(replace(_effect(table, at, _is_among(f"o.{quote(link)}", gone[1]), come), gone=gone))
-        number = places[table.name]
+            gone = (link, f"{prefix}_gone_{numbers[parent]}")
+            effects.append(replace(_effect(table, relations, _is_among(f"o.{quote(link)}", gone[1]), come), gone=gone))
+        number = numbers[table.name]
         if table is root and effects[0].goes and not effects[0].upsert:
             effects[0] = replace(effects[0], gone=(row_key(root), f"{prefix}_gone_0"))
         elif table.name not in above:
             continue
         key, goes = quote(row_key(table)), effects[-1].goes or _NEVER
-        query = f"SELECT o.{key} AS {quote(KEY)} FROM {at.old[table.name]} o WHERE {goes}"
+        query = f"SELECT o.{key} AS {quote(KEY)} FROM {relations.old[table.name]} o WHERE {goes}"
         if table is root and merge.strategy is Strategy.UPSERT:
             # A new row takes over what is nested in it: its key is made of the primary key.
-            query += f" UNION SELECT n.{key} FROM {at.new[root.name]} n"
+            query += f" UNION SELECT n.{key} FROM {relations.new[root.name]} n"
         keys[f"{prefix}_gone_{number}"] = query
         if table.name in above:
             keys[f"{prefix}_come_{number}"] = f"SELECT n.{key} AS {quote(KEY)} FROM {come} n"
     return keys, effects
 
 
-def _root_effect(root: Table, merge: Merge, at: Relations) -> Effect:
-    old, new = at.old[root.name], at.new[root.name]
+def _root_effect(root: Table, merge: Merge, relations: Relations) -> Effect:
+    old, new = relations.old[root.name], relations.new[root.name]
     match merge.strategy:
         case Strategy.DELETE_INSERT:
-            sources = [new, *([at.superseded] if at.superseded else [])]
+            sources = [new, *([relations.superseded] if relations.superseded else [])]
             keys = [key for key in (merge.primary_key, merge.merge_key) if key]
-            found = [f"EXISTS (SELECT 1 FROM {each} n WHERE {_same(key, at)})" for key in keys for each in sources]
-            return _effect(root, at, " OR ".join(found) or None, _wanted(root, merge, at))
+            conditions = [
+                f"EXISTS (SELECT 1 FROM {source} n WHERE {_same(key, relations)})" for key in keys for source in sources
+            ]
+            return _effect(root, relations, " OR ".join(conditions) or None, _wanted(root, merge, relations))
         case Strategy.UPSERT:
-            match, deleted = _same(merge.primary_key, at), _is_deleted(merge)
-            ranked = _ranked(root, merge, at)
+            match, deleted = _same(merge.primary_key, relations), _is_deleted(merge)
+            ranked = _ranked(root, merge, relations)
             # A row that asks to be deleted and finds none comes, as dlt's statement has it.
             comes = f"({deleted}) IS NOT TRUE OR NOT EXISTS (SELECT 1 FROM {old} o WHERE {match})" if deleted else ""
-            effect = _effect(root, at, f"EXISTS (SELECT 1 FROM {new} n WHERE {match})", ranked, comes)
+            effect = _effect(root, relations, f"EXISTS (SELECT 1 FROM {new} n WHERE {match})", ranked, comes)
             return replace(effect, upsert=Upsert(ranked, match, deleted))
         case Strategy.INSERT_ONLY:
-            is_new = f"NOT EXISTS (SELECT 1 FROM {old} o WHERE {_same(merge.primary_key, at)})"
-            return _effect(root, at, None, _wanted(root, merge, at), is_new)
+            is_new = f"NOT EXISTS (SELECT 1 FROM {old} o WHERE {_same(merge.primary_key, relations)})"
+            return _effect(root, relations, None, _wanted(root, merge, relations), is_new)
         case Strategy.SCD2:
-            return _history(root, merge, at)
+            return _history(root, merge, relations)
 
 
-def _history(root: Table, merge: Merge, at: Relations) -> Effect:
+def _history(root: Table, merge: Merge, relations: Relations) -> Effect:
     """Rows that hold and whose versions do not come end; versions that come and do not hold begin."""
     assert merge.row_version and merge.valid_from and merge.valid_to  # noqa: PT018 - `merge_of` has seen to it
-    until, version = merge.valid_to, _same((merge.row_version,), at)
-    began, ended = (_moment(merge.boundary, root.columns[name], at) for name in (merge.valid_from, until))
-    open_end = _moment(merge.active, root.columns[until], at) if merge.active else None
+    until, version = merge.valid_to, _same((merge.row_version,), relations)
+    began, ended = (_moment(merge.boundary, root.columns[name], relations) for name in (merge.valid_from, until))
+    open_end = _moment(merge.active, root.columns[until], relations) if merge.active else None
     is_active = f"o.{quote(until)} = {open_end}" if open_end else f"o.{quote(until)} IS NULL"
-    goes = f"{is_active} AND NOT EXISTS (SELECT 1 FROM {at.new[root.name]} n WHERE {version})"
+    goes = f"{is_active} AND NOT EXISTS (SELECT 1 FROM {relations.new[root.name]} n WHERE {version})"
     if merge.merge_key:
-        goes += f" AND EXISTS (SELECT 1 FROM {at.new[root.name]} n WHERE {_same(merge.merge_key, at)})"
-    is_new = f"NOT EXISTS (SELECT 1 FROM {at.old[root.name]} o WHERE {is_active} AND {version})"
-    stated = {merge.valid_from: began, until: open_end or "NULL"}
-    return replace(_effect(root, at, goes, at.new[root.name], is_new, stated), ends=ended)
+        goes += f" AND EXISTS (SELECT 1 FROM {relations.new[root.name]} n WHERE {_same(merge.merge_key, relations)})"
+    is_new = f"NOT EXISTS (SELECT 1 FROM {relations.old[root.name]} o WHERE {is_active} AND {version})"
+    values = {merge.valid_from: began, until: open_end or "NULL"}
+    return replace(_effect(root, relations, goes, relations.new[root.name], is_new, values), ends=ended)
 
 
 def _effect(
-    table: Table, at: Relations, goes: str | None, source: str, where: str = "", stated: Mapping[str, str] | None = None
+    table: Table,
+    relations: Relations,
+    goes: str | None,
+    source: str,
+    where: str = "",
+    changed_values: Mapping[str, str] | None = None,
 ) -> Effect:
     """Return an effect that adds the rows of a source, with stated values in some columns."""
-    if table.name not in at.new:
+    if table.name not in relations.new:
         return Effect(table, goes, None, ())
-    stated = stated or {}
-    columns = tuple(dict.fromkeys((*at.columns[table.name], *stated)))
-    values = ", ".join(f"{stated.get(name, f'n.{quote(name)}')} AS {quote(name)}" for name in columns)
+    changed_values = changed_values or {}
+    columns = tuple(dict.fromkeys((*relations.columns[table.name], *changed_values)))
+    values = ", ".join(f"{changed_values.get(name, f'n.{quote(name)}')} AS {quote(name)}" for name in columns)
     return Effect(table, goes, f"SELECT {values} FROM {source} n{f' WHERE {where}' if where else ''}", columns)
 
 
-def _link(table: Table, root: Table, at: Relations) -> tuple[str, str]:
+def _link(table: Table, root: Table, relations: Relations) -> tuple[str, str]:
     """Return the column that says which row above a nested row belongs to, and the table of that row."""
     root_key, parent_key = first(table, "root_key"), first(table, "parent_key")
     if root_key:
         return root_key, root.name
-    if parent_key is None or table.parent is None or table.parent not in at.old:
+    if parent_key is None or table.parent is None or table.parent not in relations.old:
         raise DestinationError(
             f"table `{table.name}` cannot be merged: nothing in it leads to the rows of `{root.name}`",
             hint="`root_key_propagation: true` in the schema's `normalizers.json.config` gives it one",
@@ -201,34 +214,34 @@ def _link(table: Table, root: Table, at: Relations) -> tuple[str, str]:
     return parent_key, table.parent
 
 
-def _wanted(root: Table, merge: Merge, at: Relations) -> str:
+def _wanted(root: Table, merge: Merge, relations: Relations) -> str:
     """Return of the new root rows one of each primary key, and none that asks to be deleted."""
-    ranked, deleted = _ranked(root, merge, at), _is_deleted(merge)
+    ranked, deleted = _ranked(root, merge, relations), _is_deleted(merge)
     return f"(SELECT n.* FROM {ranked} n WHERE ({deleted}) IS NOT TRUE)" if deleted else ranked
 
 
-def _ranked(root: Table, merge: Merge, at: Relations) -> str:
+def _ranked(root: Table, merge: Merge, relations: Relations) -> str:
     """Return of the new root rows with one primary key the first by ``dedup_sort``, nulls last, then by the row key.
 
     All rows are returned where there is no primary key, and where the data is declared to have no duplicates.
     """
     if not merge.primary_key or merge.is_deduplicated:
-        return at.new[root.name]
-    order = [f"n.{quote(row_key(root))}", at.tie]
+        return relations.new[root.name]
+    order = [f"n.{quote(row_key(root))}", relations.tie]
     if merge.dedup_sort:
         column, is_descending = merge.dedup_sort
         # Nulls last, which not every engine has words for.
         order[:0] = [f"n.{quote(column)} IS NULL", f"n.{quote(column)} {'DESC' if is_descending else 'ASC'}"]
-    return _first(root, merge.primary_key, ", ".join(order), at)
+    return _first(root, merge.primary_key, ", ".join(order), relations)
 
 
-def _first(table: Table, key: Sequence[str], order: str, at: Relations, where: str = "") -> str:
+def _first(table: Table, key: Sequence[str], order: str, relations: Relations, where: str = "") -> str:
     """Return new rows, of each key the first by an order; none where no rows come."""
-    if table.name not in at.new:
-        return f"(SELECT o.* FROM {at.old[table.name]} o WHERE {_NEVER})"
+    if table.name not in relations.new:
+        return f"(SELECT o.* FROM {relations.old[table.name]} o WHERE {_NEVER})"
     parts = ", ".join(f"n.{quote(name)}" for name in key)
     rank = f"row_number() OVER (PARTITION BY {parts} ORDER BY {order}) AS {_RANK}"
-    ranks = f"SELECT n.*, {rank} FROM {at.new[table.name]} n{f' WHERE {where}' if where else ''}"
+    ranks = f"SELECT n.*, {rank} FROM {relations.new[table.name]} n{f' WHERE {where}' if where else ''}"
     return f"(SELECT * FROM ({ranks}) ranks WHERE {_RANK} = 1)"
 
 
@@ -243,13 +256,13 @@ def _is_deleted(merge: Merge) -> str | None:
     return f"n.{quote(merge.hard_delete)} {'= TRUE' if merge.is_flag else 'IS NOT NULL'}"
 
 
-def _same(names: Sequence[str], at: Relations) -> str:
-    return " AND ".join(f"n.{quote(name)} {at.equality.get(name, '=')} o.{quote(name)}" for name in names)
+def _same(names: Sequence[str], relations: Relations) -> str:
+    return " AND ".join(f"n.{quote(name)} {relations.equality.get(name, '=')} o.{quote(name)}" for name in names)
 
 
-def _moment(moment: datetime, column: Column, at: Relations) -> str:
-    if at.moment is not None:
-        return at.moment(moment)
+def _moment(moment: datetime, column: Column, relations: Relations) -> str:
+    if relations.moment is not None:
+        return relations.moment(moment)
     is_naive = column.is_naive
     text = (moment.replace(tzinfo=None) if is_naive else moment).isoformat(sep=" ")
-    return f"CAST('{text}' AS {at.column_type(column)})"
+    return f"CAST('{text}' AS {relations.column_type(column)})"

@@ -39,13 +39,13 @@ def batches(staged: StagedTable) -> Iterator[pa.RecordBatch]:
             for batch in file.iter_batches(batch_size=_batch_rows(file.metadata)):
                 chosen = batch.select(list(staged.table.columns))
                 columns = list(chosen.columns)
-                for at, name in enumerate(chosen.schema.names):
-                    if not is_nested(columns[at].type):
+                for index, name in enumerate(chosen.schema.names):
+                    if not is_nested(columns[index].type):
                         continue
                     if (structure := structure_of(staged.table.columns[name])) is None:
                         message = f"column `{name}` has structs or lists, and the schema does not say which"
                         raise DestinationError(message)
-                    columns[at] = json_texts(columns[at], structure)
+                    columns[index] = json_texts(columns[index], structure)
                 yield pa.RecordBatch.from_arrays(columns, names=chosen.schema.names)
 
 
@@ -65,7 +65,7 @@ def stored_rows(
     """
     columns = tuple(staged.table.columns.values())
     for batch in batches(staged):
-        values = [_stored(each, column, decimal) for each, column in zip(batch.columns, columns, strict=True)]
+        values = [_stored(array, column, decimal) for array, column in zip(batch.columns, columns, strict=True)]
         yield list(zip(*values, strict=True))
 
 
@@ -80,11 +80,11 @@ def _stored(values: pa.Array, column: Column, decimal: Callable[[Decimal], Any] 
         case DataType.TIME:
             values = values.cast(pa.time64("us")).cast(pa.string())
         case DataType.DECIMAL | DataType.WEI if decimal is not None:
-            return [None if each is None else decimal(each) for each in values.to_pylist()]
+            return [None if value is None else decimal(value) for value in values.to_pylist()]
         case DataType.JSON:
-            return [None if each is None else json.dumps(json.loads(each)) for each in values.to_pylist()]
-    found: list[Any] = values.to_pylist()
-    return found
+            return [None if value is None else json.dumps(json.loads(value)) for value in values.to_pylist()]
+    listed: list[Any] = values.to_pylist()
+    return listed
 
 
 def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
@@ -97,11 +97,11 @@ def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
     match of:
         case Struct(fields):
             parts: list[pa.Array | str] = []
-            for at, (name, inner) in enumerate(fields):
-                held = values.field(values.type.get_field_index(name))  # under a struct that is null, too
+            for index, (name, inner) in enumerate(fields):
+                field_values = values.field(values.type.get_field_index(name))  # under a struct that is null, too
                 parts += [
-                    f"{',' if at else '{'}{json.dumps(name, ensure_ascii=False)}:",
-                    _or_null(json_texts(held, inner)),
+                    f"{',' if index else '{'}{json.dumps(name, ensure_ascii=False)}:",
+                    _or_null(json_texts(field_values, inner)),
                 ]
             return _joined(values, [*parts, "}"])
         case ListOf(element):
@@ -128,12 +128,12 @@ def _lists(values: pa.Array, texts: pa.Array) -> pa.Array:
     return pc.binary_join(pa.ListArray.from_arrays(offsets, texts), pa.scalar(",", pa.large_string()))
 
 
-def _joined(values: pa.Array, parts: Sequence[pa.Array | str]) -> pa.Array:
+def _joined(values: pa.Array, pieces: Sequence[pa.Array | str]) -> pa.Array:
     """Return the parts of a text put together, null where the value is."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    whole = [pa.scalar(each, pa.large_string()) if isinstance(each, str) else each for each in parts]
+    whole = [pa.scalar(piece, pa.large_string()) if isinstance(piece, str) else piece for piece in pieces]
     nothing = pa.scalar("", pa.large_string())
     texts = pc.binary_join_element_wise(*whole, nothing)
     return pc.if_else(values.is_valid(), texts, pa.scalar(None, pa.large_string()))
@@ -151,8 +151,8 @@ def _quoted_all(texts: pa.Array) -> pa.Array:
 
     escaped = texts.cast(pa.large_string())
     if pc.any(pc.match_substring_regex(escaped, _NEEDS_ESCAPE)).as_py():
-        for each, written in _ESCAPES.items():  # the backslash first
-            escaped = pc.replace_substring(escaped, each, written)
+        for character, written in _ESCAPES.items():  # the backslash first
+            escaped = pc.replace_substring(escaped, character, written)
     return _joined(escaped, ['"', escaped, '"'])
 
 
@@ -165,7 +165,7 @@ def _scalars(values: pa.Array) -> pa.Array:
     if is_a.is_string(of) or is_a.is_large_string(of):
         return _quoted_all(values)
     if is_a.is_binary(of) or is_a.is_large_binary(of):
-        texts = [None if each is None else base64.b64encode(each).decode() for each in values.to_pylist()]
+        texts = [None if value is None else base64.b64encode(value).decode() for value in values.to_pylist()]
         return _quoted_all(pa.array(texts, pa.large_string()))
     if is_a.is_timestamp(of):
         zone = "Z" if of.tz else ""

@@ -130,25 +130,25 @@ class Session(ABC):
 
     def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
         """Return tables and views of a dataset by folded name, or the one of a folded name, with one query."""
-        found: dict[tuple[str, bool, bool], dict[str, str]] = {}
+        columns_by_relation: dict[tuple[str, bool, bool], dict[str, str]] = {}
         for name, is_table, is_ours, column, kind in self.columns(dataset, folded):
-            held = found.setdefault((name, bool(is_table), bool(is_ours)), {})
+            columns = columns_by_relation.setdefault((name, bool(is_table), bool(is_ours)), {})
             if column is not None:
-                held[column] = kind
+                columns[column] = kind
         return {
-            self.names.fold(name): Relation(name, is_table, held, is_ours)
-            for (name, is_table, is_ours), held in found.items()
+            self.names.fold(name): Relation(name, is_table, columns, is_ours)
+            for (name, is_table, is_ours), columns in columns_by_relation.items()
         }
 
     def relation(self, dataset: str, name: str) -> Relation | None:
         """Return one by its name as it stands; where it is not there, a transaction may end with that."""
-        found = self.relations(dataset, name).values()
-        return next((each for each in found if each.name == name), None)
+        relations = self.relations(dataset, name).values()
+        return next((relation for relation in relations if relation.name == name), None)
 
     def insert(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Put a few rows into a table."""
         if self.takes_moments_as_texts:
-            rows = [[moment_text(each) if isinstance(each, datetime) else each for each in row] for row in rows]
+            rows = [[moment_text(value) if isinstance(value, datetime) else value for value in row] for row in rows]
         self.insert_rows(target, columns, rows)
 
     def insert_rows(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
@@ -159,7 +159,9 @@ class Session(ABC):
 
     def stage(self, name: str, staged: StagedTable) -> None:
         """Make the rows of a staged table readable under a name that ends with the transaction, with dlt's types."""
-        columns = ", ".join(f"{quote(each.name)} {self.column_type(each)}" for each in staged.table.columns.values())
+        columns = ", ".join(
+            f"{quote(column.name)} {self.column_type(column)}" for column in staged.table.columns.values()
+        )
         self.execute(f"CREATE TEMPORARY TABLE {quote(name)} ({columns}){self.temporary_end}")
         self.append(quote(name), staged)
 
@@ -175,7 +177,7 @@ class Session(ABC):
     def lock(self, dataset: str) -> None:  # noqa: B027 - nobody else has a file open that is written
         """Wait until nobody else loads into this dataset."""
 
-    def grown_type(self, column: Column, there: str) -> str | Clash | None:  # noqa: ARG002 - structs are JSON texts
+    def grown_type(self, column: Column, stored_type: str) -> str | Clash | None:  # noqa: ARG002 - structs are JSON texts
         """Return the type that a column of structs or lists gets where a load has more fields; None where it stays.
 
         ``there`` is its type now, as ``relations`` has it.
@@ -184,8 +186,8 @@ class Session(ABC):
 
     def update_from(self, target: str, columns: Sequence[str], source: str, match: str) -> str:
         """Return the statement that gives old rows ``o`` the values of new ones ``n``; all names are quoted."""
-        stated = ", ".join(f"{name} = n.{name}" for name in columns)
-        return f"UPDATE {target} AS o SET {stated} FROM {source} AS n WHERE {match}"
+        assignments = ", ".join(f"{name} = n.{name}" for name in columns)
+        return f"UPDATE {target} AS o SET {assignments} FROM {source} AS n WHERE {match}"
 
     def delete_from(self, target: str, condition: str) -> str:
         """Return the statement that deletes old rows ``o``."""

@@ -58,14 +58,16 @@ class Bookkeeping:
             InputError: an early version of dlt made the table.
         """
         target, columns = qualify(self.dataset, table.name), {name: name for name in table.columns}
-        relation = next((each for each in self._relations(table) if each.name.lower() == table.name.lower()), None)
+        relation = next(
+            (candidate for candidate in self._relations(table) if candidate.name.lower() == table.name.lower()), None
+        )
         if relation is None:
             self.session.execute(create_table(self.session, self.dataset, table))
         else:
-            found = find_columns(table, relation.columns, self.dataset)
-            if found is None:
+            stored_names = find_columns(table, relation.columns, self.dataset)
+            if stored_names is None:
                 raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
-            target, columns = qualify(self.dataset, relation.name), found
+            target, columns = qualify(self.dataset, relation.name), stored_names
         for row in rows:
             self.session.execute(f"DELETE FROM {target}{_where(columns, {name: str(row[name]) for name in keys})}")
         if rows:
@@ -87,10 +89,12 @@ class Bookkeeping:
     def _relations(self, table: Table) -> list[Relation]:
         if table.name not in self.known:
             names = find_names(self.session.relation_names(self.dataset), table.name)
-            found = [each for name in names if (each := self.session.relation(self.dataset, name)) is not None]
-            if not found:
+            relations = [
+                relation for name in names if (relation := self.session.relation(self.dataset, name)) is not None
+            ]
+            if not relations:
                 return []
-            self.known[table.name] = found
+            self.known[table.name] = relations
         return self.known[table.name]
 
 
@@ -100,18 +104,18 @@ def write_bookkeeping(session: Session, dataset: str, package: LoadPackage) -> N
         session.insert(qualify(dataset, table.name), tuple(table.columns), rows)
 
 
-def find_dataset(session: Session, asked: str | None, schema_name: str) -> list[str]:
+def find_dataset(session: Session, dataset: str | None, schema_name: str) -> list[str]:
     """Return the datasets that a load of this schema may mean: the one asked for, else all that dlt loaded with it.
 
     dlt's staging copies do not count. Nothing is returned where there is none yet.
     """
-    known = session.datasets()
-    if asked is not None:
-        return [name for name in known if name == asked]
+    datasets = session.datasets()
+    if dataset is not None:
+        return [name for name in datasets if name == dataset]
     loaded = _loaded(session.list_relations(None))
     return [
         name
-        for name in without_staging(known)
+        for name in without_staging(datasets)
         if name in loaded and knows_schema(Bookkeeping(session, name).read_rows, schema_name)
     ]
 
@@ -121,19 +125,19 @@ def _loaded(relations: Iterable[tuple[str, str]]) -> set[str]:
     return {dataset for dataset, name in relations if find_names([name], VERSION_TABLE)}
 
 
-def find_migrated(session: Session, asked: str | None, schema_name: str) -> str:
+def find_migrated(session: Session, dataset: str | None, schema_name: str) -> str:
     """Return the dataset to migrate: the one asked for, else as ``choose_migrated`` chooses it.
 
     Raises ``InputError`` where it may be one of several.
     """
-    if asked is not None:
-        return asked
+    if dataset is not None:
+        return dataset
     ours = find_dataset(session, None, schema_name)
     if len(ours) == 1:
         return ours[0]
     relations = session.list_relations(None)
     loaded = _loaded(relations)
-    filled = {dataset for dataset, _ in relations} & set(session.datasets())
+    filled = {loaded_dataset for loaded_dataset, _ in relations} & set(session.datasets())
     return choose_migrated(ours, filled - loaded, filled & loaded, schema_name, session.shown)
 
 

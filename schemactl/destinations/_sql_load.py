@@ -49,42 +49,42 @@ class ReadyTable:
     unlike: tuple[str, ...] = ()
 
 
-def past_loads(session: Session, asked: str | None, schema_name: str) -> PastLoads:
+def past_loads(session: Session, dataset: str | None, schema_name: str) -> PastLoads:
     """Return what the dataset that a load would go into knows of earlier loads."""
-    dataset = choose_target(session, asked, schema_name)
+    target = choose_target(session, dataset, schema_name)
     with session.wrap_errors("read"):
-        return _bookkeeping.past_loads(Bookkeeping(session, dataset).read_rows, schema_name)
+        return _bookkeeping.past_loads(Bookkeeping(session, target).read_rows, schema_name)
 
 
-def check_schema(session: Session, asked: str | None, schema: Schema) -> None:
+def check_schema(session: Session, dataset: str | None, schema: Schema) -> None:
     """Raise ``DestinationError`` where a schema could not be loaded; the caller takes back what this makes."""
     chains = chains_to_check(schema)
     _check_names(session, schema, chains)
-    dataset = choose_target(session, asked, schema.name)
+    target = choose_target(session, dataset, schema.name)
     # Else a table that a load under way is making would be made twice.
-    with session.wrap_errors(f"lock dataset `{dataset}`"):
-        session.lock(dataset)
-    there = read_relations(session, dataset)
-    _check_renames(session, schema, chains, there)
+    with session.wrap_errors(f"lock dataset `{target}`"):
+        session.lock(target)
+    relations = read_relations(session, target)
+    _check_renames(session, schema, chains, relations)
     # What is replaced is not emptied to try it out: that takes as long as the real thing.
     replaced = [table for chain in chains if chain.is_replaced for table in chain.tables]
     others = [table for chain in chains if not chain.is_replaced for table in chain.tables]
     others += bookkeeping_of(schema)
     if session.has_transactional_ddl:
-        check_relations(session, dataset, replaced, there)
-        make_ready(session, dataset, others, there)
+        check_relations(session, target, replaced, relations)
+        make_ready(session, target, others, relations)
     else:  # what is made to try it out would stay
-        check_relations(session, dataset, [*replaced, *others], there)
+        check_relations(session, target, [*replaced, *others], relations)
 
 
-def load_package(session: Session, asked: str | None, package: LoadPackage, progress: Progress) -> None:
+def load_package(session: Session, dataset: str | None, package: LoadPackage, progress: Progress) -> None:
     """Take a load, and commit the transaction; one that is there already is not taken again.
 
     Raises:
         InputError: it is not plain which of several datasets is meant.
         DestinationError: it is refused; the transaction is not committed.
     """
-    carry_out(SqlLoad(package, progress, session, choose_target(session, asked, package.schema.name)))
+    carry_out(SqlLoad(package, progress, session, choose_target(session, dataset, package.schema.name)))
 
 
 @dataclass(slots=True)
@@ -118,22 +118,22 @@ class SqlLoad(Load[None]):
 
     def prepare(self, chains: Sequence[Chain]) -> None:
         session, fold = self.session, self.session.names.fold
-        there = read_relations(session, self.dataset)
-        _check_renames(session, self.package.schema, chains, there)
+        relations = read_relations(session, self.dataset)
+        _check_renames(session, self.package.schema, chains, relations)
         # Those with rows, and for merges those that are there.
         tables = [
             chain.staged[table.name].table if table.name in chain.staged else table
             for chain in chains
             for table in chain.tables
-            if table.name in chain.staged or (chain.is_merged and fold(table.name) in there)
+            if table.name in chain.staged or (chain.is_merged and fold(table.name) in relations)
         ]
         tables += bookkeeping_of(self.package.schema)
-        replaced = [there.get(fold(table.name)) for chain in chains if chain.is_replaced for table in chain.tables]
-        emptied = [found.name for found in replaced if found is not None and found.is_table]
+        replaced = [relations.get(fold(table.name)) for chain in chains if chain.is_replaced for table in chain.tables]
+        emptied = [relation.name for relation in replaced if relation is not None and relation.is_table]
         if session.has_transactional_ddl:
             # First: a table without rows gets columns that a table with rows does not.
             self._empty(emptied)
-        self.targets = make_ready(session, self.dataset, tables, there)
+        self.targets = make_ready(session, self.dataset, tables, relations)
         if not session.has_transactional_ddl:  # making tables would keep that they are empty
             self._empty(emptied)
 
@@ -187,14 +187,14 @@ class SqlLoad(Load[None]):
             columns={name: tuple(staged.table.columns) for name, staged in chain.staged.items()},
             tie=self.session.tie,
             column_type=self.session.column_type,
-            moment=(lambda each: f"'{moment_text(each)}'") if self.session.takes_moments_as_texts else None,
+            moment=(lambda value: f"'{moment_text(value)}'") if self.session.takes_moments_as_texts else None,
             superseded=self._make_temporary(superseded, is_counted=False) if superseded is not None else None,
             equality=self._equality(chain.root.name, merge),
         )
         keys, effects = plan_merge(chain, merge, relations, prefix)
         self.progress(f"merging table `{chain.root.name}`", None)
-        made = [f"CREATE TEMPORARY TABLE {quote(name)} AS {query}" for name, query in keys.items()]
-        for statement in (*made, *_statements(self.session, effects, merge, targets, prefix)):
+        temporary_tables = [f"CREATE TEMPORARY TABLE {quote(name)} AS {query}" for name, query in keys.items()]
+        for statement in (*temporary_tables, *_statements(self.session, effects, merge, targets, prefix)):
             with self.session.wrap_errors(f"merge table `{chain.root.name}`"):
                 self.session.execute(statement)
 
@@ -209,8 +209,8 @@ class SqlLoad(Load[None]):
         session, stage = self.session, f"_schemactl_stage_{next(self.numbers)}"
         with session.wrap_errors(f"read the rows of table `{staged.table.name}`"):
             session.stage(stage, staged)
-            found = session.query(f"SELECT count(*) FROM {quote(stage)}")[0][0] if is_counted else staged.rows
-        check_count(staged.table, found, staged.rows)
+            count = session.query(f"SELECT count(*) FROM {quote(stage)}")[0][0] if is_counted else staged.rows
+        check_count(staged.table, count, staged.rows)
         return quote(fit(session, staged.table, self.targets[staged.table.name], stage))
 
 
@@ -223,10 +223,12 @@ def _check_names(session: Session, schema: Schema, chains: Sequence[Chain]) -> N
         raise DestinationError(f"table `{merged}`: rows are not merged in `{session.shown}`", hint=hint)
 
 
-def _check_renames(session: Session, schema: Schema, chains: Sequence[Chain], there: Mapping[str, Relation]) -> None:
+def _check_renames(
+    session: Session, schema: Schema, chains: Sequence[Chain], relations: Mapping[str, Relation]
+) -> None:
     def columns_of(table: str) -> Collection[str] | None:
-        found = there.get(session.names.fold(table))
-        return found.columns if found is not None else None
+        relation = relations.get(session.names.fold(table))
+        return relation.columns if relation is not None else None
 
     check_renames(schema, chains, columns_of, session.names, session.shown)
 
@@ -277,33 +279,35 @@ def _upsert(session: Session, target: str, names: Sequence[str], key: str, upser
     yield f"INSERT INTO {target} ({columns}) SELECT {listed} FROM {source} n WHERE {among}"
 
 
-def choose_target(session: Session, asked: str | None, schema_name: str) -> str:
+def choose_target(session: Session, dataset: str | None, schema_name: str) -> str:
     """Return the dataset to load into: the one asked for, else the one loaded before, else one named as the schema.
 
     Raises:
         InputError: several datasets have been loaded with this schema.
     """
     with session.wrap_errors("read"):
-        found = sorted(find_dataset(session, asked, schema_name))
-    if len(found) > 1:
-        listed = ", ".join(f"`{name}`" for name in found)
-        message = f"`{session.shown}` holds {len(found)} datasets of schema `{schema_name}`: {listed}"
-        raise InputError(message, hint=f"name one: `?dataset={found[0]}`")
-    return found[0] if found else asked or schema_name
+        datasets = sorted(find_dataset(session, dataset, schema_name))
+    if len(datasets) > 1:
+        listed = ", ".join(f"`{name}`" for name in datasets)
+        message = f"`{session.shown}` holds {len(datasets)} datasets of schema `{schema_name}`: {listed}"
+        raise InputError(message, hint=f"name one: `?dataset={datasets[0]}`")
+    return datasets[0] if datasets else dataset or schema_name
 
 
 def check_names(schema: Schema, limits: NameLimits, shown: str) -> None:
     """Raise ``DestinationError`` where a name of a schema is too long, or two are one there."""
-    held = {name: table for name, table in schema.tables.items() if not table.is_new}
-    parts = {"tables": list(held)}
-    for table in held.values():
-        parts[f"columns of table `{table.name}`"] = [column.name for column in complete(table)]
-    for what, names in parts.items():
+    complete_tables = {name: table for name, table in schema.tables.items() if not table.is_new}
+    names_by_kind = {"tables": list(complete_tables)}
+    for table in complete_tables.values():
+        names_by_kind[f"columns of table `{table.name}`"] = [column.name for column in complete(table)]
+    for kind, names in names_by_kind.items():
         for name in filter(limits.is_too_long, names):
-            message = f"`{shown}` takes names of up to {limits.max_bytes} bytes; of {what} `{name}` is longer"
+            message = f"`{shown}` takes names of up to {limits.max_bytes} bytes; of {kind} `{name}` is longer"
             raise DestinationError(message, hint="`schemactl infer SOURCE... --to DEST` makes names that fit")
-        for one, other in limits.clashes(names):
-            raise DestinationError(f"`{shown}` does not distinguish `{one}` from `{other}`: {what} are one there")
+        for first_name, second_name in limits.clashes(names):
+            raise DestinationError(
+                f"`{shown}` does not distinguish `{first_name}` from `{second_name}`: {kind} are one there"
+            )
 
 
 def read_relations(session: Session, dataset: str) -> Mapping[str, Relation]:
@@ -313,78 +317,91 @@ def read_relations(session: Session, dataset: str) -> Mapping[str, Relation]:
 
 
 def make_ready(
-    session: Session, dataset: str, tables: Iterable[Table], there: Mapping[str, Relation]
+    session: Session, dataset: str, tables: Iterable[Table], relations: Mapping[str, Relation]
 ) -> dict[str, ReadyTable]:
     """Make the dataset, the tables and the columns that are missing; return the tables by name.
 
     Raises:
         DestinationError: something that is there is in the way, or making is refused.
     """
-    known = {session.names.fold(name) for name in session.datasets()}
-    if session.names.fold(dataset) not in known:
+    datasets = {session.names.fold(name) for name in session.datasets()}
+    if session.names.fold(dataset) not in datasets:
         with session.wrap_errors(f"make dataset `{dataset}`"):
             session.execute(ddl_of(session).create_dataset(dataset))
     return {
-        table.name: _make_table(session, dataset, table, there.get(session.names.fold(table.name))) for table in tables
+        table.name: _make_table(session, dataset, table, relations.get(session.names.fold(table.name)))
+        for table in tables
     }
 
 
-def check_relations(session: Session, dataset: str, tables: Iterable[Table], there: Mapping[str, Relation]) -> None:
+def check_relations(session: Session, dataset: str, tables: Iterable[Table], relations: Mapping[str, Relation]) -> None:
     """Raise ``DestinationError`` where rows cannot be put into tables that are there, once their rows are gone."""
     for table in tables:
-        found = there.get(session.names.fold(table.name))
-        if found is not None:
-            _check_table(session, qualify(dataset, found.name), table, found, [])
+        relation = relations.get(session.names.fold(table.name))
+        if relation is not None:
+            _check_table(session, qualify(dataset, relation.name), table, relation, [])
 
 
-def _make_table(session: Session, dataset: str, table: Table, found: Relation | None) -> ReadyTable:
+def _make_table(session: Session, dataset: str, table: Table, relation: Relation | None) -> ReadyTable:
     columns = complete(table)
     sql = ddl_of(session)
-    if found is None:
+    if relation is None:
         with session.wrap_errors(f"make table `{table.name}`"):
             whole = replace(table, columns={column.name: column for column in columns})
             session.execute(create_table(session, dataset, whole))
             for statement in sql.comments(sql.place(dataset, table.name), description_of(table), columns):
                 session.execute(statement)
-        return ReadyTable(qualify(dataset, table.name), {each.name: session.column_type(each) for each in columns})
-    there = {session.names.fold(name): kind for name, kind in found.columns.items()}
-    missing = [column for column in columns if session.names.fold(column.name) not in there]
-    name = qualify(dataset, found.name)
-    _check_table(session, name, table, found, missing)
-    there |= _grow(session, name, table, there)
+        return ReadyTable(
+            qualify(dataset, table.name),
+            {typed_column.name: session.column_type(typed_column) for typed_column in columns},
+        )
+    stored_types = {session.names.fold(name): kind for name, kind in relation.columns.items()}
+    missing = [column for column in columns if session.names.fold(column.name) not in stored_types]
+    name = qualify(dataset, relation.name)
+    _check_table(session, name, table, relation, missing)
+    stored_types |= _grow(session, name, table, stored_types)
     for column in missing:
         with session.wrap_errors(f"add column `{column.name}` to table `{table.name}`"):
-            place = sql.place(dataset, found.name)
-            session.execute(sql.add_column(place, define_column(session, column)))
-            for statement in sql.comments(place, None, [column]):
+            table_place = sql.place(dataset, relation.name)
+            session.execute(sql.add_column(table_place, define_column(session, column)))
+            for statement in sql.comments(table_place, None, [column]):
                 session.execute(statement)
-    types = {each.name: there.get(session.names.fold(each.name)) or session.column_type(each) for each in columns}
-    unlike = tuple(each.name for each in columns if types[each.name] != session.column_type(each))
+    types = {
+        typed_column.name: stored_types.get(session.names.fold(typed_column.name)) or session.column_type(typed_column)
+        for typed_column in columns
+    }
+    unlike = tuple(
+        typed_column.name for typed_column in columns if types[typed_column.name] != session.column_type(typed_column)
+    )
     return ReadyTable(name, types, unlike)
 
 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:
     """Give structs and lists the load's further fields, if none is of another type; return the new types."""
-    known = {each: kind for each in table.columns if (kind := types.get(session.names.fold(each))) is not None}
-    found = {column: session.grown_type(table.columns[column], kind) for column, kind in known.items()}
+    stored_types = {
+        change: kind for change in table.columns if (kind := types.get(session.names.fold(change))) is not None
+    }
+    changes = {column: session.grown_type(table.columns[column], kind) for column, kind in stored_types.items()}
     problems = tuple(
-        Problem(each.describe(f"{table.name}.{column}")) for column, each in found.items() if isinstance(each, Clash)
+        Problem(change.describe(f"{table.name}.{column}"))
+        for column, change in changes.items()
+        if isinstance(change, Clash)
     )
     if problems:
         message = f"structs or lists of table {name} in `{session.shown}` are not those of the schema"
         raise DestinationError(message, problems=problems, hint="load into another dataset: `?dataset=NAME`")
-    wider = {column: kind for column, kind in found.items() if isinstance(kind, str)}
+    wider = {column: kind for column, kind in changes.items() if isinstance(kind, str)}
     for column, kind in wider.items():
         with session.wrap_errors(f"add fields to column `{column}` of table `{table.name}`"):
             session.execute(f"ALTER TABLE {name} ALTER COLUMN {quote(column)} SET DATA TYPE {kind}")
     return {session.names.fold(column): kind for column, kind in wider.items()}
 
 
-def _check_table(session: Session, name: str, table: Table, found: Relation, missing: list[Column]) -> None:
-    if not found.is_table:
+def _check_table(session: Session, name: str, table: Table, relation: Relation, missing: list[Column]) -> None:
+    if not relation.is_table:
         message = f"`{name}` in `{session.shown}` is a view or the like: no rows can be put into it"
         raise DestinationError(message, hint="rename it, or name another dataset: `?dataset=NAME`")
-    if not found.is_ours:
+    if not relation.is_ours:
         message = f"cannot put rows into table {name} in `{session.shown}`: permission denied"
         raise DestinationError(message, hint="grant the user SELECT, INSERT, UPDATE and DELETE on it")
     needed = [column for column in missing if not column.nullable]
@@ -413,22 +430,22 @@ def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
     if not target.unlike:
         return stage
     for name in target.unlike:
-        wanted, column = table.columns[name], quote(name)
-        there, ours = target.types[name], session.column_type(wanted)
-        place = f"column `{name}` of table `{table.name}` (`{cut(there)}` there, `{cut(ours)}` in the schema)"
+        wanted_column, column = table.columns[name], quote(name)
+        stored_type, ours = target.types[name], session.column_type(wanted_column)
+        location = f"column `{name}` of table `{table.name}` (`{cut(stored_type)}` there, `{cut(ours)}` in the schema)"
         hint = f"`schemactl migrate` gives it the type `{cut(ours)}` there; or name another dataset: `?dataset=NAME`"
         # The text of a number or a date need not be the one that the data has: `01234` is 1234.
-        is_text = wanted.data_type in (DataType.TEXT, DataType.JSON)
-        is_respelled = not is_text and there == session.column_type(Column(name, {"data_type": "text"}))
+        is_text = wanted_column.data_type in (DataType.TEXT, DataType.JSON)
+        is_respelled = not is_text and stored_type == session.column_type(Column(name, {"data_type": "text"}))
         if is_respelled or not session.casts_to_columns:
-            raise DestinationError(f"the load does not fit into {place}", hint=hint)
-        back = f"CAST(CAST(CAST({column} AS {there}) AS {ours}) AS VARCHAR)"
+            raise DestinationError(f"the load does not fit into {location}", hint=hint)
+        back = f"CAST(CAST(CAST({column} AS {stored_type}) AS {ours}) AS VARCHAR)"
         is_lost = f"{back} IS DISTINCT FROM CAST({column} AS VARCHAR)"
-        with session.wrap_errors(f"put values into {place}", hint):
+        with session.wrap_errors(f"put values into {location}", hint):
             lost = session.query(f"SELECT count(*) FROM {quote(stage)} WHERE {is_lost}")[0][0]
         if lost:
-            what = "1 value does not fit" if lost == 1 else f"{lost:,} values do not fit"
-            raise DestinationError(f"{what} into {place}", hint=hint)
+            fault = "1 value does not fit" if lost == 1 else f"{lost:,} values do not fit"
+            raise DestinationError(f"{fault} into {location}", hint=hint)
     selected = ", ".join(
         f"CAST({quote(name)} AS {target.types[name]}) AS {quote(name)}" if name in target.unlike else quote(name)
         for name in table.columns

@@ -53,8 +53,8 @@ DAY_ALONE: Final = f"{_DAY}([T ]00:00(:00([.]0{{1,6}})?)?(Z|[+]00:00)?)?"
 
 def conjoin(*conditions: str) -> str:
     """Return the condition that all of some conditions hold."""
-    stated = [each for each in conditions if each != TRUE]
-    return f"({' AND '.join(stated)})" if stated else TRUE
+    needed = [condition for condition in conditions if condition != TRUE]
+    return f"({' AND '.join(needed)})" if needed else TRUE
 
 
 def is_short(value: str, column: Column, measure: str = "length") -> str:
@@ -123,8 +123,8 @@ def cast_of_time(retype: Retype, value: str, type_of: ColumnType, try_cast: str 
             return is_python_date(value), from_utc(after, f"CAST({value} AS TIMESTAMP)", kind)
         case DataType.TIME, DataType.TIME:
             return TRUE if has_any_precision(retype) else f"{cast} = {value}", cast
-        case one, other:
-            return (TRUE, cast) if one is other else (FALSE, f"CAST(NULL AS {kind})")
+        case old_type, new_type:
+            return (TRUE, cast) if old_type is new_type else (FALSE, f"CAST(NULL AS {kind})")
 
 
 def keeps_fraction(retype: Retype, naive: str, type_of: ColumnType, try_cast: str = "CAST") -> str:
@@ -186,15 +186,15 @@ def coerced(value: Any, retype: Retype) -> Any:
     before, after = retype.before.data_type, retype.after.data_type
     if before is None or after is None:
         raise ValueError("dlt has no type for it")
-    found = coerce(value, before, after)
-    if found is None:
+    coerced_value = coerce(value, before, after)
+    if coerced_value is None:
         raise ValueError("JSON's null")
     if before is not after:
-        _refuse_loss(value, found, retype)
-    return found
+        _refuse_loss(value, coerced_value, retype)
+    return coerced_value
 
 
-def _refuse_loss(value: Any, found: Any, retype: Retype) -> None:
+def _refuse_loss(value: Any, coerced_value: Any, retype: Retype) -> None:
     before, after = retype.before.data_type, retype.after.data_type
     assert before is not None
     if after is DataType.BOOL and before in _NUMBERS and value not in (0, 1):
@@ -207,7 +207,7 @@ def _refuse_loss(value: Any, found: Any, retype: Retype) -> None:
         if retype.is_strict and in_utc.time() != _MIDNIGHT:
             raise ValueError("its time of day")
     is_cut = before in (DataType.BIGINT, *_DECIMALS) and after is DataType.DOUBLE
-    if is_cut and Decimal(repr(found)) != value:
+    if is_cut and Decimal(repr(coerced_value)) != value:
         raise ValueError("digits")
 
 
@@ -229,9 +229,9 @@ def write_retype(retype: Retype, type_of: ColumnType | None = None) -> str:
 
     ``type_of`` states the sizes of decimals; None where the database keeps no sizes.
     """
-    kept = _KEPT if type_of is not None else _KEPT[:2]
+    properties = _KEPT if type_of is not None else _KEPT[:2]
     sides = [
-        {key: column.properties[key] for key in kept if column.properties.get(key) is not None}
+        {key: column.properties[key] for key in properties if column.properties.get(key) is not None}
         for column in (retype.before, retype.after)
     ]
     if type_of is not None and retype.after.data_type in _DECIMALS:

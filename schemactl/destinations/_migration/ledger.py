@@ -31,8 +31,8 @@ Read = TypeVar("Read")
 def _texts(name: str, record: type[Run | StepRecord]) -> Table:
     """Return a table of texts for the fields of a record; those that may be None may be null."""
     columns = {
-        each.name: Column(each.name, {"data_type": "text", "nullable": "None" in str(each.type)})
-        for each in fields(record)
+        field.name: Column(field.name, {"data_type": "text", "nullable": "None" in str(field.type)})
+        for field in fields(record)
     }
     return Table(name, columns)
 
@@ -97,8 +97,8 @@ class Ledger(MigrationSession):
         def version_of(row: Mapping[str, Any]) -> Version:
             return Version(*(row[name] for name in ("schema_name", "version", "version_hash", "inserted_at")))
 
-        found = _read(VERSION_TABLE, version_rows(self.read_rows), version_of)
-        return tuple(each for each in found if schema_name in (None, each.schema_name))
+        versions = _read(VERSION_TABLE, version_rows(self.read_rows), version_of)
+        return tuple(version for version in versions if schema_name in (None, version.schema_name))
 
     def schema_of(self, version_hash: str) -> Schema | None:
         from schemactl.schema.upgrade import upgrade
@@ -126,7 +126,7 @@ class Ledger(MigrationSession):
 
 def row_of(record: Run | StepRecord) -> dict[str, str | None]:
     """Return a run or a step as texts, by the names of its columns."""
-    row = {each.name: _text(getattr(record, each.name)) for each in fields(record)}
+    row = {field.name: _text(getattr(record, field.name)) for field in fields(record)}
     if isinstance(record, Run):
         row["plan"] = record.plan or _NO_PLAN
     return row
@@ -159,13 +159,13 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 def _values(record: type[Run | StepRecord], row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record from a row of texts."""
-    found = {}
-    for each in fields(record):
-        kind, text = str(each.type), row[each.name]
+    values = {}
+    for field in fields(record):
+        kind, text = str(field.type), row[field.name]
         may_be_none = kind.endswith(" | None")
         read = _READERS.get(kind.removesuffix(" | None"))
-        found[each.name] = text if read is None or (may_be_none and text is None) else read(text)
-    return found
+        values[field.name] = text if read is None or (may_be_none and text is None) else read(text)
+    return values
 
 
 def _read(name: str, rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Read]) -> list[Read]:

@@ -73,7 +73,7 @@ class SqlMigration(Ledger, Generic[D]):
     def read_tables(self) -> Catalogue:
         """Return the catalog of a dataset that has tables."""
 
-    def sampled(self, place: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - others do
+    def sampled(self, table: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - others do
         """Return the query of a share (0 to 1) of a table's rows; None where the engine has no sample of it."""
         return None
 
@@ -127,7 +127,7 @@ class SqlMigration(Ledger, Generic[D]):
         self.prepare_writing()
         # A step may make or drop a table of the ledger itself.
         changed = {step.table_name.lower() for step in steps}
-        if any(relation.name.lower() in changed for found in self.known.values() for relation in found):
+        if any(relation.name.lower() in changed for relations in self.known.values() for relation in relations):
             self.known.clear()
         with self.around(steps, statements):
             for statement in statements:
@@ -208,20 +208,22 @@ class SqlMigration(Ledger, Generic[D]):
         if not tables:
             return frozenset()
         with self.database.wrap_errors("look for rows"):
-            asked = set(map(self.database.names.fold, tables))
-            there = self.database.relations(self.place)
-            names = [each.name for folded, each in there.items() if each.is_table and folded in asked]
+            folded_names = set(map(self.database.names.fold, tables))
+            relations = self.database.relations(self.place)
+            names = [
+                relation.name for folded, relation in relations.items() if relation.is_table and folded in folded_names
+            ]
             if not names:
                 return frozenset()
             parts = [
                 f"SELECT {number} WHERE NOT EXISTS (SELECT 1 FROM {qualify(self.place, name)})"
                 for number, name in enumerate(names)
             ]
-            found: set[str] = set()
+            filled: set[str] = set()
             for start in range(0, len(parts), 200):  # SQLite takes no more than 500 in one query
                 rows = self.database.query(" UNION ALL ".join(parts[start : start + 200]))
-                found.update(names[number] for (number,) in rows)
-        return frozenset(found)
+                filled.update(names[number] for (number,) in rows)
+        return frozenset(filled)
 
     def kept(self) -> tuple[str, ...]:
         with self.database.wrap_errors("look for what is kept"):
@@ -236,10 +238,10 @@ class SqlMigration(Ledger, Generic[D]):
 
     def written_otherwise(self, step: Backfill | FillColumn) -> int | None:
         with self.database.wrap_errors("look for values that were written since"):
-            place, written = qualify(self.place, step.table), self.written_value(step)
+            table, written = qualify(self.place, step.table), self.written_value(step)
             name = self.engine.name((step.column if isinstance(step, FillColumn) else step.target).name)
             condition = f"{name} IS NOT NULL AND coalesce({name} <> {written}, TRUE)"
-            count: int = self.database.query(f"SELECT count(*) FROM {place} WHERE {condition}")[0][0]
+            count: int = self.database.query(f"SELECT count(*) FROM {table} WHERE {condition}")[0][0]
         return count
 
     def written_value(self, step: Backfill | FillColumn) -> str:
@@ -253,40 +255,40 @@ class SqlMigration(Ledger, Generic[D]):
 
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:
         name = step.table_name
-        place = qualify(self.place, name)
+        table = qualify(self.place, name)
         if share >= 1.0:
             with self.database.wrap_errors("count values that do not survive"):
-                return self._count(step, place, self._relation(name))
+                return self._count(step, table, self._relation(name))
         with self.database.wrap_errors("look at a sample of the rows", "without `--sample` all rows are read"):
             relation = self._relation(name)
-            query = self.sampled(place, relation, share)
-            return self._count(step, place if query is None else f"({query}) AS sampled", relation)
+            query = self.sampled(table, relation, share)
+            return self._count(step, table if query is None else f"({query}) AS sampled", relation)
 
     def _relation(self, name: str) -> Relation:
-        found = self.database.relation(self.place, name)
-        if found is None:
+        relation = self.database.relation(self.place, name)
+        if relation is None:
             raise InputError(f"there is no table `{name}` in `{self.origin}`")
-        return found
+        return relation
 
     def not_undone(self, step: ChangeType) -> Unfit:
         with self.database.wrap_errors("count values that an undo spells in another way"):
-            place = qualify(self.place, step.table)
-            return self._count(step, place, self._relation(step.table), is_undone=True)
+            table = qualify(self.place, step.table)
+            return self._count(step, table, self._relation(step.table), is_undone=True)
 
-    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
+    def _count(self, step: Step, table: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         def count(keys: tuple[str, ...]) -> Unfit:
             if is_undone and isinstance(step, ChangeType):
-                query = undo_query(step, place, keys, self.engine)
+                query = undo_query(step, table, keys, self.engine)
                 return undone_of(self.database.query(query), keys) if query else Unfit()
-            query = count_query(step, place, keys, self.engine)
+            query = count_query(step, table, keys, self.engine)
             return unfit_of(self.database.query(query), keys) if query else Unfit()
 
         if "_dlt_id" in relation.columns:
             return count(("_dlt_id",))
-        found = count(())
+        unfit = count(())
         # The whole catalog is read for a table's key: only where there is a row to name.
-        keys = self._primary_key(relation.name) if found.count else ()
-        return count(keys) if keys else found
+        keys = self._primary_key(relation.name) if unfit.count else ()
+        return count(keys) if keys else unfit
 
     def _primary_key(self, table: str) -> tuple[str, ...]:
         return self.read_tables().schema.tables[table].hinted("primary_key")
@@ -367,7 +369,7 @@ class MappedMigration(SqlMigration[D]):
         """Return a text as an expression that compares with ``text_of``."""
 
     @abstractmethod
-    def odd_values(self, retype: Retype, name: str, place: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
+    def odd_values(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
         """Return the distinct values of a column that the database may not convert as dlt does, with their counts.
 
         ``name`` is quoted, ``place`` the table's full name or a query. If ``is_undone``, it is those instead that may
@@ -394,43 +396,49 @@ class MappedMigration(SqlMigration[D]):
         """Put what dlt's coercion makes of a column's values into the mapping; return how many values it holds."""
         with self.database.wrap_errors("coerce values"):
             odd = self.odd_values(retype, self.engine.name(retype.before.name), table)
-            pairs = [(text, made) for text, _ in odd if (made := self.coerce(text, retype)) is not None]
+            pairs = [(text, coerced) for text, _ in odd if (coerced := self.coerce(text, retype)) is not None]
             self.stage_pairs(pairs)
         return len(pairs)
 
-    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
+    def _count(self, step: Step, table: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         """Count values by dlt's coercion: a session that writes nothing has no mapping."""
         if not isinstance(step, ChangeType | Backfill) or (isinstance(step, Backfill) and step.taken is Taken.UNFIT):
-            return SqlMigration._count(self, step, place, relation, is_undone=is_undone)
+            return SqlMigration._count(self, step, table, relation, is_undone=is_undone)
         retype = retype_of(step)
         if is_undone and not has_spellings(retype):
             return Unfit()
         name = self.engine.name(retype.before.name)
         back = Retype(retype.after, retype.before, is_strict=False)
-        found: dict[str, tuple[int, str | None]] = {}
-        for text, count in self.odd_values(retype, name, place, is_undone=is_undone):
+        unfit_texts: dict[str, tuple[int, str | None]] = {}
+        for text, count in self.odd_values(retype, name, table, is_undone=is_undone):
             if is_undone != self.survives(text, retype):
                 continue
-            made = self.coerce_text(text, retype) if is_undone else None
-            again = None if made is None else self.coerce_text(made, back)
-            if not is_undone or (made is not None and again != text):
-                found[text] = count, again
-        ((rows,),) = self.database.query(f"SELECT count(*) FROM {place}")
-        examples = self._examples(found, retype, name, place, relation) if found else ()
-        return Unfit(sum(count for count, _ in found.values()), rows, examples)
+            coerced = self.coerce_text(text, retype) if is_undone else None
+            again = None if coerced is None else self.coerce_text(coerced, back)
+            if not is_undone or (coerced is not None and again != text):
+                unfit_texts[text] = count, again
+        ((rows,),) = self.database.query(f"SELECT count(*) FROM {table}")
+        examples = self._examples(unfit_texts, retype, name, table, relation) if unfit_texts else ()
+        return Unfit(sum(count for count, _ in unfit_texts.values()), rows, examples)
 
     def _examples(
-        self, found: dict[str, tuple[int, str | None]], retype: Retype, name: str, place: str, relation: Relation
+        self, unfit_texts: dict[str, tuple[int, str | None]], retype: Retype, name: str, table: str, relation: Relation
     ) -> tuple[Example, ...]:
         """Return rows of a few values that were found."""
         keys = ("_dlt_id",) if "_dlt_id" in relation.columns else self._primary_key(relation.name)
         text, engine = self.text_of(name, retype), self.engine
-        wanted = ", ".join(map(self.literal, list(found)[:MOST_EXAMPLES]))
+        literals = ", ".join(map(self.literal, list(unfit_texts)[:MOST_EXAMPLES]))
         row = (f"CAST({engine.name(key)} AS {engine.text})" for key in keys)
         listed = ", ".join((text, engine.shown(name, SHOWN_CHARACTERS), *row))
-        held = self.database.query(f"SELECT {listed} FROM {place} WHERE {text} IN ({wanted}) LIMIT {MOST_EXAMPLES}")
-        texts = ((*(each.decode() if isinstance(each, bytes) else each for each in row),) for row in held)
+        sample_rows = self.database.query(
+            f"SELECT {listed} FROM {table} WHERE {text} IN ({literals}) LIMIT {MOST_EXAMPLES}"
+        )
+        texts = ((*(cell.decode() if isinstance(cell, bytes) else cell for cell in row),) for row in sample_rows)
         return tuple(
-            Example({each: str(part) for each, part in zip(keys, key, strict=True)}, value, found[given][1])
-            for given, value, *key in texts
+            Example(
+                {name: str(key_value) for name, key_value in zip(keys, key, strict=True)},
+                value,
+                unfit_texts[text_value][1],
+            )
+            for text_value, value, *key in texts
         )

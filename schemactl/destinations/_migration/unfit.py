@@ -19,10 +19,10 @@ def count_query(step: Step, table: str, keys: Sequence[str], engine: Engine) -> 
 
     ``table`` is the full name, ``keys`` are the columns that distinguish rows.
     """
-    found = _condition(step, table, engine)
-    if found is None:
+    value_and_condition = _condition(step, table, engine)
+    if value_and_condition is None:
         return None
-    value, condition = found
+    value, condition = value_and_condition
     shown = [f"CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys)]
     listed = ", ".join(["count(*) OVER () AS unfit", f"{engine.shown(value, SHOWN_CHARACTERS)} AS shown", *shown])
     bad = f"SELECT {listed} FROM {table} WHERE {condition} LIMIT {MOST_EXAMPLES}"
@@ -58,9 +58,9 @@ def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine
 
 def undone_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:
     """Return what the rows of an ``undo_query`` say."""
-    found = unfit_of([(*row[:3], *row[4:]) for row in rows], keys)
-    examples = tuple(replace(each, becomes=row[3]) for each, row in zip(found.examples, rows, strict=False))
-    return replace(found, examples=examples)
+    unfit = unfit_of([(*row[:3], *row[4:]) for row in rows], keys)
+    examples = tuple(replace(example, becomes=row[3]) for example, row in zip(unfit.examples, rows, strict=False))
+    return replace(unfit, examples=examples)
 
 
 def _condition(step: Step, table: str, engine: Engine) -> tuple[str, str] | None:
