@@ -131,9 +131,6 @@ def diff_files(paths: tuple[str, str], base: Path | None, head: Path | None, req
 
     ``paths`` are what the file is called before and after, as a schema that states no name has that of its file. The
     references of the request are left alone.
-
-    Raises:
-        InputError: a state is no valid schema.
     """
     sides = [
         Referred.of(read_document(read_text(file), path), path) if file else None
@@ -247,7 +244,7 @@ def _structure(referred: Referred, schema: Schema) -> Side:
 def _side(referred: Referred) -> Side:
     document = referred.document
     if document is None:
-        questions = referred.meaning.taken_over.open_questions if referred.meaning else ()
+        questions = referred.effective.merged.open_questions if referred.effective else ()
         return Side(referred.schema, open_questions=questions, unfilled=referred.unfilled)
     return Side(document.schema, document.stated_hash, document.is_edited, document.stated_engine_version)
 

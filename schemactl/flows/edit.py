@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schemactl.errors import CommandWarning, InputError, did_you_mean
+from schemactl.flows.effective_schemas import EffectiveSchema, read_effective
 from schemactl.flows.lineage import lineage_in, write_lineage
-from schemactl.flows.meaning import Meaning, meaning_of
 from schemactl.flows.schemas import (
     Opened,
     check_unchanged,
@@ -68,7 +68,7 @@ def edit_import(
     document = opened.import_document
     stored = without_processing_hints(opened.stored) if opened.stored else None
     before = document.schema if document else stored or new_schema(name)
-    effective = Meaning(opened, folder).taken_over.schema if opened.schema else None
+    effective = EffectiveSchema(opened, folder).merged.schema if opened.schema else None
     if effective is None and table is None and any(hint.table is None for hint in hints.columns):
         hint = did_you_mean(name, folder.names) or "`--table TABLE` says what the columns of a new one are of"
         raise InputError(f"there is no schema `{name}` in {folder.shown}", hint=hint)
@@ -90,7 +90,7 @@ def edit_import(
         if effective is not None:
             # The file may have hints that the schema has from data already.
             changes = diff(
-                effective, with_lineage(meaning_of(folder, name).taken_over.schema, effective), guess_renames=False
+                effective, with_lineage(read_effective(folder, name).merged.schema, effective), guess_renames=False
             )
             _warn_of_slips(changes, effective)
         return Edited(name, str(path), changes, (str(path),))

@@ -1,4 +1,4 @@
-"""From what a call names as its sources to evidence: what is data, what is saved evidence, and what cannot be read.
+"""Divides the sources of a call into data and saved evidence, and reports records that cannot be read.
 
 Sources are scanned elsewhere (``engine.scan``).
 """
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
 
 def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
-    """Refuse sources in which nothing was found.
-
-    Raises:
-        InputError: there is no document.
-    """
+    """Refuse sources without any document."""
     if not any(file.documents for file in files.values()):
         names = ", ".join(f"`{source}`" for source in sources)
         bad = sum(file.bad for file in files.values())
@@ -43,11 +39,7 @@ def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -
 def find_sources(
     sources: Iterable[str], input_format: str | None = None, has_header: bool | None = None
 ) -> tuple[tuple[str, ...], tuple[Input, ...]]:
-    """Return the files of saved evidence, and the data; ``has_header`` as of ``engine.input.Input``.
-
-    Raises:
-        InputError: a source is not there, or its format is not known.
-    """
+    """Return the files of saved evidence, and the data; ``has_header`` as of ``engine.input.Input``."""
     sources = tuple(sources)
     saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]
     others = tuple(source for source in sources if source not in saved)
@@ -56,23 +48,19 @@ def find_sources(
     from schemactl.engine.inputs import find_inputs
 
     inputs = [replace(file, has_header=has_header) for file in find_inputs(others, input_format)]
-    saved += [each.path for each in inputs if is_evidence_file(each.path)]
-    return tuple(dict.fromkeys(saved)), tuple(each for each in inputs if not is_evidence_file(each.path))
+    saved += [file.path for file in inputs if is_evidence_file(file.path)]
+    return tuple(dict.fromkeys(saved)), tuple(file for file in inputs if not is_evidence_file(file.path))
 
 
 def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
-    """Return the saved evidence.
-
-    Raises:
-        InputError: a file cannot be read, or holds evidence of data that is known from elsewhere.
-    """
+    """Return the saved evidence."""
     evidence = Evidence()
     for path in paths:
-        known = read_evidence(read_text(Path(path)), path)
-        if twice := sorted(known.files.keys() & (evidence.files.keys() | to_read)):
+        saved = read_evidence(read_text(Path(path)), path)
+        if twice := sorted(saved.files.keys() & (evidence.files.keys() | to_read)):
             message = f"`{twice[0]}` is in this evidence, and is read or in other evidence as well"
             raise InputError(message, at=Location(path), hint="each file counts once: leave one of them out")
-        evidence = merge(evidence, known)
+        evidence = merge(evidence, saved)
     return evidence
 
 
@@ -81,11 +69,7 @@ def check_bad_records(
     on_bad_record: Literal["stop", "skip"] = "stop",
     hint: str = "fix the data, or skip them with `--on-bad-record skip`",
 ) -> None:
-    """Refuse records that cannot be read, unless they are to be skipped.
-
-    Raises:
-        InputError: there are such records.
-    """
+    """Refuse records that cannot be read, unless they are to be skipped."""
     if not scan.bad_records or on_bad_record == "skip":
         return
     from schemactl.engine.bad_records import explain_bad_records
@@ -94,31 +78,37 @@ def check_bad_records(
     problems = explain_bad_records(scan.bad_records, scan.inputs)
     if count > described:
         problems.append(Problem(f"and {count - described:,} more"))
-    if any("is not UTF-8" in each.message for each in problems):
+    if any("is not UTF-8" in problem.message for problem in problems):
         hint = f"convert the file, if it is in another encoding: `iconv -f latin1 -t utf-8 OLD > NEW`; or {hint}"
-    what = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
-    raise InputError(what, hint=hint, problems=tuple(problems))
+    subject = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
+    raise InputError(subject, hint=hint, problems=tuple(problems))
 
 
 def with_records(report: InferenceReport, reader: ScanReader | None, schema: Schema) -> InferenceReport:
-    """Return a report with the records that violate a contract, where it has none yet.
+    """Return a report with the records that violate a contract, for violations without one.
 
-    ``reader`` is None where not all records are at hand. They are masked where the schema marks a column as personal.
+    ``reader`` is None if not all records are at hand. Records are masked if the schema marks a column as personal.
     """
-    lacking = {each.first for each in report.violations if each.data_item is None and each.first is not None}
+    lacking = {
+        violation.first
+        for violation in report.violations
+        if violation.data_item is None and violation.first is not None
+    }
     if reader is None or not lacking:
         return report
     records = mask_records(reader.find(lacking), schema)
     violations = tuple(
-        replace(each, data_item=records[each.first]) if each.first is not None and each.first in records else each
-        for each in report.violations
+        replace(violation, data_item=records[violation.first])
+        if violation.first is not None and violation.first in records
+        else violation
+        for violation in report.violations
     )
     return replace(report, violations=violations)
 
 
-def table_of(stated: str | None, sources: Sequence[str], evidence: Evidence, default: str) -> str:
-    """Return what the user names the root table, or what the data is named: saved evidence stands for its files."""
-    if stated is not None:
-        return stated
+def table_of(requested: str | None, sources: Sequence[str], evidence: Evidence, default: str) -> str:
+    """Return the user's name of the root table, or the name of the data; saved evidence has the names of its files."""
+    if requested is not None:
+        return requested
     has_saved = any(is_evidence_file(source) for source in sources)
     return table_name(sorted(evidence.files) if has_saved else sources, default=default)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.flows.meaning import Meaning, meanings
+from schemactl.flows.effective_schemas import EffectiveSchema, read_all_effective
 from schemactl.flows.normalizers import check_conventions
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read, write
@@ -30,13 +30,13 @@ from schemactl.store.links import real_path
 from schemactl.store.text import read_text, replace_file
 
 
-def list_schemas(schemas: SchemasPlace) -> tuple[Meaning, ...]:
+def list_schemas(schemas: SchemasPlace) -> tuple[EffectiveSchema, ...]:
     """Return the schemas of a folder, by name."""
     folder = SchemasFolder.at(schemas)
-    schema_meanings = meanings(folder)
-    if not schema_meanings:
+    listed = read_all_effective(folder)
+    if not listed:
         raise no_schema(folder.shown)
-    return schema_meanings
+    return listed
 
 
 def check_files(files: tuple[Path, ...], schemas: SchemasPlace) -> tuple[tuple[Path, tuple[Problem, ...]], ...]:

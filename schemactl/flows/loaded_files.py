@@ -29,12 +29,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def remember(inputs: Iterable[Input]) -> tuple[LoadedInput, ...]:
-    """Return the local files with size and time of change, for later loads to compare.
-
-    Raises:
-        InputError: a file does not exist any more.
-    """
-    return tuple(_state_of(each.path) for each in inputs if each.is_local)
+    """Return the local files with size and time of change, for later loads to compare."""
+    return tuple(_state_of(file.path) for file in inputs if file.is_local)
 
 
 def _state_of(path: str) -> LoadedInput:
@@ -52,25 +48,22 @@ def find_new(parts: Sequence[Part], past: PastLoads, before: Schema) -> tuple[tu
 
     A file that has changed since, or was loaded under another path, goes again into tables that find its rows by a key.
     A table that is replaced gets all of its files as soon as one is new.
-
-    Raises:
-        InputError: a file would load rows a second time, or is not on this machine, so that its changes are unknown.
     """
     history = _History(past)
     new_parts: list[Part] = []
-    seen: list[str] = []
+    loaded_paths: list[str] = []
     repeated: list[Problem] = []
-    for part in parts:
-        comparisons = [history.compare(each) for each in part.inputs]
-        inputs = tuple(each.input for each in comparisons if not each.is_seen)
-        roots = _root_tables(part, before)
+    for table_part in parts:
+        comparisons = [history.compare(file) for file in table_part.inputs]
+        inputs = tuple(file.input for file in comparisons if not file.is_seen)
+        roots = _root_tables(table_part, before)
         if inputs and roots and all(root.properties.get("write_disposition") == "replace" for root in roots):
-            inputs = part.inputs
+            inputs = table_part.inputs
         elif not roots or any(map(keeps_repeated_rows, roots)):
-            repeated += [Problem(each.repeats) for each in comparisons if each.repeats is not None]
-        seen += [each.path for each in part.inputs if each not in inputs]
+            repeated += [Problem(file.repeats) for file in comparisons if file.repeats is not None]
+        loaded_paths += [file.path for file in table_part.inputs if file not in inputs]
         if inputs:
-            new_parts.append(replace(part, inputs=inputs))
+            new_parts.append(replace(table_part, inputs=inputs))
     if repeated:
         files = "1 file has" if len(repeated) == 1 else f"{len(repeated):,} files have"
         hint = (
@@ -78,7 +71,7 @@ def find_new(parts: Sequence[Part], past: PastLoads, before: Schema) -> tuple[tu
             "and the write disposition `merge` takes each row once"
         )
         raise InputError(f"{files} rows that earlier loads have appended", problems=tuple(repeated), hint=hint)
-    return tuple(new_parts), tuple(seen)
+    return tuple(new_parts), tuple(loaded_paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +98,7 @@ class _History:
             self._by_state.setdefault((file.bytes, file.modified), []).append(file)
 
     def compare(self, source: Input) -> _Comparison:
-        """Compare a file with those of earlier loads.
-
-        Raises:
-            InputError: it is not on this machine.
-        """
+        """Compare a file with those of earlier loads."""
         if not source.is_local:
             hint = "name files or folders, or leave `--new-only` out"
             raise InputError(f"it is unknown whether `{source.path}` is new", hint=hint)
@@ -138,9 +127,9 @@ def _has_same_content(file: LoadedInput, loaded: LoadedInput) -> bool:
     return bool(loaded.modified.microsecond) or Path(file.path).name == path.name
 
 
-def _root_tables(part: Part, before: Schema) -> list[Table]:
+def _root_tables(table_part: Part, before: Schema) -> list[Table]:
     """Return the root tables that the data goes to, as far as the schema has them."""
-    request = part.request
+    request = table_part.request
     if request.dispatch is not None:  # the records name their tables
         prefix = system_prefix(naming_of(before))
         return [table for name, table in before.tables.items() if not (table.is_nested or name.startswith(prefix))]

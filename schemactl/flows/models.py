@@ -1,4 +1,4 @@
-"""Pydantic models of a call (``--model``): found, sent to the workers, and made columns and contracts of tables."""
+"""Imports the Pydantic models of a call (``--model``) and turns them into columns and contracts of tables."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
-    """The statement of a model about one root table.
+    """The columns and the contract of one root table by a model.
 
     Attributes:
-        fields: its columns, and those of what is nested in it.
-        is_authoritative: whether its columns come about whatever the contract says (dlt's ``is_authoritative_model``).
+        fields: its columns, and those of nested tables.
+        is_authoritative: whether its columns override the contract (dlt's ``is_authoritative_model``).
     """
 
     fields: tuple[ModelField, ...]
@@ -46,8 +46,8 @@ class ModelOfCall:
 
     Attributes:
         stated: ``MODULE:CLASS``.
-        own: what it says of its only table; None for a union, which has a table for each variant.
-        variants: what a union says of its tables, by the value that names them.
+        own: its only table; None for a union, which has a table for each variant.
+        variants: the tables of a union, by the value that names them.
         key: of the field that has these values.
     """
 
@@ -58,49 +58,50 @@ class ModelOfCall:
     key: str | None = None
 
     def of_table(self, dispatch: Dispatch | None, table: str | None) -> TableModel | None:
-        """Return what the model says of a table; None for one of values that are no variant's."""
+        """Return the model of a table; None for values without a variant."""
         if self.own is not None or dispatch is None:
             return self.own
-        named = (each for value, each in self.variants.items() if dispatch.names.get(value, value) == table)
+        named = (variant for value, variant in self.variants.items() if dispatch.names.get(value, value) == table)
         return next(named, None)
 
 
-def find_model(stated: str, contract: str | None) -> ModelOfCall:
-    """Import the model that a call names; code of the user runs.
+def find_model(reference: str, contract: str | None) -> ModelOfCall:
+    """Import the model that a call names; this runs the user's code.
 
     Args:
-        stated: ``MODULE:CLASS``; the module is installed, or a file or package in the working folder.
-        contract: of the call, which goes before that of the model.
-
-    Raises:
-        InputError: there is no such model, it does not import, or the contract cannot be kept.
+        reference: ``MODULE:CLASS``; the module is installed, or a file or package in the working folder.
+        contract: of the call, which overrides that of the model.
     """
     if find_spec("pydantic") is None:
         raise InputError(f"Pydantic is not installed: {install_command('model')}")
     from schemactl.kernel.models import ModelSource, ModelTask
     from schemactl.type_systems.pydantic_models import as_model, contract_of, extra_of, variants_of
 
-    module_name, _, name = stated.partition(":")
-    module = _import(module_name, stated)
+    module_name, _, name = reference.partition(":")
+    module = _import(module_name, reference)
     if not name or not hasattr(module, name):
         hint = nearest_or_all(name, _models_in(module)) if name else f"for example `{module_name}:Order`"
-        raise InputError(f"`{stated}` does not name a model (`--model MODULE:CLASS`)", hint=hint)
+        raise InputError(f"`{reference}` does not name a model (`--model MODULE:CLASS`)", hint=hint)
     try:
         model = as_model(getattr(module, name))
-    except Exception as error:  # Pydantic says in ways of its own that it cannot make a model of something
-        # Further sentences tell authors of types how to teach them to Pydantic.
+    except Exception as error:  # Pydantic's errors for invalid models have no common class
+        # Further sentences are for authors of types.
         reason = str(error).partition("\n")[0].partition(". ")[0]
         hint = nearest_or_all(name, _models_in(module))
-        raise InputError(f"`{stated}` is not a Pydantic model: {reason}", hint=hint) from error
+        raise InputError(f"`{reference}` is not a Pydantic model: {reason}", hint=hint) from error
     variants = variants_of(model)
     default = contract_of(model)
     full = _in_full(contract, default)
     is_stated = contract is not None and "columns" in _named(contract, default)
-    meant = {"forbid": (Mode.FREEZE, Mode.DISCARD_ROW), "allow": (Mode.EVOLVE,), "ignore": (Mode.DISCARD_VALUE,)}
-    for each in (model, *(dict.fromkeys(variants.models.values()) if variants else ())):
-        extra, place = extra_of(each), stated if each is model else each.__name__
-        if is_stated and extra and full["columns"] not in meant[extra]:
-            message = f"the contract `columns={full['columns']}` goes before `extra={extra!r}` of `{place}`"
+    modes_by_extra = {
+        "forbid": (Mode.FREEZE, Mode.DISCARD_ROW),
+        "allow": (Mode.EVOLVE,),
+        "ignore": (Mode.DISCARD_VALUE,),
+    }
+    for checked_model in (model, *(dict.fromkeys(variants.models.values()) if variants else ())):
+        extra, location = extra_of(checked_model), reference if checked_model is model else checked_model.__name__
+        if is_stated and extra and full["columns"] not in modes_by_extra[extra]:
+            message = f"the contract `columns={full['columns']}` goes before `extra={extra!r}` of `{location}`"
             warnings.warn(CommandWarning(message), stacklevel=2)
     if full["data_type"] == Mode.DISCARD_VALUE:
         hint = "`data_type=discard_row` leaves out such rows, `data_type=evolve` takes them as they are"
@@ -108,11 +109,12 @@ def find_model(stated: str, contract: str | None) -> ModelOfCall:
     source = ModelSource(module.__name__, name, _source_of(module))
     task = ModelTask(source, Mode(full["columns"]), Mode(full["data_type"]), is_stated)
     if variants is None:
-        return ModelOfCall(stated, task, _table_model(model, full))
+        return ModelOfCall(reference, task, _table_model(model, full))
     tables = {
-        value: _table_model(each, _in_full(contract, contract_of(each))) for value, each in variants.models.items()
+        value: _table_model(checked_model, _in_full(contract, contract_of(checked_model)))
+        for value, checked_model in variants.models.items()
     }
-    return ModelOfCall(stated, task, None, tables, variants.key)
+    return ModelOfCall(reference, task, None, tables, variants.key)
 
 
 def _table_model(model: Any, contract: Mapping[str, str]) -> TableModel:
@@ -121,25 +123,27 @@ def _table_model(model: Any, contract: Mapping[str, str]) -> TableModel:
     return TableModel(fields_of(model), contract, bool(config(model, "is_authoritative_model")))
 
 
-def _import(name: str, stated: str) -> ModuleType:
+def _import(name: str, reference: str) -> ModuleType:
     # Modules of the working folder can be imported as well, after all that is installed.
-    place = str(Path.cwd())
-    sys.path.append(place)
+    working_folder = str(Path.cwd())
+    sys.path.append(working_folder)
     try:
         module = import_if_there(name, "model")
     finally:
-        sys.path.remove(place)
+        sys.path.remove(working_folder)
     if module is None:
         hint = "MODULE is installed, or a Python file or package in this folder: `app.models:Order`"
-        raise InputError(f"there is no module `{name}` (`--model {stated}`)", hint=hint)
+        raise InputError(f"there is no module `{name}` (`--model {reference}`)", hint=hint)
     return module
 
 
 def _models_in(module: ModuleType) -> list[str]:
     from pydantic import BaseModel
 
-    own = ((name, of) for name, of in vars(module).items() if isinstance(of, type) and of.__module__ == module.__name__)
-    return [name for name, of in own if issubclass(of, BaseModel)]
+    classes = (
+        (name, of) for name, of in vars(module).items() if isinstance(of, type) and of.__module__ == module.__name__
+    )
+    return [name for name, of in classes if issubclass(of, BaseModel)]
 
 
 def _source_of(module: ModuleType) -> Mapping[str, bytes]:
@@ -157,59 +161,60 @@ def _source_of(module: ModuleType) -> Mapping[str, bytes]:
 
 
 def _in_full(contract: str | None, default: Mapping[str, str]) -> dict[str, str]:
-    """Return the mode of each entity: the call's, and for those that it leaves out the model's."""
+    """Return the mode of each entity: the call's, or the model's if the call leaves it out."""
     if contract is None:
         return dict(default)
-    stated, named = Contract.of(contract), _named(contract, default)
+    call_contract, named = Contract.of(contract), _named(contract, default)
     return {
-        entity: str(stated.mode_of(Entity(entity))) if entity in named else mode for entity, mode in default.items()
+        entity: str(call_contract.mode_of(Entity(entity))) if entity in named else mode
+        for entity, mode in default.items()
     }
 
 
 def _named(contract: str, entities: Iterable[str]) -> set[str]:
-    """Return the entities that a contract names; all of them where it is one mode."""
-    return {part.partition("=")[0].strip() for part in contract.split(",")} if "=" in contract else set(entities)
+    """Return the entities that a contract names; all if it is one mode."""
+    return {clause.partition("=")[0].strip() for clause in contract.split(",")} if "=" in contract else set(entities)
 
 
 # --- schemas ---
 
 
 def hints_of(model: TableModel, schema: Schema, root: str) -> Hints:
-    """Return what a model says of columns, under the names that a schema gives them."""
-    return Hints(tuple(each for each in _all_hints(model, schema, root) if each.properties))
+    """Return a model's hints of columns, under the schema's names."""
+    return Hints(tuple(hint for hint in _all_hints(model, schema, root) if hint.properties))
 
 
 def _all_hints(model: TableModel, schema: Schema, root: str) -> Iterator[ColumnHint]:
-    """Yield a hint for each field; it states nothing of one whose values may be anything."""
+    """Yield a hint for each field, without properties if its values may have any type."""
     naming = naming_of(schema)
-    for each in model.fields:
-        keys = [step for step in each.path if step is not None]
-        last = max((at for at, step in enumerate(each.path) if step is None), default=-1)
-        above = [step for step in each.path[: max(last, 0)] if step is not None]
+    for model_field in model.fields:
+        keys = [step for step in model_field.path if step is not None]
+        last = max((index for index, step in enumerate(model_field.path) if step is None), default=-1)
+        above = [step for step in model_field.path[: max(last, 0)] if step is not None]
         column = naming.shorten_fragments(*(naming.normalize_identifier(key) for key in keys[len(above) :]))
         table = naming.shorten_fragments(root, *(naming.normalize_table_identifier(key) for key in above))
-        yield ColumnHint(table if above else None, column, each.properties)
+        yield ColumnHint(table if above else None, column, model_field.properties)
 
 
 def with_model(schema: Schema, model: TableModel, root: str, contract: Stated) -> tuple[Schema, tuple[Violation, ...]]:
-    """Return a schema with what a model says of a root table, and what the contract does not let it say.
+    """Return a schema with a model's columns of a root table, and the violations of the contract.
 
-    A table that is new evolves once, as dlt has it, and is left to the data where the contract refuses new tables. The
-    contract that the model implies is written into the table, unless the call states one.
+    A new table evolves once, as in dlt; if the contract refuses new tables, only the data may create it. The
+    model's contract is stored in the table unless the call has one.
     """
-    known = schema.tables.get(root)
-    stated = with_hints(schema, hints_of(model, schema, root), root)
+    stored_table = schema.tables.get(root)
+    hinted = with_hints(schema, hints_of(model, schema, root), root)
     implied: Properties = {} if contract else {"schema_contract": dict(model.contract)}
-    table = _with(_table(stated, root), implied)
-    if known is None or known.is_new:
+    table = _with(_table(hinted, root), implied)
+    if stored_table is None or stored_table.is_new:
         marks = {**(table.properties.get("x-normalizer") or {}), "evolve-columns-once": True}
-        marked = stated.with_table(_with(table, {"x-normalizer": marks}))
+        marked = hinted.with_table(_with(table, {"x-normalizer": marks}))
         violations = judge(schema, marked, contract).violations
-        is_refused = any(each.entity is Entity.TABLES and each.table == root for each in violations)
+        is_refused = any(violation.entity is Entity.TABLES and violation.table == root for violation in violations)
         return (schema if is_refused else marked), ()
     if model.is_authoritative:
-        return stated.with_table(table), ()
-    judgment = judge(schema.with_table(_with(known, implied)), stated.with_table(table), contract)
+        return hinted.with_table(table), ()
+    judgment = judge(schema.with_table(_with(stored_table, implied)), hinted.with_table(table), contract)
     return judgment.schema, judgment.violations
 
 
@@ -222,39 +227,39 @@ def _with(table: Table, properties: Properties) -> Table:
 
 
 def schema_of(model: ModelOfCall, schema: Schema, table: str | None) -> Schema:
-    """Return a schema with the tables of a model, whatever a contract says."""
-    for root, each in _tables_of(model, schema, table):
-        schema = with_hints(schema, hints_of(each, schema, root), root)
-        schema = schema.with_table(_with(_table(schema, root), {"schema_contract": dict(each.contract)}))
+    """Return a schema with the tables of a model, without regard to contracts."""
+    for root, table_model in _tables_of(model, schema, table):
+        schema = with_hints(schema, hints_of(table_model, schema, root), root)
+        schema = schema.with_table(_with(_table(schema, root), {"schema_contract": dict(table_model.contract)}))
     return schema
 
 
 def unfilled_columns(model: ModelOfCall, schema: Schema, table: str | None) -> tuple[tuple[str, str], ...]:
-    """Return the columns, after their tables, that may not be null and get no value from any load with a model.
+    """Return the tables and columns that are required and get no value from any load with a model.
 
-    Where the model lets other keys in (``columns`` evolves), data may bring them.
+    If the model accepts other keys (``columns`` evolves), data may fill them.
     """
     naming = naming_of(schema)
     prefix = system_prefix(naming)
-    found = []
-    for root, each in _tables_of(model, schema, table):
-        hints = [] if each.contract["columns"] == Mode.EVOLVE else list(_all_hints(each, schema, root))
+    unfilled = []
+    for root, table_model in _tables_of(model, schema, table):
+        hints = [] if table_model.contract["columns"] == Mode.EVOLVE else list(_all_hints(table_model, schema, root))
         for name in dict.fromkeys(hint.table or root for hint in hints):
             fields = {hint.name: hint for hint in hints if (hint.table or root) == name}
-            # A value that may be anything may be an object, which fills columns of its own.
+            # A value of any type may be an object, which fills further columns.
             objects = tuple(f"{key}{naming.path_separator}" for key, hint in fields.items() if not hint.properties)
             columns = schema.tables[name].columns.values() if name in schema.tables else ()
-            found += [
+            unfilled += [
                 (name, column.name)
                 for column in columns
                 if column.is_complete and not column.nullable and column.name not in fields
                 if not column.name.startswith((prefix, *objects))
             ]
-    return tuple(found)
+    return tuple(unfilled)
 
 
 def _tables_of(model: ModelOfCall, schema: Schema, table: str | None) -> Iterator[tuple[str, TableModel]]:
-    """Yield the root tables of a model, under the names that a schema gives them."""
+    """Yield the root tables of a model, under the schema's names."""
     naming = naming_of(schema)
     tables = {table or model.stated.partition(":")[2]: model.own} if model.own else model.variants
-    yield from ((naming.normalize_table_identifier(name), each) for name, each in tables.items())
+    yield from ((naming.normalize_table_identifier(name), table_model) for name, table_model in tables.items())

@@ -140,7 +140,7 @@ def _normalize(request: NormalizeRequest, progress: Progress, open_engine: OpenE
         if request.staging is not None:
             # The engine keeps documents in files until they become rows.
             options = options.with_temporary_files(staging)
-        parts = [replace(part, request=replace(part.request, engine=options)) for part in call.parts]
+        parts = [replace(table_part, request=replace(table_part.request, engine=options)) for table_part in call.parts]
         with collected(parts, call.before, parse_sample("full"), progress, open_engine, is_load=True) as data:
             report = _load(call, data.tables, staging, progress)
     return report if report.inference is None else replace(report, inference=data.complete(report.inference))
@@ -161,23 +161,23 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     past = target.destination.read_past_loads(target.url, inference.name)
     if load_id in past.load_ids:
         return NormalizeReport(inference.name, load_id, target.shown, Outcome.LOADED_BEFORE)
-    held = with_lost(before, target)
+    held_schema = with_lost(before, target)
     limit = target.max_identifier_length
-    inference = replace(inference, max_identifier_length=limit, held=None if held == before else held)
+    inference = replace(inference, max_identifier_length=limit, held=None if held_schema == before else held_schema)
     request = replace(request, inference=inference)
     parts = _find_data(request, before, target, folder)
     files = remember(_inputs_of(parts))
     loaded_files: tuple[str, ...] = ()
     if request.new_only:
-        parts, loaded_files = find_new(parts, past, held)
+        parts, loaded_files = find_new(parts, past, held_schema)
         files = remember(_inputs_of(parts))
     # Longer names are checked later: only the data tells their short forms.
-    checked = without_long_names(held, limit)
+    checked = without_long_names(held_schema, limit)
     load = LoadTime(load_id, datetime.now(UTC))
     call = Call(request, folder, target, load, before, checked, parts, files, loaded_files)
     if not parts:
         return call.report(Outcome.NOTHING_NEW)
-    _check_hinted_types(target, held, parts)
+    _check_hinted_types(target, held_schema, parts)
     target.destination.check_tables(target.url, checked)
     return call
 
@@ -187,9 +187,11 @@ def _find_data(
 ) -> tuple[Part, ...]:
     """Return the data by root table, without the files that schemactl itself writes."""
     parts = part_by_table(request.inference, before)
-    for part in parts:
-        if part.saved:
-            raise InputError(f"`{part.saved[0]}` is saved evidence, which holds no rows", hint="name the data itself")
+    for table_part in parts:
+        if table_part.saved:
+            raise InputError(
+                f"`{table_part.saved[0]}` is saved evidence, which holds no rows", hint="name the data itself"
+            )
     leftovers = request.staging.glob(f"{PREFIX}{ROWS}-*") if request.staging else ()
     folders = (folder_of(target.url), folder.root if folder.is_usual else None, *leftovers)
     inputs = without_written_files(
@@ -199,13 +201,15 @@ def _find_data(
         request.rejects,
         () if folder.is_usual else (folder.imports, folder.exports),
     )
-    parts = tuple(replace(part, inputs=tuple(file for file in part.inputs if file in inputs)) for part in parts)
+    parts = tuple(
+        replace(table_part, inputs=tuple(file for file in table_part.inputs if file in inputs)) for table_part in parts
+    )
     warn_of_unlike(parts)
-    return tuple(part for part in parts if part.inputs)
+    return tuple(table_part for table_part in parts if table_part.inputs)
 
 
 def _inputs_of(parts: Iterable[Part]) -> tuple[Input, ...]:
-    return tuple(file for part in parts for file in part.inputs)
+    return tuple(file for table_part in parts for file in table_part.inputs)
 
 
 def _check_types(target: LoadTarget, tables: Iterable[Table]) -> None:
@@ -235,7 +239,7 @@ def _type_problem(target: LoadTarget, table: str, column: Column) -> Problem | N
 
 def _check_hinted_types(target: LoadTarget, before: Schema, parts: Iterable[Part]) -> None:
     """Check the types of the tables that the data goes to, with the hints of the call."""
-    for request in (part.request for part in parts):
+    for request in (table_part.request for table_part in parts):
         if request.dispatch is not None:
             continue  # only the records tell which tables there are
         root = root_table(before, table_of(request.table, request.sources, Evidence(), request.name))
@@ -385,10 +389,12 @@ class _TableRows:
     def check_balance(self) -> None:
         """Refuse more or fewer rows of documents than documents: the sources have changed meanwhile."""
         documents = sum(file.documents for file in self.attempt.evolution.report.files if file.table)
-        made = self.rows.tally.documents
-        if made != documents:
+        rows_of_documents = self.rows.tally.documents
+        if rows_of_documents != documents:
             hint = "files that others write to meanwhile cannot be loaded: run the command again"
-            raise EngineError(f"{documents:,} documents were read, but {made:,} when rows were made", hint=hint)
+            raise EngineError(
+                f"{documents:,} documents were read, but {rows_of_documents:,} when rows were made", hint=hint
+            )
 
 
 def _is_refused_by_size(evolution: Evolution) -> bool:
@@ -438,7 +444,7 @@ def _make_rows(
         for index, table_rows in enumerate(rows):
             revision = table_rows.revise()
             if revision is None:
-                return _stopped(merge_reports([made.report for made in rows[: index + 1]]))
+                return _stopped(merge_reports([stopped_rows.report for stopped_rows in rows[: index + 1]]))
             revised.append(revision)
         if all(revision is attempt for revision, attempt in zip(revised, attempts, strict=True)):
             for table_rows in rows:
@@ -462,7 +468,9 @@ def _write_changed(
 ) -> list[_TableRows]:
     """Write the rows of new or changed plans, for each reader in one pass; other rows are those of ``earlier``."""
     rows_by_index = {
-        index: made.rows for index, made in enumerate(earlier) if made.attempt.plan == attempts[index].plan
+        index: table_rows.rows
+        for index, table_rows in enumerate(earlier)
+        if table_rows.attempt.plan == attempts[index].plan
     }
     changed = [index for index in range(len(attempts)) if index not in rows_by_index]
     for number, reader in enumerate(dict.fromkeys(attempts[index].data.reader for index in changed)):
@@ -504,10 +512,10 @@ def _package(call: Call, root_tables: Sequence[_TableRows], rejects: WrittenReje
     """Return the load for the destination."""
     schema = root_tables[-1].attempt.evolution.stored
     tables = [
-        StagedTable(plan.tables[name], made.rows.folders[name], counts.written)
-        for made in root_tables
-        for plan in (made.attempt.plan,)
-        for name, counts in made.rows.tally.tables.items()
+        StagedTable(plan.tables[name], table_rows.rows.folders[name], counts.written)
+        for table_rows in root_tables
+        for plan in (table_rows.attempt.plan,)
+        for name, counts in table_rows.rows.tally.tables.items()
         # A root table without rows is included: with `replace` the destination's rows have to go. So is a table whose
         # rows were all superseded, because the schema that is stored with the load has it.
         if name in plan.tables and (counts.written or counts.superseded or name == plan.rows.table)

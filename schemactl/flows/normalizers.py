@@ -19,12 +19,7 @@ ALLOWS_RENAMES: Final = "allow_identifier_change_on_table_with_data"
 
 
 def check_normalizers(opened: Opened) -> None:
-    """Refuse a schema that names what data cannot be taken by.
-
-    Raises:
-        InputError: there is no such naming convention or normalizer, or the convention was changed; with its place in
-            the file that holds.
-    """
+    """Refuse a schema that names what data cannot be taken by."""
     schema = opened.schema
     if schema is None:
         return
@@ -37,11 +32,7 @@ def check_normalizers(opened: Opened) -> None:
 
 
 def check_conventions(document: Document) -> None:
-    """Refuse a schema file that names a naming convention or a normalizer that is not known.
-
-    Raises:
-        InputError: that is so; with its place.
-    """
+    """Refuse a schema file that names a naming convention or a normalizer that is not known."""
     schema = document.schema
     checks: tuple[tuple[str, Callable[[], object]], ...] = (
         ("names", lambda: load_naming(NormalizerConfig.of(schema.normalizers).naming)),
@@ -57,19 +48,16 @@ def _check_naming_kept(opened: Opened, schema: Schema) -> None:
 
     dlt refuses it where its configuration names another convention (docs/dlt.md §1.5), and does not look where a file
     was edited. One of the two files says the convention that there was before.
-
-    Raises:
-        InputError: the convention is another one.
     """
     stored, imported = opened.export_document, opened.import_document
     if stored is None or imported is None or schema.normalizers.get(ALLOWS_RENAMES):
         return
     filled = [f"`{name}`" for name, table in stored.schema.tables.items() if table.normalizer_hint("seen-data")]
     other = stored if opened.import_adopted is not None else imported
-    before, own = (convention_name(NormalizerConfig.of(of.normalizers).naming) for of in (other.schema, schema))
-    if own != before and filled:
-        message = f"the naming convention was changed from `{before}` to `{own}`, and tables hold data: "
-        hint = f"keep the convention; `schemactl edit {schema.name} --naming {own}` renames what is there"
+    before, convention = (convention_name(NormalizerConfig.of(of.normalizers).naming) for of in (other.schema, schema))
+    if convention != before and filled:
+        message = f"the naming convention was changed from `{before}` to `{convention}`, and tables hold data: "
+        hint = f"keep the convention; `schemactl edit {schema.name} --naming {convention}` renames what is there"
         raise InputError(f"{message}{', '.join(filled)}", hint=hint)
 
 

@@ -3,7 +3,7 @@
 A REF is ``NAME`` (the export folder's), ``import:NAME``, ``export:NAME``, a file, a folder, ``git:REV``, ``git:REV...``
 (where this branch left REV), ``git:REV:PATH``, ``-`` for standard input, or a destination's address:
 ``duckdb:///PATH``, ``parquet:FOLDER`` ... ``import:NAME``, a folder and a revision stand for what a schemas folder
-means (``flows.meaning``).
+means (``flows.effective_schemas``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from schemactl.destinations import DESTINATIONS, Destination, find_address
 from schemactl.errors import CommandWarning, InputError, Location, backquoted, nearest_or_all
-from schemactl.flows.meaning import Meaning, meaning_of, meanings, meanings_at
+from schemactl.flows.effective_schemas import EffectiveSchema, read_all_effective, read_effective, read_effective_at
 from schemactl.flows.schemas import parse_named
 from schemactl.formats.dlt import Document, read
 from schemactl.redaction import redact
@@ -56,7 +56,7 @@ class Referred:
         hashes: of the schemas that the destination was loaded with, the last one first.
         history: the file whose versions in git are older versions of the schema, if there is such a file.
         commit: the full hash of the git revision that it was read from, if any.
-        meaning: the effective schema that it comes from, if any.
+        effective: the effective schema that it comes from, if any.
         unfilled: as of ``review.comparison.Side``.
     """
 
@@ -68,13 +68,13 @@ class Referred:
     history: Path | None = None
     commit: str | None = None
     hashes: tuple[str, ...] = ()
-    meaning: Meaning | None = None
+    effective: EffectiveSchema | None = None
     unfilled: tuple[tuple[str, str], ...] = ()
 
     def locate(self, keys: tuple[str | int, ...]) -> Location | None:
         """Return the place of a key in its file, or of the nearest existing key above it; None without a file."""
-        if self.meaning is not None:
-            return self.meaning.locate(keys)
+        if self.effective is not None:
+            return self.effective.locate(keys)
         return self.document.locate(*keys) if self.document else None
 
     @classmethod
@@ -83,10 +83,10 @@ class Referred:
         return cls(document.schema, origin, document, history=history)
 
     @classmethod
-    def of_meaning(cls, meaning: Meaning, history: Path | None) -> Referred:
+    def of_effective(cls, effective: EffectiveSchema, history: Path | None) -> Referred:
         """Return the effective schema of a schemas folder."""
-        schema = meaning.document.schema if meaning.document else meaning.schema
-        return cls(schema, meaning.origin, meaning.document, history=history, meaning=meaning)
+        schema = effective.document.schema if effective.document else effective.schema
+        return cls(schema, effective.origin, effective.document, history=history, effective=effective)
 
 
 def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
@@ -195,17 +195,17 @@ def find_exported(folder: SchemasFolder, name: str | None = None) -> tuple[Refer
 
 def effective_schemas(folder: SchemasFolder) -> tuple[Referred, ...]:
     """Return the effective schemas of a folder, sorted by name."""
-    return tuple(_effective_schema(meaning) for meaning in meanings(folder))
+    return tuple(_effective_schema(effective) for effective in read_all_effective(folder))
 
 
 def effective_schema(folder: SchemasFolder, name: str) -> Referred:
     """Return the effective schema of a name, which must exist."""
-    return _effective_schema(meaning_of(folder, name))
+    return _effective_schema(read_effective(folder, name))
 
 
-def _effective_schema(meaning: Meaning) -> Referred:
-    file = meaning.opened.export_file or meaning.opened.import_file
-    return Referred.of_meaning(meaning, file.path if file else None)
+def _effective_schema(effective: EffectiveSchema) -> Referred:
+    file = effective.opened.export_file or effective.opened.import_file
+    return Referred.of_effective(effective, file.path if file else None)
 
 
 def _from_directory(path: Path) -> tuple[Referred, ...]:
@@ -244,9 +244,9 @@ def _from_git(revision_and_path: str, folder: SchemasFolder) -> tuple[Referred, 
             schemas = [replace(_named(file), history=history(file), commit=commit) for file in files]
             return tuple(sorted(schemas, key=lambda schema: schema.schema.name))
     return tuple(
-        replace(Referred.of_meaning(meaning, history(file) if file else None), commit=commit)
-        for meaning in meanings_at(revision, SchemasFolder.at(path) if inside else folder)
-        for file in (meaning.opened.export_file or meaning.opened.import_file,)
+        replace(Referred.of_effective(effective, history(file) if file else None), commit=commit)
+        for effective in read_effective_at(revision, SchemasFolder.at(path) if inside else folder)
+        for file in (effective.opened.export_file or effective.opened.import_file,)
     )
 
 

@@ -1,4 +1,4 @@
-"""The request of ``schemactl infer``, as the flows hand it on."""
+"""The request of ``schemactl infer``, as flows pass it on."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ class InferRequest:
     Attributes:
         sources: data, or saved evidence (``*.evidence.json``).
         table: the root table; None for the schema's only one, or one named after the source.
-        others: sources whose data goes to tables of their own, each with the table before it.
+        others: pairs of a table and a source of ``--table TABLE=SOURCE``.
         table_per_file: whether the data of each source file goes to a table of its name.
         engine: which engine reads the data; None for the default.
-        agrees: asks a person; None where nobody is there.
+        agrees: asks the user; None without a terminal.
         sample: ``full``, ``10%`` or a number of records.
-        contract: goes before the schema's own.
-        hints: what the call states of tables and columns; None for nothing.
-        evidence_file: where to save what was seen.
+        contract: overrides the schema's.
+        hints: the call's hints of tables and columns; None for none.
+        evidence_file: the file to save evidence to.
         resolve_collisions: whether keys that become one column get a column each.
         naming: convention of a new schema; None for snake_case.
         normalizer: of a new schema; None for dlt's relational one.
         to: the destination that the schema is for; None for any.
         max_identifier_length: of that destination in characters; None for no limit.
-        held: what that destination holds of the schema, and its file has lost.
-        typing: how the texts of the data are typed; None where they are not.
-        dispatch: names the root table of each record (``--table-by``); None where sources say it.
-        model: validates the data, and states its columns; None where nothing does.
+        held: the schema with the tables and columns that only the destination still has.
+        typing: the typing of the data's texts; None for none.
+        dispatch: names the root table of each record (``--table-by``); None if sources name it.
+        model: validates the data and declares its columns; None for none.
         has_header: of CSV and TSV, whether the first row has the names of columns; None for yes, with a warning if it
             looks like a record.
-        null_values: texts that stand for null in CSV, TSV and XML.
-        detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for those that are there.
+        null_values: texts that mean null in CSV, TSV and XML.
+        detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for the schema's.
     """
 
     sources: tuple[str, ...]
@@ -104,17 +104,16 @@ class InferRequest:
         return (*self.sources, *(source for _, source in self.others))
 
 
-def dispatch_by(field: str | None, names: Mapping[str, str], rest: str | None, key: str | None) -> Dispatch | None:
-    """Return which field names the root table of each record, and how; None where none does.
+def dispatch_by(
+    field: str | None, names: Mapping[str, str], other_table: str | None, key: str | None
+) -> Dispatch | None:
+    """Return the dispatch by the field that names the root table of each record; None without one.
 
     Args:
-        field: as the call states it, ``type`` or ``meta.kind``; None for the one by which a model's variants differ.
-        names: tables that are not called after the field's value, by that.
-        rest: the table of records without such a value; None where there is none.
-        key: of the field by which a model's variants differ; None where there is no such model.
-
-    Raises:
-        InputError: tables are named by values, and nothing says of which field.
+        field: of the call, ``type`` or ``meta.kind``; None for the discriminator of the model.
+        names: tables with other names than the field's values, by value.
+        other_table: the table of records without such a value; None where there is none.
+        key: the discriminator of the model's variants; None without such a model.
     """
     from schemactl.schema.paths import format_path, parse_keys
 
@@ -126,4 +125,4 @@ def dispatch_by(field: str | None, names: Mapping[str, str], rest: str | None, k
         return None
     from schemactl.kernel.dispatch import Dispatch
 
-    return Dispatch(parse_keys(field), names, rest)
+    return Dispatch(parse_keys(field), names, other_table)

@@ -61,7 +61,7 @@ def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     if request.model is not None and request.typing is not None:
         raise InputError("`--model` and `--typing` do not go together", hint="a model types texts itself")
     parts = _part_by_table(request, before)
-    return tuple(replace(part, request=with_typing(part.request, before)) for part in parts)
+    return tuple(replace(table_part, request=with_typing(table_part.request, before)) for table_part in parts)
 
 
 def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
@@ -81,13 +81,13 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
         _part(request, table, *find_sources(sources, request.input_format, request.has_header), is_named=True)
         for table, sources in sources_by_table.items()
     ]
-    claimed_paths = {file.path for part in parts for file in part.inputs}
+    claimed_paths = {file.path for table_part in parts for file in table_part.inputs}
     saved, inputs = (
         find_sources(request.sources, request.input_format, request.has_header) if request.sources else ((), ())
     )
     unclaimed = tuple(file for file in inputs if file.path not in claimed_paths)
     if not (saved or unclaimed):
-        return tuple(_checked(part, before) for part in parts)
+        return tuple(_checked(table_part, before) for table_part in parts)
     if request.table_per_file:
         if saved:
             raise InputError(f"`{saved[0]}` is evidence of several files", hint="`--table-per-file` takes data only")
@@ -102,7 +102,7 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
         parts.append(Part(replace(request, table=table, others=()), saved, unclaimed, request.table is not None))
     if len(parts) > 1 and request.hints is not None:
         _check_hints(request.hints)
-    return tuple(_checked(part, before) for part in parts)
+    return tuple(_checked(table_part, before) for table_part in parts)
 
 
 def _warn_of_names(request: InferRequest, table: str, inputs: Sequence[Input]) -> None:
@@ -263,24 +263,24 @@ def _table_of_unclaimed(request: InferRequest, before: Schema, *, has_others: bo
     return only
 
 
-def _checked(part: Part, before: Schema) -> Part:
+def _checked(table_part: Part, before: Schema) -> Part:
     """Return a part if its table exists, has no near namesake in the schema, or the user agrees to a new table."""
-    request = part.request
+    request = table_part.request
     if request.table is None or (new := _root(request, before, request.table)) in before.tables:
-        return part
+        return table_part
     roots = (name for name, table in before.tables.items() if not table.is_nested)
     twin = next((name for name in roots if _letters(name) == _letters(new)), None)
     if twin is None:
-        return part
+        return table_part
     message = f"there is no table `{new}`, but `{twin}`"
     if request.agrees is not None:
         if not request.agrees(f"{message}; make a new table `{new}`"):
             raise InputError("nothing was done", hint=f"`--table {twin}` adds to that table")
-    elif part.is_named:
+    elif table_part.is_named:
         warnings.warn(LeftOutWarning(f"{message}: a new table is made"), stacklevel=2)
     else:
         raise InputError(message, hint=f"`--table {twin}` adds to that table, `--table {new}` makes a new one")
-    return part
+    return table_part
 
 
 def _letters(name: str) -> str:
@@ -290,8 +290,8 @@ def _letters(name: str) -> str:
 
 def warn_of_unlike(parts: Iterable[Part]) -> None:
     """Warn if files of different shape go into one table."""
-    for part in parts:
-        if len(part.inputs) > 1 and part.request.dispatch is None:
+    for table_part in parts:
+        if len(table_part.inputs) > 1 and table_part.request.dispatch is None:
             from schemactl.engine import input_warnings
 
-            input_warnings.warn_of_unlike(part.inputs)
+            input_warnings.warn_of_unlike(table_part.inputs)

@@ -82,9 +82,6 @@ def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | 
 
     Returns:
         The files written, the import file first; none where nothing has changed.
-
-    Raises:
-        InputError: the folder is in use, a file was changed since it was read, or cannot be written.
     """
     pending = _pending(folder, opened, schema, hints)
     if not pending:

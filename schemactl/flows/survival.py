@@ -1,4 +1,4 @@
-"""Counts in the data what a change of a schema breaks: values that do not survive a type, rows without a value."""
+"""Counts the data that a schema change breaks: values that do not survive a type, rows without a value."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Demand:
-    """Values that are to survive in a type.
+    """Values that must survive in a type.
 
     Attributes:
         fed: their paths and classes.
-        target: the type; None where none of them fits what stands there.
+        target: the type; None if none of the values fits.
     """
 
     fed: tuple[Taken, ...]
@@ -69,16 +69,16 @@ class _Demand:
 def _find_demands(
     evidence: Evidence, fed: Sequence[Taken], column: NestedType, field: FieldPath
 ) -> tuple[_Demand, ...]:
-    """Return what the values of a field have to fit: scalars their type, objects and lists what they are to be."""
+    """Return the types that the values of a field must fit: of scalars, and of objects and lists."""
     data = _Data(evidence)
-    paths, found = tuple(dict.fromkeys(path for path, _ in fed)), column
+    paths, nested_type = tuple(dict.fromkeys(path for path, _ in fed)), column
     for step in field:
-        paths, found = data.below(paths, found, step)
-    return tuple(demand for demand in data.demands(paths, found) if demand.fed)
+        paths, nested_type = data.below(paths, nested_type, step)
+    return tuple(demand for demand in data.demands(paths, nested_type) if demand.fed)
 
 
 def _judge_both(saved: Evidence, scanned: Evidence, demand: _Demand) -> tuple[Judged, Judged] | None:
-    """Judge both parts of the data; None where what evidence leaves open cannot be looked at."""
+    """Judge both parts of the data; None if evidence leaves values open that cannot be read again."""
     if demand.target is None:
         return _all_unfit(saved, demand), _all_unfit(scanned, demand)
     of_saved = judge_values(saved, demand.fed, demand.target)
@@ -89,10 +89,9 @@ def _judge_both(saved: Evidence, scanned: Evidence, demand: _Demand) -> tuple[Ju
 
 
 def _all_unfit(evidence: Evidence, demand: _Demand) -> Judged:
-    known = [(name, evidence.paths[path][name]) for path, name in demand.fed if name in evidence.paths.get(path, {})]
-    return Judged(
-        add(Tally(seen.count, seen.count, tuple(examples_of(name, seen)), seen.first) for name, seen in known)
-    )
+    classes = [(name, evidence.paths[path][name]) for path, name in demand.fed if name in evidence.paths.get(path, {})]
+    tallies = (Tally(unfit.count, unfit.count, tuple(examples_of(name, unfit)), unfit.first) for name, unfit in classes)
+    return Judged(add(tallies))
 
 
 class _Data:
@@ -104,7 +103,7 @@ class _Data:
                 self._keys.setdefault(path[:-1], []).append(path)
 
     def below(self, paths: Sequence[Path], of: NestedType, step: str | None) -> tuple[tuple[Path, ...], NestedType]:
-        """Return where the values are that stand at a step, with their type."""
+        """Return the paths of the values at a step, with their type."""
         match of:
             case Struct(fields) if step is not None:
                 return tuple((*path, step) for path in paths), dict(fields)[step]
@@ -133,17 +132,17 @@ class _Data:
         return _Demand(tuple(self._values(paths)), target)
 
     def _containers(self, paths: Sequence[Path], kind: str) -> Iterator[_Demand]:
-        """Yield the values that are objects, or lists, as they should be, and those that are not."""
+        """Yield the values that are objects, or lists, as required, and those that are not."""
         values = list(self._values(paths))
-        yield _Demand(tuple(each for each in values if kind_of(each[1]) == kind), FullType(DataType.JSON))
-        yield _Demand(tuple(each for each in values if kind_of(each[1]) != kind), None)
+        yield _Demand(tuple(value for value in values if kind_of(value[1]) == kind), FullType(DataType.JSON))
+        yield _Demand(tuple(value for value in values if kind_of(value[1]) != kind), None)
 
     def _values(self, paths: Sequence[Path]) -> Iterator[Taken]:
         return ((path, name) for path in paths for name in self._evidence.paths.get(path, {}) if name != NULL)
 
 
 Recount: TypeAlias = Callable[[Sequence[Scalars | Absences]], list[Tally]]
-"""Looks at the scanned data once more, for what its evidence leaves open."""
+"""Reads the scanned data again, for values that its evidence leaves open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,28 +186,23 @@ def count_survivors(
     request: DataRequest,
     progress: Progress | None = None,
 ) -> Mapping[Question, Counted]:
-    """Return what the data says to each question that it can answer.
+    """Return the answer of the data to each question that it can answer.
 
-    Left out are questions about tables that do not hang on the data's root table, about columns that dlt fills
-    itself, and those that only the values could answer where these cannot be read: saved evidence, and sources that
-    state their own types.
-
-    Raises:
-        InputError: a source or a record of it cannot be read, there are no records, or neither schema has the root
-            table.
-        EngineError: the engine failed.
+    Without an answer are questions about tables outside of the data's root table, about columns that dlt fills
+    itself, and those that need values which cannot be read: of saved evidence, and of sources that
+    declare their types.
     """
     sample = parse_sample(request.sample)  # a fault in it is reported before anything is read
     saved, inputs = find_sources(request.sources, request.input_format)
-    known = read_saved(saved, {each.path for each in inputs})
+    saved_evidence = read_saved(saved, {file.path for file in inputs})
     if request.table is not None or not saved:
         # Before the data is read, which may take long.
-        _check_root(base, head, table_of(request.table, request.sources, known, base.name))
+        _check_root(base, head, table_of(request.table, request.sources, saved_evidence, base.name))
     if not questions:
         return {}  # only now: a wrong source or table is an error whatever has changed
     survey = _Survey(base, head, tuple(questions), request)
     if not inputs:
-        return survey.answer(known, Evidence(), None)
+        return survey.answer(saved_evidence, Evidence(), None)
     from schemactl.engine.choice import EngineOptions, open_engine
 
     notify = progress or no_progress
@@ -218,20 +212,20 @@ def count_survivors(
         with engine.explaining(inputs):
             scan = scan_inputs(engine, inputs, sample, notify)
         check_bad_records(scan, hint="fix the data: the count would skip them")
-        return survey.answer(known, scan.evidence, partial(recount, engine, inputs, sample, progress=notify))
+        return survey.answer(saved_evidence, scan.evidence, partial(recount, engine, inputs, sample, progress=notify))
 
 
 def _check_root(base: Schema, head: Schema, table: str) -> str:
     root = root_table(base, table)
     if root in base.tables or root in head.tables:
         return root
-    roots = [name for name, each in base.tables.items() if not each.is_nested]
+    roots = [name for name, table in base.tables.items() if not table.is_nested]
     hint = did_you_mean(root, roots) or "name the table of the data with `--table`"
     raise InputError(f"the schema `{base.name}` has no table `{root}`", hint=hint)
 
 
 class _Survey:
-    """Questions, brought together with the data."""
+    """Answers questions from the data."""
 
     def __init__(self, base: Schema, head: Schema, questions: tuple[Question, ...], request: DataRequest) -> None:
         comparison = Comparison(Side(base), Side(head), diff(base, head, heeds_moves=True), date.today())
@@ -246,7 +240,7 @@ class _Survey:
     def answer(self, saved: Evidence, scanned: Evidence, again: Recount | None) -> Mapping[Question, Counted]:
         """Answer the questions.
 
-        Of the data ``saved`` is the part that only its evidence records, ``scanned`` the one that ``again`` looks at
+        ``saved`` is the evidence of data that is not at hand, ``scanned`` that of data that ``again`` reads
         again.
         """
         request, evidence = self._request, merge(saved, scanned)
@@ -254,13 +248,20 @@ class _Survey:
         table = table_of(request.table, request.sources, evidence, self._base.name)
         root = _check_root(self._base, self._head, table)
         resolution = resolve_data(evidence, self._base, table, separates=False)
-        asked = {question: self._origin(question) for question in self._questions}
-        by_dlt = {at for at in asked.values() if at[1] in self._system and not feeds(resolution, *at)}
-        is_about = {at: at not in by_dlt and root_of(resolution.schema, at[0]) == root for at in asked.values()}
-        asked = {question: origin for question, origin in asked.items() if is_about[origin]}
-        fed = {each: feeds(resolution, *origin) for each, origin in asked.items() if each.kind != "null"}
-        nulls = {each: origin for each, origin in asked.items() if each.kind == "null"}
-        demands = {each: found for each, taken in fed.items() if (found := self._demands(each, taken, evidence))}
+        origins = {question: self._origin(question) for question in self._questions}
+        by_dlt = {origin for origin in origins.values() if origin[1] in self._system and not feeds(resolution, *origin)}
+        is_about = {
+            origin: origin not in by_dlt and root_of(resolution.schema, origin[0]) == root
+            for origin in origins.values()
+        }
+        origins = {question: origin for question, origin in origins.items() if is_about[origin]}
+        fed = {question: feeds(resolution, *origin) for question, origin in origins.items() if question.kind != "null"}
+        nulls = {question: origin for question, origin in origins.items() if question.kind == "null"}
+        demands = {
+            question: question_demands
+            for question, question_fed in fed.items()
+            if (question_demands := self._demands(question, question_fed, evidence))
+        }
         tallies = {
             **_count_unfit(demands, saved, scanned, again),
             **({} if evidence.declared else _count_nulls(nulls, resolution, saved, scanned, again)),
@@ -270,70 +271,72 @@ class _Survey:
         }
 
     def _origin(self, question: Question) -> tuple[str, str]:
-        """Return table and column as the base schema names them."""
+        """Return table and column under the names of the base schema."""
         table = self._tables.get(question.table, question.table)
         return table, self._columns.get((question.table, question.column), question.column)
 
     def _counted(self, question: Question, tally: Tally) -> Counted:
         first = tally.first
-        place = None if first is None else first.location
-        # A mark that the head takes away still holds.
+        location = None if first is None else first.location
+        # A mark that only the base has still applies.
         is_of_person = is_personal(self._base, *self._origin(question)) or is_personal(
             self._head, question.table, question.column
         )
-        return Counted(tally.values, tally.bad, mask_examples(tally.examples, is_of_person), place)
+        return Counted(tally.values, tally.bad, mask_examples(tally.examples, is_of_person), location)
 
     def _demands(self, question: Question, fed: tuple[Taken, ...], evidence: Evidence) -> tuple[_Demand, ...]:
-        """Return what values have to fit; none where nobody can look at them."""
+        """Return the types that values must fit; empty if the values cannot be read."""
         table = self._head.tables.get(question.table)
         column = table.columns.get(question.column) if table else None
         if column is None or any(name == DECLARED for _, name in fed):
             return ()
         if question.kind == "field":
-            kept = stated_type(column, keeps_sizes=True)
+            structure = stated_type(column, keeps_sizes=True)
             tops = {path for path, _ in fed}
-            if kept is None or any(path[:end] in tops for path in evidence.declared for end in range(len(path) + 1)):
+            if structure is None or any(
+                path[:end] in tops for path in evidence.declared for end in range(len(path) + 1)
+            ):
                 return ()
-            # A field that the data never holds has no values, which is an answer as well.
-            return _find_demands(evidence, fed, kept, question.field) or (_Demand((), None),)
+            # A field without values in the data is an answer as well.
+            return _find_demands(evidence, fed, structure, question.field) or (_Demand((), None),)
         full = full_type(column.properties)
         return (_Demand(fed, full),) if full else ()
 
 
 def _count_unfit(
-    asked: Mapping[Question, Sequence[_Demand]], saved: Evidence, scanned: Evidence, again: Recount | None
+    demands_by_question: Mapping[Question, Sequence[_Demand]], saved: Evidence, scanned: Evidence, again: Recount | None
 ) -> dict[Question, Tally]:
-    known: dict[Question, list[Tally]] = {}
+    tallies_by_question: dict[Question, list[Tally]] = {}
     open_values: list[tuple[Question, tuple[paths.Path, ...], FullType]] = []
-    for question, demands in asked.items():
-        judged = [_judge_both(saved, scanned, each) for each in demands]
-        found = [both for both in judged if both is not None]
-        if len(found) < len(judged):
+    for question, demands in demands_by_question.items():
+        judged = [_judge_both(saved, scanned, demand) for demand in demands]
+        complete = [both for both in judged if both is not None]
+        if len(complete) < len(judged):
             continue
-        known[question] = [each.tally for both in found for each in both]
-        for demand, (_, of_scanned) in zip(demands, found, strict=True):
+        tallies_by_question[question] = [judgment.tally for both in complete for judgment in both]
+        for demand, (_, of_scanned) in zip(demands, complete, strict=True):
             if of_scanned.open_paths and demand.target is not None:
                 open_values.append((question, of_scanned.open_paths, demand.target))
     if open_values and again is not None:
-        tallies = again([Scalars(at, target) for _, at, target in open_values])
+        tallies = again([Scalars(open_paths, target) for _, open_paths, target in open_values])
         for (question, _, _), tally in zip(open_values, tallies, strict=True):
-            known[question].append(tally)
-    return {question: add(tallies) for question, tallies in known.items()}
+            tallies_by_question[question].append(tally)
+    return {question: add(tallies) for question, tallies in tallies_by_question.items()}
 
 
 def _count_nulls(
-    asked: Mapping[Question, tuple[str, str]],
+    origins: Mapping[Question, tuple[str, str]],
     resolution: Resolution,
     saved: Evidence,
     scanned: Evidence,
     again: Recount | None,
 ) -> dict[Question, Tally]:
-    collided = {(each.table, each.column) for each in find_collisions(resolution)}
+    collided = {(collision.table, collision.column) for collision in find_collisions(resolution)}
     tallies: dict[Question, list[Tally]] = {}
     missing: dict[Question, Absences] = {}
-    for question, origin in asked.items():
+    for question, origin in origins.items():
         rows, fed = resolution.rows.get(origin[0], ()), feeds(resolution, *origin)
-        # Values of other rows are copied ones, and two that share a row count twice.
+        # Values of other rows are copies, and two values of one row count twice.
         if origin in collided or not all(is_in_rows(path, rows) for path, _ in fed):
             continue
         tally = judge_absences(scanned, rows, fed)
@@ -341,6 +344,6 @@ def _count_nulls(
         if tally.bad and tally.first is None:
             missing[question] = Absences(rows, fed)
     if missing and again is not None:
-        for question, found in zip(missing, again(list(missing.values())), strict=True):
-            tallies[question][1] = replace(tallies[question][1], first=found.first)
+        for question, tally in zip(missing, again(list(missing.values())), strict=True):
+            tallies[question][1] = replace(tallies[question][1], first=tally.first)
     return {question: add(parts) for question, parts in tallies.items()}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from schemactl.errors import InputError, nearest_or_all
-from schemactl.flows.meaning import Meaning, meaning_of, meanings
+from schemactl.flows.effective_schemas import EffectiveSchema, read_all_effective, read_effective
 from schemactl.flows.schemas import save, to_save, with_lineage
 from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved
 from schemactl.schema.diff import diff
@@ -29,33 +29,31 @@ def sync_schemas(
     data brought. Of ``to``, a destination, comes back what it holds and the export file has lost.
     """
     folder = SchemasFolder.at(schemas)
-    schema_meanings = _find(names, folder)
-    contents = tuple(_content(meaning, to) for meaning in schema_meanings)
-    planned = tuple(
-        _plan(folder, *meaning_and_content) for meaning_and_content in zip(schema_meanings, contents, strict=True)
-    )
+    selected = _find(names, folder)
+    contents = tuple(_content(effective, to) for effective in selected)
+    planned = tuple(_plan(folder, effective, content) for effective, content in zip(selected, contents, strict=True))
     if is_check or any(schema.open_questions for schema in planned):
         return planned
     if any(schema.dropped for schema in planned) and not agree(planned):
         return planned
     return tuple(
-        replace(plan, written=save(folder, meaning.opened, content)) if plan.is_pending else plan
-        for meaning, content, plan in zip(schema_meanings, contents, planned, strict=True)
+        replace(plan, written=save(folder, effective.opened, content)) if plan.is_pending else plan
+        for effective, content, plan in zip(selected, contents, planned, strict=True)
     )
 
 
-def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[Meaning, ...]:
+def _find(names: tuple[str, ...], folder: SchemasFolder) -> tuple[EffectiveSchema, ...]:
     if not names:
-        return meanings(folder)
+        return read_all_effective(folder)
     known_names = folder.names
     for name in names:
         if name not in known_names:
             raise InputError(f"there is no schema `{name}` in {folder.shown}", hint=nearest_or_all(name, known_names))
-    return tuple(meaning_of(folder, name) for name in dict.fromkeys(names))
+    return tuple(read_effective(folder, name) for name in dict.fromkeys(names))
 
 
-def _content(meaning: Meaning, to: str | None) -> Schema:
-    content = meaning.taken_over.schema
+def _content(effective: EffectiveSchema, to: str | None) -> Schema:
+    content = effective.merged.schema
     if to is None:
         return content
     from schemactl.flows.migrate.ledger import with_lost
@@ -64,8 +62,8 @@ def _content(meaning: Meaning, to: str | None) -> Schema:
     return with_lost(content, find_destination(to))
 
 
-def _plan(folder: SchemasFolder, meaning: Meaning, content: Schema) -> Synced:
-    opened = meaning.opened
+def _plan(folder: SchemasFolder, effective: EffectiveSchema, content: Schema) -> Synced:
+    opened = effective.opened
     stored = opened.stored
     if opened.import_adopted is None and content == opened.schema:
         return Synced(stored, content, (), is_pending=False)
@@ -73,7 +71,7 @@ def _plan(folder: SchemasFolder, meaning: Meaning, content: Schema) -> Synced:
     # What states its old name is renamed; a guess must not hide that a column goes.
     changes = diff(stored, with_lineage(after, stored), guess_renames=False, heeds_moves=True) if stored else ()
     dropped = tuple(_of_data(stored, changes)) if stored else ()
-    return Synced(stored, after, changes, True, dropped, meaning.taken_over.open_questions)
+    return Synced(stored, after, changes, True, dropped, effective.merged.open_questions)
 
 
 def _of_data(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:

@@ -28,9 +28,6 @@ def find_typing(source: str, on_error: str | None, folder: SchemasFolder) -> Typ
     """Read the typing that a call names: a file, the address of one in an object store, or a schema of the folder.
 
     Without ``on_error`` errors go to their column, and a column all of whose texts are errors stops the command.
-
-    Raises:
-        InputError: no such file or schema exists, or it is no typing.
     """
     if Path(source).is_file():
         typing = read_typing(read_text(Path(source)), source)
@@ -50,11 +47,7 @@ def find_typing(source: str, on_error: str | None, folder: SchemasFolder) -> Typ
 
 
 def _read_address(address: str) -> str:
-    """Return the text of a file in a store that pyarrow reaches: S3, Google Cloud Storage, Azure, HDFS, `file://`.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return the text of a file in a store that pyarrow reaches: S3, Google Cloud Storage, Azure, HDFS, `file://`."""
     import pyarrow as pa
     import pyarrow.fs
 
@@ -69,11 +62,7 @@ def _read_address(address: str) -> str:
 
 
 def with_proposals(schema: Schema, file: Path) -> Schema:
-    """Return a schema whose root table states how the texts of a file can be typed (``export --to arc --data``).
-
-    Raises:
-        InputError: the file cannot be read, or its columns are not those of the table.
-    """
+    """Return a schema whose root table states how the texts of a file can be typed (``export --to arc --data``)."""
     from schemactl.arc.proposal import propose
 
     root = only_root(schema)
@@ -94,11 +83,7 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
 
 
 def _read_texts(file: Path) -> pyarrow.Table:
-    """Read the columns of CSV or TSV as texts, with the separator, encoding and compression that `infer` finds.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Read the columns of CSV or TSV as texts, with the separator, encoding and compression that `infer` finds."""
     import pyarrow as pa
     import pyarrow.csv
 
@@ -127,11 +112,7 @@ def _read_texts(file: Path) -> pyarrow.Table:
 
 
 def with_typing(request: InferRequest, before: Schema) -> InferRequest:
-    """Return a request with hints for the columns of its typing; the request's own hints override them.
-
-    Raises:
-        InputError: two fields become one column.
-    """
+    """Return a request with hints for the columns of its typing; the request's own hints override them."""
     if request.typing is None:
         return request
     task = request.typing.task

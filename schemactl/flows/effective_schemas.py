@@ -1,4 +1,4 @@
-"""Reads the meaning of a schemas folder, on disk or at a git revision: the export file with an edited import file."""
+"""Reads the effective schemas of a folder, on disk or at a git revision: the export file with an edited import file."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from schemactl.schema.import_merge import MergedImport
 
 MOST_VERSIONS = 50
-"""Committed versions of an import file that are looked through for the one that the export file has taken over."""
+"""The number of committed versions of an import file to search for the one that the export file last adopted."""
 
 
 @dataclass(frozen=True)
-class Meaning:
-    """A schema of a folder.
+class EffectiveSchema:
+    """A schema of a folder: its export file with the edits of its import file.
 
     Attributes:
-        folder: where they are; the history of the import file in git says what was edited.
+        folder: the folder of both files; git's history of the import file tells the edits.
     """
 
     opened: Opened
@@ -38,29 +38,29 @@ class Meaning:
 
     @property
     def is_pending(self) -> bool:
-        """Return whether the import file was edited, and the export file does not know it yet."""
+        """Return whether the import file has edits that the export file lacks."""
         return self.opened.import_adopted is not None and self.opened.export_document is not None
 
     @property
     def schema(self) -> Schema:
         """The schema, with the hash and version of its content."""
-        return bump(self.taken_over.schema)
+        return bump(self.merged.schema)
 
     @cached_property
-    def taken_over(self) -> MergedImport:
-        """Return the schema after the edit, as it is where there is none."""
-        # Only few commands ask.
+    def merged(self) -> MergedImport:
+        """The schema with the edits; without edits the stored schema."""
+        # Few commands need this.
         from schemactl.schema.import_merge import MergedImport, merge_import
 
         schema, exported = self.opened.schema, self.opened.stored
-        assert schema is not None, "a folder means something where it has a file"
+        assert schema is not None, "only existing schemas are effective"
         if not self.is_pending or exported is None:
             return MergedImport(schema)
         from schemactl.flows.lineage import lineage_in
 
         sources = lineage_in(self.folder.exports, schema.name).sources
         merged = merge_import(schema, exported, self._earlier(exported), sources)
-        # dlt starts anew from the import file; what is merged into the stored schema is a later version of it.
+        # dlt starts again from the import file; the merged schema is a later version of the stored one.
         ancestors = dict.fromkeys((exported.version_hash, *exported.previous_hashes, *schema.previous_hashes))
         content = replace(
             merged.schema,
@@ -82,11 +82,11 @@ class Meaning:
 
     @property
     def document(self) -> Document | None:
-        """The file that states all of it; None where two do."""
+        """The file with the whole schema; None if both files contribute."""
         return None if self.is_pending else self.opened.export_document or self.opened.import_document
 
     def locate(self, keys: tuple[str | int, ...]) -> Location | None:
-        """Return the place of a key: in the import file where that states it, else in the export file."""
+        """Return the location of a key: in the import file if that has it, otherwise in the export file."""
         imported, exported = self.opened.import_document, self.opened.export_document
         if self.document is not None or imported is None or exported is None:
             return self.document.locate(*keys) if self.document else None
@@ -94,62 +94,49 @@ class Meaning:
         return (exported if is_of_data and _states(exported.layout.meaning, keys) else imported).locate(*keys)
 
     def _earlier(self, exported: Schema) -> Schema | None:
-        """Return the import file as it was when the export file took it over, where git knows it."""
+        """Return the version of the import file that the export file adopted; None if git does not have it."""
         link = exported.imported_version_hash
-        wanted = (link,) if link else (exported.version_hash, *exported.previous_hashes)
+        hashes = (link,) if link else (exported.version_hash, *exported.previous_hashes)
         file = self.opened.import_file
         assert file is not None
         try:
             versions = versions_of(self.folder.imports / file.path.name.rpartition(":")[2])[:MOST_VERSIONS]
         except InputError:
-            return None  # without git, a repository, or a commit of the file nobody knows
+            return None  # no git, no repository, or no commit of the file
         for version in versions:
             try:
-                found = read(version.text, str(version.path)).schema
+                schema = read(version.text, str(version.path)).schema
             except InputError:
-                continue  # a commit of the past may hold anything
-            if version_hash(found) in wanted:
-                return found
+                continue  # an old commit may have any content
+            if version_hash(schema) in hashes:
+                return schema
         return None
 
 
-def meanings(folder: SchemasFolder) -> tuple[Meaning, ...]:
-    """Return the schemas of a folder, by name; none where it holds none.
-
-    Raises:
-        InputError: a file is no valid schema.
-    """
-    return tuple(meaning_of(folder, name) for name in folder.names)
+def read_all_effective(folder: SchemasFolder) -> tuple[EffectiveSchema, ...]:
+    """Return the schemas of a folder, by name."""
+    return tuple(read_effective(folder, name) for name in folder.names)
 
 
-def meaning_of(folder: SchemasFolder, name: str) -> Meaning:
-    """Return one schema of a folder, which must be there.
-
-    Raises:
-        InputError: a file is no valid schema.
-    """
-    return Meaning(open_schemas(folder, name), folder)
+def read_effective(folder: SchemasFolder, name: str) -> EffectiveSchema:
+    """Return one schema of a folder, which must be there."""
+    return EffectiveSchema(open_schemas(folder, name), folder)
 
 
-def meanings_at(revision: str, folder: SchemasFolder) -> tuple[Meaning, ...]:
-    """Return the schemas that a folder held at a git revision, by name.
-
-    Raises:
-        MissingInRevision: it held none.
-        InputError: git is absent, the revision is unknown, or a file is no valid schema.
-    """
+def read_effective_at(revision: str, folder: SchemasFolder) -> tuple[EffectiveSchema, ...]:
+    """Return the schemas that a folder held at a git revision, by name."""
     exports = _files(lambda: read_revision(revision, folder.exports))
-    # By name: links on disk say nothing of a revision.
+    # Compare names: links on disk say nothing about a revision.
     is_shared = os.path.normpath(folder.imports.absolute()) == os.path.normpath(folder.exports.absolute())
     imports = exports if is_shared else _files(lambda: read_revision(revision, folder.imports))
     if not exports and not imports:
         top = find_repository(folder.exports)
         places = (folder.root,) if folder.is_usual else dict.fromkeys((folder.imports, folder.exports))
-        listed = " or ".join(f"`{path_inside(top, place)}`" for place in places)
+        listed = " or ".join(f"`{path_inside(top, path)}`" for path in places)
         message = f"there is no schema file at {listed} in revision `{revision}`"
         raise MissingInRevision(message, folders_with_schemas(top, revision))
     return tuple(
-        Meaning(open_files(name, imports.get(name), exports.get(name), is_shared), folder)
+        EffectiveSchema(open_files(name, imports.get(name), exports.get(name), is_shared), folder)
         for name in sorted(exports.keys() | imports.keys())
     )
 
