@@ -103,7 +103,6 @@ class PatternError(ValueError):
     """A pattern is none of Java's."""
 
 
-_FIELDS: Final = frozenset("GyuQqMLDdEceaHkKhmsSAnNg")
 _OFFSETS: Final = ("+HH", "+HHmm", "+HH:mm", "+HHMM", "+HH:MM", "+HHMMss", "+HH:MM:ss", "+HHMMSS", "+HH:MM:SS")
 _QUOTED: Final = re.compile("'((?:[^']|'')*)'(?!')")
 _STYLES: Final = {3: "short", 4: "full", 5: "narrow"}
@@ -248,90 +247,69 @@ class _Builder:
             self._open_number[-1] = len(elements) - 1 if isinstance(element, Number) else -1
 
 
+_MOST_LETTERS: Final = {
+    **dict.fromkeys("MLQqEecGZXx", 5), "z": 4, "D": 3, **dict.fromkeys("dHkKhmsw", 2), "a": 1, "W": 1,
+}  # fmt: skip
+"""The longest runs of letters that have a limit."""
+
+
 def _element(letter: str, count: int) -> Element:  # noqa: C901, PLR0911, PLR0912 - a case for each letter
-    if letter in _FIELDS:
-        return _field(letter, count)
+    """Return the element of a run of one letter."""
+    if count > _MOST_LETTERS.get(letter, count):
+        raise PatternError(f"Too many pattern letters: {letter}")
     match letter:
-        case "z" if count <= 4:
-            return Zone("full" if count == 4 else "short")
-        case "V":
-            if count != 2:
-                raise PatternError("Pattern letter count must be 2: V")
-            return Zone()
-        case "Z" if count <= 5:
-            forms = (Offset("+HHMM", "+0000"), LocalizedOffset(is_full=True), Offset("+HH:MM:ss", "Z"))
-            return forms[max(count - 3, 0)]
-        case "O":
-            if count not in (1, 4):
-                raise PatternError("Pattern letter count must be 1 or 4: O")
-            return LocalizedOffset(is_full=count == 4)
-        case "X" | "x" if count <= 5:
-            form = _OFFSETS[count + (count != 1)]
-            zero = "Z" if letter == "X" else "+00" if count == 1 else "+0000" if count % 2 == 0 else "+00:00"
-            return Offset(form, zero)
-        case "W" if count == 1:
-            return Number("W", 1, 1, Sign.NOT_NEGATIVE)
-        case "w" if count <= 2:
-            return Number("w", count, 2, Sign.NOT_NEGATIVE)
-        case "Y":
-            return _year("Y", count)
-        case "v" if count in (1, 4):
-            return Zone(_STYLES[max(count, 3)])
+        case "u" | "y" | "Y" if count == 2:
+            return Number(letter, 2, 2, Sign.NOT_NEGATIVE, is_reduced=True)
+        case "u" | "y" | "Y":
+            return Number(letter, count, 19, Sign.NORMAL if count < 4 else Sign.EXCEEDS_PAD)
+        case "M" | "L" | "Q" | "q":
+            field = "M" if letter in "ML" else "Q"
+            return Text(field, _STYLES[count]) if count >= 3 else _one_or_all_digits(field, count)
+        case "c" if count == 2:
+            raise PatternError('Invalid pattern "cc"')
+        case "e" | "c" if count < 3:
+            return Number("c", count, count, Sign.NOT_NEGATIVE)
+        case "E" | "e" | "c":
+            return Text("E", _STYLES[max(count, 3)])
+        case "a" | "G":
+            return Text(letter, _STYLES[max(count, 3)])
         case "B" if count in (1, 4, 5):
             return Text("B", _STYLES[max(count, 3)])
+        case "S" if count > 9:
+            raise PatternError(f"Maximum width must be from 1 to 9 inclusive but was {count}")
+        case "S":
+            return Number("n", count, count, Sign.NOT_NEGATIVE, is_fraction=True)
+        case "D" if count > 1:
+            return Number("D", count, 3, Sign.NOT_NEGATIVE)
+        case "d" | "D" | "H" | "k" | "K" | "h" | "m" | "s":
+            return _one_or_all_digits(letter, count)
+        case "W" | "w":
+            return Number(letter, count, _MOST_LETTERS[letter], Sign.NOT_NEGATIVE)
+        case "A" | "n" | "N" | "g":
+            return Number(letter, count, 19, Sign.NORMAL if letter == "g" else Sign.NOT_NEGATIVE)
+        case "z":
+            return Zone("full" if count == 4 else "short")
+        case "v" if count in (1, 4):
+            return Zone(_STYLES[max(count, 3)])
+        case "V" if count == 2:
+            return Zone()
+        case "O" if count in (1, 4):
+            return LocalizedOffset(is_full=count == 4)
+        case "Z":
+            forms = (Offset("+HHMM", "+0000"), LocalizedOffset(is_full=True), Offset("+HH:MM:ss", "Z"))
+            return forms[max(count - 3, 0)]
+        case "X" | "x":
+            zero = "Z" if letter == "X" else "+00" if count == 1 else "+0000" if count % 2 == 0 else "+00:00"
+            return Offset(_OFFSETS[count + (count != 1)], zero)
+        case "V" | "O":
+            raise PatternError(f"Pattern letter count must be {'2' if letter == 'V' else '1 or 4'}: {letter}")
         case "v" | "B":
             raise PatternError(f"Wrong number of pattern letters: {letter}")
         case "F":
             raise PatternError("Pattern letter that means a day up to Java 18 and a week from Java 19 on: F")
-        case "z" | "Z" | "X" | "x" | "W" | "w":
-            raise PatternError(f"Too many pattern letters: {letter}")
-        case _:
-            raise PatternError(f"Unknown pattern letter: {letter}")
+    raise PatternError(f"Unknown pattern letter: {letter}")
 
 
-def _year(letter: str, count: int) -> Number:
-    if count == 2:
-        return Number(letter, 2, 2, Sign.NOT_NEGATIVE, is_reduced=True)
-    return Number(letter, count, 19, Sign.NORMAL if count < 4 else Sign.EXCEEDS_PAD)
-
-
-def _field(letter: str, count: int) -> Element:  # noqa: C901, PLR0911, PLR0912 - a case for each letter
-    field = {"L": "M", "q": "Q", "e": "c"}.get(letter, letter)
-    match letter:
-        case "u" | "y":
-            return _year(letter, count)
-        case "c" if count == 2:
-            raise PatternError('Invalid pattern "cc"')
-        case "M" | "L" | "Q" | "q" | "E" | "e" | "c":
-            if count > 5:
-                raise PatternError(f"Too many pattern letters: {letter}")
-            if letter == "E" and count < 3:
-                return Text("E", "short")
-            if count >= 3:
-                return Text("E" if letter in "ec" else field, _STYLES[count])
-            return Number("c", count, count, Sign.NOT_NEGATIVE) if letter in "ec" else _plain(field, count)
-        case "a":
-            if count > 1:
-                raise PatternError("Too many pattern letters: a")
-            return Text("a", "short")
-        case "G":
-            if count > 5:
-                raise PatternError("Too many pattern letters: G")
-            return Text("G", _STYLES[max(count, 3)])
-        case "S":
-            if count > 9:
-                raise PatternError(f"Maximum width must be from 1 to 9 inclusive but was {count}")
-            return Number("n", count, count, Sign.NOT_NEGATIVE, is_fraction=True)
-        case "D" if count in (2, 3):
-            return Number("D", count, 3, Sign.NOT_NEGATIVE)
-        case "g":
-            return Number("g", count, 19, Sign.NORMAL)
-        case "A" | "n" | "N":
-            return Number(letter, count, 19, Sign.NOT_NEGATIVE)
-    if count > (1 if letter == "D" else 2):
-        raise PatternError(f"Too many pattern letters: {letter}")
-    return _plain(field, count)
-
-
-def _plain(field: str, count: int) -> Number:
+def _one_or_all_digits(field: str, count: int) -> Number:
+    """Return a number of any width for one letter, else of as many digits as letters."""
     return Number(field, 1, 19, Sign.NORMAL) if count == 1 else Number(field, count, count, Sign.NOT_NEGATIVE)
