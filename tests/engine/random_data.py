@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet as pq
@@ -84,6 +85,55 @@ TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "map": (pa.map_(pa.string(), pa.int64()), [[("a", 1), ("b", None)], []]),
     "map_structs": (pa.map_(pa.string(), pa.struct({"x": pa.float64()})), [[("k", {"x": 1.5})], [("k", None)]]),
     "map_ints": (pa.map_(pa.int32(), pa.date32()), [[(1, date(2024, 1, 1))]]),
+}  # fmt: skip
+AVRO_TYPES: dict[str, tuple[Any, list[Any]]] = {
+    "null": ("null", [None]),
+    "boolean": ("boolean", [True, False]),
+    "int": ("int", [2**31 - 1, -5]),
+    "long": ("long", [2**63 - 1, -(2**63), 0]),
+    "float": ("float", [0.5, -0.0, float("nan")]),
+    "double": ("double", [0.1, -0.0, 1e300]),
+    "string": ("string", ["", "żółw", "🦊", "N/A", "12"]),
+    "bytes": ("bytes", [b"", b"\xff\x00"]),
+    "fixed": ({"type": "fixed", "name": "three", "size": 3}, [b"abc"]),
+    "enum": ({"type": "enum", "name": "color", "symbols": ["red", "green"]}, ["red", "green"]),
+    "date": ({"type": "int", "logicalType": "date"}, [0, -1, 19_000]),
+    "time_ms": ({"type": "int", "logicalType": "time-millis"}, [5]),
+    "time_us": ({"type": "long", "logicalType": "time-micros"}, [5, 86_399_999_999]),
+    "moment_ms": ({"type": "long", "logicalType": "timestamp-millis"}, [1_700_000_000_123, -1]),
+    "moment_us": ({"type": "long", "logicalType": "timestamp-micros"}, [1_700_000_000_123_456, -1]),
+    "moment_ns": ({"type": "long", "logicalType": "timestamp-nanos"}, [1_700_000_000_123_456_789]),
+    "naive_ms": ({"type": "long", "logicalType": "local-timestamp-millis"}, [1_700_000_000_123]),
+    "naive_us": ({"type": "long", "logicalType": "local-timestamp-micros"}, [1_700_000_000_123_456]),
+    "decimal": ({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}, [b"\x01\x00", b"\xff"]),
+    "decimal_fixed": (
+        {"type": "fixed", "name": "money", "size": 16, "logicalType": "decimal", "precision": 38, "scale": 9},
+        [(10**37 + 1).to_bytes(16, "big"), (-3).to_bytes(16, "big", signed=True)],
+    ),
+    "decimal_too_short": (
+        {"type": "fixed", "name": "short", "size": 2, "logicalType": "decimal", "precision": 9, "scale": 1}, [b"ab"],
+    ),
+    "uuid": ({"type": "string", "logicalType": "uuid"}, ["8f1c2f0e-7e4b-4c57-9d6f-0f4f1d3d9f0a"]),
+    "duration": ({"type": "fixed", "name": "span", "size": 12, "logicalType": "duration"}, [b"0123456789ab"]),
+    "single": (["long"], [1]),
+    "widened": (["int", "long"], [1, 2**40]),
+    "widened_float": (["float", "double"], [1.5]),
+    "union": (["int", "null", "string"], [1, "x", None]),
+    "list": ({"type": "array", "items": ["null", "int"]}, [[1, None], []]),
+    "map": ({"type": "map", "values": "long"}, [{"a": 1, "b": 2}, {}]),
+    "record": (
+        {
+            "type": "record",
+            "name": "line",
+            "fields": [
+                {"name": "sku", "type": "string"},
+                {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+                {"name": "price", "type": ["null", {"type": "bytes", "logicalType": "decimal", "precision": 5}]},
+                {"name": "tags", "type": {"type": "array", "items": "string"}},
+            ],
+        },
+        [{"sku": "a", "at": 5, "price": b"\x02", "tags": ["p"]}, {"sku": "", "at": -5, "price": None, "tags": []}],
+    ),
 }  # fmt: skip
 ORC_TYPES = [
     name
@@ -214,6 +264,26 @@ class RandomData:
             days = pa.array([day and max(day, date(1582, 10, 15)) for day in table["date32"].to_pylist()], pa.date32())
             table = table.set_column(table.column_names.index("date32"), "date32", days)
         pyarrow.orc.write_table(table, path)
+
+    def write_avro(self, path: Path, names: list[str], count: int) -> None:
+        schemas = {name: AVRO_TYPES[name][0] for name in names}
+        nullable = {
+            name: schema if schema == "null" or isinstance(schema, list) else ["null", schema]
+            for name, schema in schemas.items()
+        }
+        fields = [{"name": "id", "type": "long"}, *({"name": name, "type": of} for name, of in nullable.items())]
+        rows = [
+            {"id": number, **{name: self._avro_value(name, nullable[name]) for name in names}}
+            for number in range(count)
+        ]
+        codec = self.random.choice(["null", "deflate", "snappy", "bzip2", "xz", "zstandard"])
+        with path.open("wb") as file:
+            parsed = fastavro.parse_schema({"type": "record", "name": "row", "fields": fields})
+            fastavro.writer(file, parsed, rows, codec=codec, sync_interval=self.random.choice([50, 16_000]))
+
+    def _avro_value(self, name: str, schema: Any) -> Any:
+        is_null = isinstance(schema, list) and "null" in schema and self.random.random() < 0.3
+        return None if is_null else self.random.choice(AVRO_TYPES[name][1])
 
     def write_bytes(self, path: Path, content: bytes) -> str:
         """Write a file of texts, compressed by chance; return its name."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from engine_outcomes import Contract, infer_outcome, normalize_outcome, request, scan_outcome
-from random_data import ORC_TYPES, TYPES, RandomData
+from random_data import AVRO_TYPES, ORC_TYPES, TYPES, RandomData
 
 from schemactl.kernel.dispatch import Dispatch
 
@@ -87,6 +87,22 @@ def test_random_xml(contract: Contract, seed: int) -> None:
     assert first.error is None, first.error
     (contract.data / "broken.xml").write_text("<a><b><c></b></a>")
     assert contract.check(scan_outcome, ("../data/broken.xml",)).error is not None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_avro(contract: Contract, seed: int) -> None:
+    data = RandomData(seed)
+    data.write_avro(contract.data / "a.avro", list(AVRO_TYPES), 60)
+    data.write_avro(contract.data / "b.avro", data.random.sample(list(AVRO_TYPES), 10), 30)
+    for name in ("a.avro", "b.avro"):
+        assert contract.check(scan_outcome, (f"../data/{name}",)).error is None
+    contract.check(infer_outcome, request("../data", evidence_file=Path("seen.evidence.json")))
+    first = contract.check(normalize_outcome, request("../data/b.avro"))
+    contract.check(normalize_outcome, request("../data", contract="columns=discard_value"), load_id="2")
+    assert first.error is None, first.error
+    for name, content in {"empty": b"", "head": b"Obj\x01", "text": b"id\n1\n"}.items():
+        (contract.data / f"{name}.avro").write_bytes(content)
+        assert contract.check(scan_outcome, (f"../data/{name}.avro",)).error is not None
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -29,6 +29,7 @@ class Container(StrEnum):
     ORC = "orc"
     ARROW_FILE = "arrow file"
     ARROW_STREAM = "arrow stream"
+    AVRO = "avro"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class RowFile:
         address: ``file://`` and the path, quoted, as Spark writes it.
         path: where it is opened.
         shown: the path as people are shown it.
-        row_counts: rows by block, which tasks read by themselves: row groups of Parquet, else the whole file.
+        row_counts: rows by block, which tasks read by themselves: row groups of Parquet, chunks of Avro by where they
+            begin, else the whole file.
         block_sizes: bytes by block.
     """
 
@@ -153,6 +155,10 @@ def _read_block(file: RowFile, block: int, names: list[str]) -> Iterator[pa.Reco
             with pa.memory_map(file.path) as source, pa.ipc.open_file(source) as reader:
                 for number in range(reader.num_record_batches):
                     yield from _sliced(reader.get_batch(number))
+        case Container.AVRO:
+            from schemactl.engine.local.avro_rows import read_chunk
+
+            yield from read_chunk(file.path, block, file.block_sizes[block], file.row_counts[block], names)
         case Container.ARROW_STREAM:
             with pa.memory_map(file.path) as source, pa.ipc.open_stream(source) as reader:
                 for batch in reader:

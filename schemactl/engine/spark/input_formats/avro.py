@@ -5,35 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from schemactl.engine.avro_files import read_header, same_columns
 from schemactl.engine.input import Input
 from schemactl.engine.spark.batches import ColumnarRows
 from schemactl.engine.spark.places import Numbering
-from schemactl.engine.spark.reading.columnar import columnar_batch
-from schemactl.errors import InputError, Location
+from schemactl.engine.spark.reading.columnar import allow_all_types, columnar_batch, described_columns
+from schemactl.engine.spark.sql import quoted
 
-_PACKAGE: Final = "spark-avro_2.13"
-"""Its Scala version is the one that Spark 4 is built for."""
+_READER: Final = "org.apache.spark.sql.avro.AvroFileFormat"
+"""Spark has the reader, but its short name `avro` only with a package of its own."""
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
-    """Yield the rows of all files together.
+    """Yield the rows of the files, those whose schemas have the same fields together; files elsewhere all together.
 
-    Raises:
-        InputError: Spark lacks its reader, which is a package of its own.
+    A column of nulls alone is left out, as dlt leaves it.
     """
-    try:
-        frame = spark.read.format("avro").load([each.address for each in inputs])
-    except AnalysisException as error:
-        if "data source: avro" not in str(error):
-            raise
-        hint = (
-            f"let Spark fetch it: `--conf spark.jars.packages=org.apache.spark:{_PACKAGE}:{spark.version}`; where it "
-            f"cannot, name the file: `--conf spark.jars={_PACKAGE}-{spark.version}.jar`"
-        )
-        message = "Spark reads Avro by a package of its own, which is not here"
-        raise InputError(message, at=Location(inputs[0].path), hint=hint) from error
-    yield columnar_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)
+    allow_all_types(spark)
+    groups = same_columns({file.address: read_header(file) for file in inputs if file.is_local})
+    far = [file.address for file in inputs if not file.is_local]
+    for addresses in (*groups, far):
+        if addresses:
+            frame = spark.read.format(_READER).load(addresses)
+            names = [name for name, of in described_columns(frame) if of != "void"]
+            frame = frame.select(*(F.col(quoted(name)) for name in names))
+            yield columnar_batch(frame, F.col("_metadata.file_path"), Numbering.BLOCK)

@@ -1,0 +1,295 @@
+"""Avro files: their headers, and the types of their columns as Spark reads them.
+
+Source: the Avro 1.12 specification ("Object Container Files"), and Spark's conversion of Avro types to its own
+(``SchemaConverters``). Values are read without their logical types, as whole numbers and bytes; Arrow adds the
+logical types.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from typing import Any, Final
+
+import fastavro
+import pyarrow as pa
+
+from schemactl.engine.input import Input, open_input
+from schemactl.errors import InputError, Location
+
+_CODECS: Final = ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
+_MOST_HEADER_BYTES: Final = 1 << 24
+_HEADER: Final = fastavro.parse_schema(
+    {
+        "type": "record",
+        "name": "header",
+        "fields": [
+            {"name": "magic", "type": {"type": "fixed", "name": "magic", "size": 4}},
+            {"name": "meta", "type": {"type": "map", "values": "bytes"}},
+            {"name": "sync", "type": {"type": "fixed", "name": "sync", "size": 16}},
+        ],
+    }
+)
+_PRIMITIVES: Final = {
+    "boolean": pa.bool_(), "int": pa.int32(), "long": pa.int64(), "float": pa.float32(), "double": pa.float64(),
+    "bytes": pa.binary(), "string": pa.string(), "enum": pa.string(), "fixed": pa.binary(), "null": pa.null(),
+}  # fmt: skip
+_LOGICAL: Final = {
+    ("int", "date"): pa.date32(),
+    ("long", "time-micros"): pa.time64("us"),
+    ("long", "timestamp-millis"): pa.timestamp("ms", "UTC"),
+    ("long", "timestamp-micros"): pa.timestamp("us", "UTC"),
+    ("long", "timestamp-nanos"): pa.timestamp("ns", "UTC"),
+    ("long", "local-timestamp-millis"): pa.timestamp("ms"),
+    ("long", "local-timestamp-micros"): pa.timestamp("us"),
+    ("long", "local-timestamp-nanos"): pa.timestamp("ns"),
+}
+_PYTHON_TYPES: Final = {
+    "boolean": bool, "int": int, "long": int, "float": float, "double": float, "bytes": bytes, "fixed": bytes,
+    "string": str, "enum": str, "array": list, "map": dict, "record": dict,
+}  # fmt: skip
+_EXACT: Final = Context(prec=200)
+
+Convert = Callable[[Any], Any]
+"""Makes a value, None too, into one that pyarrow takes for its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class AvroHeader:
+    """The header of an Avro file.
+
+    Attributes:
+        schema: as the file states it.
+        codec: of its blocks.
+        sync: the mark after every block.
+        size: of the header in bytes.
+    """
+
+    schema: Mapping[str, Any]
+    codec: str
+    sync: bytes
+    size: int
+
+    def plain_bytes(self) -> bytes:
+        """Return a header by which blocks of the file are read without logical types."""
+        schema = json.dumps(_without_logical_types(self.schema)).encode()
+        meta = {"avro.schema": schema, "avro.codec": self.codec.encode()}
+        buffer = io.BytesIO()
+        fastavro.schemaless_writer(buffer, _HEADER, {"magic": b"Obj\x01", "meta": meta, "sync": self.sync})
+        return buffer.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class AvroColumn:
+    """A column of an Avro file.
+
+    Attributes:
+        type: of its values as they are read.
+        convert: for pyarrow; None for values that it takes as they are.
+    """
+
+    name: str
+    type: pa.DataType
+    convert: Convert | None = None
+
+
+def read_header(file: Input) -> AvroHeader:
+    """Return the header of a file of this machine.
+
+    Raises:
+        InputError: it is no header of Avro, or its blocks are compressed in another way than the specification lists.
+    """
+    with open_input(file) as stream:
+        head = io.BytesIO(stream.read(_MOST_HEADER_BYTES))
+    try:
+        header: Any = fastavro.schemaless_reader(head, _HEADER, None)
+        schema = json.loads(header["meta"]["avro.schema"])
+        codec = header["meta"].get("avro.codec", b"null").decode()
+    except (EOFError, KeyError, ValueError, IndexError, TypeError, RecursionError) as error:
+        hint = "was it written to the end?"
+        raise InputError(
+            "the file cannot be read: it has no header of Avro", at=Location(file.path), hint=hint
+        ) from error
+    if codec not in _CODECS:
+        hint = f"these are read: {', '.join(f'`{name}`' for name in _CODECS)}"
+        raise InputError(f"the file is compressed by `{codec}`", at=Location(file.path), hint=hint)
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        raise InputError("the schema of the file is not a record", at=Location(file.path))
+    return AvroHeader(schema, codec, header["sync"], head.tell())
+
+
+def same_columns(headers: Mapping[str, AvroHeader]) -> list[list[str]]:
+    """Return the keys of files whose schemas have the same fields, together."""
+    groups: dict[str, list[str]] = {}
+    for key, header in headers.items():
+        groups.setdefault(json.dumps(header.schema["fields"], sort_keys=True), []).append(key)
+    return list(groups.values())
+
+
+def columns_of(header: AvroHeader) -> tuple[AvroColumn, ...]:
+    """Return the columns of a file.
+
+    Raises:
+        ValueError: the schema is not valid, or Spark reads a type of it otherwise than this function can.
+        RecursionError: a record contains itself, which Spark refuses too.
+    """
+    try:
+        record: Any = fastavro.parse_schema(dict(header.schema))
+        types = _Types(record)
+        return tuple(AvroColumn(field["name"], *types.read(field["type"])) for field in record["fields"])
+    except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
+        raise ValueError(f"the schema of the file is not valid: {error}") from error
+
+
+class _Types:
+    """Reads types of a schema whose names are full (``fastavro.parse_schema``)."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        self._named = {record["name"]: record}
+        self._open = [record["name"]]
+
+    def read(self, schema: Any) -> tuple[pa.DataType, Convert | None]:
+        """Return the type of a schema's values, and the function that makes them ready for pyarrow."""
+        if isinstance(schema, list):
+            return self._union(schema)
+        schema = self._definition(schema)
+        kind = schema["type"]
+        if kind in ("enum", "fixed", "record"):
+            self._named[schema["name"]] = schema
+        if "spark.sql.catalyst.type" in schema:
+            raise ValueError(f"a column has Spark's own type `{schema['spark.sql.catalyst.type']}`")
+        match kind:
+            case "record":
+                return self._record(schema)
+            case "array":
+                if self._is_empty(schema["items"]):
+                    raise ValueError("a column is a list of values that take no bytes")
+                of, convert = self._nested(schema["items"])
+                return pa.list_(pa.field("element", of)), None if convert is None else _each(convert)
+            case "map":
+                of, convert = self._nested(schema["values"])
+                return pa.map_(pa.string(), of), _items(convert)
+            case "bytes" | "fixed" if schema.get("logicalType") == "decimal" and _is_decimal(schema):
+                precision, scale = schema["precision"], schema.get("scale", 0)
+                of = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(min(precision, 76), scale)
+                return of, _decimal(scale)
+        return _LOGICAL.get((kind, schema.get("logicalType")), _PRIMITIVES[kind]), None
+
+    def _nested(self, schema: Any) -> tuple[pa.DataType, Convert | None]:
+        """Return the type of values inside of others: those that are all null are texts, as Spark's null type is."""
+        of, convert = self.read(schema)
+        return pa.string() if of == pa.null() else of, convert
+
+    def _definition(self, schema: Any) -> Mapping[str, Any]:
+        """Return a schema that is no union as an object."""
+        if isinstance(schema, str):
+            return self._named.get(schema, {"type": schema})
+        inner = schema["type"]
+        if isinstance(inner, list):
+            raise ValueError("a column has a union inside of a type")
+        return self._definition(inner) if isinstance(inner, dict) else schema
+
+    def _record(self, schema: Mapping[str, Any]) -> tuple[pa.DataType, Convert | None]:
+        name = schema["name"]
+        if name in self._open:
+            raise RecursionError(f"the record `{name}` contains itself")
+        self._open.append(name)
+        members = {field["name"]: self._nested(field["type"]) for field in schema["fields"]}
+        self._open.pop()
+        converts = {field: convert for field, (_, convert) in members.items() if convert is not None}
+        of = pa.struct([(field, of) for field, (of, _) in members.items()])
+        return of, _fields(converts) if converts else None
+
+    def _union(self, schemas: Sequence[Any]) -> tuple[pa.DataType, Convert | None]:
+        branches = [schema for schema in schemas if self._definition(schema)["type"] != "null"]
+        kinds = [self._definition(schema)["type"] for schema in branches]
+        if len(branches) <= 1:
+            return self.read(branches[0]) if branches else (pa.null(), None)
+        if sorted(kinds) == ["int", "long"]:
+            return pa.int64(), None
+        if sorted(kinds) == ["double", "float"]:
+            return pa.float64(), None
+        python_types = [_PYTHON_TYPES[kind] for kind in kinds]
+        if len(set(python_types)) < len(branches):
+            raise ValueError(f"a column is a union whose values do not show their type: {', '.join(kinds)}")
+        members = [self._nested(schema) for schema in branches]
+        by_type = {
+            python_type: (f"member{number}", convert)
+            for number, (python_type, (_, convert)) in enumerate(zip(python_types, members, strict=True))
+        }
+        return pa.struct([(f"member{number}", of) for number, (of, _) in enumerate(members)]), _member(by_type)
+
+    def _is_empty(self, schema: Any) -> bool:
+        """Return whether values take no bytes: a short file could have a list of any number of them."""
+        if isinstance(schema, list):
+            return False
+        schema = self._definition(schema)
+        match schema["type"]:
+            case "null":
+                return True
+            case "fixed":
+                return bool(schema["size"] == 0)
+            case "record":
+                return all(self._is_empty(field["type"]) for field in schema["fields"])
+        return False
+
+
+def _is_decimal(schema: Mapping[str, Any]) -> bool:
+    """Return whether a decimal's values fit: else Avro ignores the logical type."""
+    precision, scale = schema.get("precision", 0), schema.get("scale", 0)
+    if not 0 <= scale <= precision or precision == 0:
+        return False
+    return "size" not in schema or 10**precision <= 1 << (8 * schema["size"] - 1)
+
+
+def _without_logical_types(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_logical_types(branch) for branch in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: value if key == "default" else _without_logical_types(value)
+        for key, value in schema.items()
+        if key != "logicalType"
+    }
+
+
+def _each(convert: Convert) -> Convert:
+    return lambda values: None if values is None else [convert(value) for value in values]
+
+
+def _items(convert: Convert | None) -> Convert:
+    if convert is None:
+        return lambda values: None if values is None else list(values.items())
+    return lambda values: None if values is None else [(key, convert(value)) for key, value in values.items()]
+
+
+def _fields(converts: Mapping[str, Convert]) -> Convert:
+    def convert(record: Any) -> Any:
+        if record is None:
+            return None
+        return {**record, **{name: convert(record[name]) for name, convert in converts.items()}}
+
+    return convert
+
+
+def _member(by_type: Mapping[type, tuple[str, Convert | None]]) -> Convert:
+    def convert(value: Any) -> Any:
+        if value is None:
+            return None
+        name, convert_member = by_type[type(value)]
+        return {name: value if convert_member is None else convert_member(value)}
+
+    return convert
+
+
+def _decimal(scale: int) -> Convert:
+    def convert(value: Any) -> Any:
+        if value is None:
+            return None
+        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-scale, _EXACT)
+
+    return convert
