@@ -51,6 +51,7 @@ _PYTHON_TYPES: Final = {
     "boolean": bool, "int": int, "long": int, "float": float, "double": float, "bytes": bytes, "fixed": bytes,
     "string": str, "enum": str, "array": list, "map": dict, "record": dict,
 }  # fmt: skip
+_LOGICAL_TYPE: Final = "logical_type"
 _EXACT: Final = Context(prec=200)
 
 Convert = Callable[[Any], Any]
@@ -137,7 +138,7 @@ def columns_of(header: AvroHeader) -> tuple[AvroColumn, ...]:
         RecursionError: a record contains itself, which Spark refuses too.
     """
     try:
-        record: Any = fastavro.parse_schema(dict(header.schema))
+        record: Any = fastavro.parse_schema(_without_logical_types(header.schema))
         types = _Types(record)
         return tuple(AvroColumn(field["name"], *types.read(field["type"])) for field in record["fields"])
     except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, KeyError, TypeError) as error:
@@ -172,11 +173,11 @@ class _Types:
             case "map":
                 of, convert = self._nested(schema["values"])
                 return pa.map_(pa.string(), of), _items(convert)
-            case "bytes" | "fixed" if schema.get("logicalType") == "decimal" and _is_decimal(schema):
+            case "bytes" | "fixed" if schema.get(_LOGICAL_TYPE) == "decimal" and _is_decimal(schema):
                 precision, scale = schema["precision"], schema.get("scale", 0)
                 of = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(min(precision, 76), scale)
                 return of, _decimal(scale)
-        return _LOGICAL.get((kind, schema.get("logicalType")), _PRIMITIVES[kind]), None
+        return _LOGICAL.get((kind, schema.get(_LOGICAL_TYPE)), _PRIMITIVES[kind]), None
 
     def _nested(self, schema: Any) -> tuple[pa.DataType, Convert | None]:
         """Return the type of values inside of others: those that are all null are texts, as Spark's null type is."""
@@ -246,14 +247,14 @@ def _is_decimal(schema: Mapping[str, Any]) -> bool:
 
 
 def _without_logical_types(schema: Any) -> Any:
+    """Return a schema whose logical types have another key: fastavro refuses some that Avro ignores."""
     if isinstance(schema, list):
         return [_without_logical_types(branch) for branch in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: value if key == "default" else _without_logical_types(value)
+        _LOGICAL_TYPE if key == "logicalType" else key: value if key == "default" else _without_logical_types(value)
         for key, value in schema.items()
-        if key != "logicalType"
     }
 
 

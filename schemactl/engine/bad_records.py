@@ -103,7 +103,7 @@ def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> li
 
 def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
     found: Mapping[int, Problem] = {}
-    if file is not None and file.is_readable_here:
+    if file is not None and file.is_reachable:
         # What is gone since it was read keeps its number.
         with suppress(OSError, EOFError):
             found = _look_again(file, records)

@@ -16,8 +16,10 @@ from typing import Final, TypeAlias
 
 from schemactl.engine.input import Input, compression_of
 from schemactl.engine.input_formats import LOCAL_FORMATS
+from schemactl.engine.inputs import find_inputs
 from schemactl.engine.protocol import Engine
 from schemactl.engine.spark.options import SparkOptions, is_on_this_machine
+from schemactl.engine.store_listing import StoreError
 from schemactl.errors import InputError
 from schemactl.inference.report import DataReading
 from schemactl.installation import install_command
@@ -127,7 +129,7 @@ def choose_engine(options: EngineOptions, inputs: Sequence[Input]) -> Choice:
 def _choose_by_data(inputs: Sequence[Input]) -> Choice:
     """Return this machine for what Spark would keep in one partition."""
     for file in inputs:
-        if file.format not in LOCAL_FORMATS or not file.is_readable_here:
+        if file.format not in LOCAL_FORMATS or not file.is_reachable:
             return Choice(EngineName.SPARK, f"only Spark reads `{file.path}`")
     size = counted_size(inputs)
     if size > AUTO_BYTES:
@@ -135,12 +137,31 @@ def _choose_by_data(inputs: Sequence[Input]) -> Choice:
     return Choice(EngineName.LOCAL, f"{size_text(size)} fit one Spark partition (128 MiB)")
 
 
+def find_engine_inputs(
+    options: EngineOptions, sources: Sequence[str], input_format: str | None = None
+) -> tuple[Input, ...]:
+    """Return the inputs of a call (``inputs.find_inputs``); Spark lists object stores by itself.
+
+    Raises:
+        InputError: a source does not exist, or its format is not known; or this machine cannot list an object store.
+    """
+    if options.starts_spark():
+        return find_inputs(sources, input_format)
+    try:
+        return find_inputs(sources, input_format, lists_stores=True)
+    except StoreError:
+        # Spark may have other credentials.
+        if options.name is EngineName.AUTO and _is_installed(EngineName.SPARK):
+            return find_inputs(sources, input_format)
+        raise
+
+
 def counted_size(inputs: Sequence[Input]) -> int:
-    """Return the bytes of files of this machine, compressed ones counted as four times their size."""
+    """Return the bytes of files whose size is known, compressed ones counted as four times their size."""
     return sum(
-        Path(file.path).stat().st_size * (_AUTO_UNPACKED_TIMES if compression_of(file.path) else 1)
+        file.stored_size() * (_AUTO_UNPACKED_TIMES if compression_of(file.path) else 1)
         for file in inputs
-        if file.is_local
+        if file.has_size
     )
 
 
@@ -150,7 +171,7 @@ def describe_reading(
     """Return how some inputs were read; the seconds count from the start of the engine."""
     choice = choose_engine(options, inputs)
     reason = choice.reason if choice.name == engine else "the session that was given"
-    sizes = [Path(file.path).stat().st_size if file.is_local else None for file in inputs]
+    sizes = [file.stored_size() if file.has_size else None for file in inputs]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     return DataReading(engine, reason, total, round(start_seconds, 3), round(seconds, 3))
 

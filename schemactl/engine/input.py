@@ -50,6 +50,7 @@ class Input:
         record_tag: of XML, the name of the elements that are records; empty for the only one below the root.
         has_header: of CSV and TSV, whether the first row has the names of columns; None if nobody says so: it is taken
             for names, with a warning if it looks like a record.
+        size: in bytes, of an object of a store that was listed; None of others.
     """
 
     path: str
@@ -58,6 +59,7 @@ class Input:
     stated: str = field(default="", repr=False)
     record_tag: str = ""
     has_header: bool | None = None
+    size: int | None = None
 
     @property
     def is_local(self) -> bool:
@@ -65,8 +67,26 @@ class Input:
 
     @property
     def is_readable_here(self) -> bool:
-        """Return whether it can be read without Spark."""
+        """Return whether it is a file of this machine that can be read without Spark."""
         return self.is_local and compression_of(self.path) in SUFFIXES
+
+    @property
+    def is_reachable(self) -> bool:
+        """Return whether it can be read without Spark, as a file of this machine or a listed object of a store."""
+        return self.has_size and compression_of(self.path) in SUFFIXES
+
+    @property
+    def has_size(self) -> bool:
+        """Return whether its size is known: of a file of this machine, and of a listed object of a store."""
+        return self.is_local or self.size is not None
+
+    def stored_size(self) -> int:
+        """Return the size in bytes, compressed if it is.
+
+        Raises:
+            OSError: the file cannot be looked at.
+        """
+        return os.stat(self.path).st_size if self.size is None else self.size  # noqa: PTH116 - thousands of files
 
     @property
     def address(self) -> str:
@@ -82,12 +102,16 @@ def compression_of(path: str) -> str:
 
 
 def open_input(file: Input) -> IO[bytes]:
-    """Open a file that is readable here, decompressed."""
-    return open_bytes(file.path, compression_of(file.path))
+    """Open a file that is reachable here, decompressed."""
+    return open_bytes(file.path if file.is_local else file.address, compression_of(file.path))
 
 
-def peek(path: str) -> bytes:
-    """Return the first bytes of a file, decompressed; nothing where only Spark can decompress it.
+def peek(path: str, address: str = "") -> bytes:
+    """Return the first bytes of a file or an object of a store, decompressed; none if only Spark can decompress it.
+
+    Args:
+        path: as people are shown it.
+        address: of an object of a store.
 
     Raises:
         InputError: the file cannot be read, or its name does not say that it is compressed.
@@ -96,7 +120,7 @@ def peek(path: str) -> bytes:
     if suffix not in SUFFIXES:
         return b""
     try:
-        with open_bytes(path, suffix) as file:
+        with open_bytes(address or path, suffix) as file:
             head = _read_head(file)
     except EOFError as error:
         raise InputError("the compressed file ends too early", at=Location(path)) from error
@@ -165,7 +189,7 @@ def read_head(file: Input) -> str:
     Raises:
         InputError: it is not in the file's encoding.
     """
-    head = peek(file.path)
+    head = peek(file.path, "" if file.is_local else file.address)
     try:
         # The last letter may be cut.
         text = codecs.getincrementaldecoder(file.encoding)().decode(head)

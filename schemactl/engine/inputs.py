@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 from schemactl.engine.input import (
     COMPRESSIONS,
@@ -23,7 +24,9 @@ from schemactl.engine.input import (
 )
 from schemactl.engine.input_formats import format_names, format_of_ending, unknown_format
 from schemactl.engine.input_warnings import warn_of_left_out, warn_of_partitions
+from schemactl.engine.store_listing import Listing, StoredObject, list_objects
 from schemactl.errors import InputError, Location
+from schemactl.kernel.stores import is_store
 from schemactl.redaction import redact
 from schemactl.store.links import check_link, real_path
 from schemactl.store.sources import TABLE_PREFIX, is_local
@@ -36,7 +39,9 @@ _OTHER_NAMES = {"jsonl": "ndjson", "jsonlines": "ndjson", "json_lines": "ndjson"
 """What others call our formats."""
 
 
-def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tuple[Input, ...]:
+def find_inputs(
+    sources: Sequence[str], input_format: str | None = None, *, lists_stores: bool = False
+) -> tuple[Input, ...]:
     """Find what the sources name, sorted by path, each once.
 
     Files of a folder or a pattern that have no known format (a ``README.md``) are left out, and plain texts that stand
@@ -47,8 +52,10 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
         sources: files, globs, folders, object-store addresses, ``table:CATALOG.SCHEMA.TABLE``.
         input_format: the format of all files, ``xml:TAG`` for records of that name; None to detect each from its ending
             and first bytes.
+        lists_stores: whether object stores are listed here, and `file://` is a path; else Spark lists them.
 
     Raises:
+        StoreError: an object store cannot be listed.
         InputError: there is no such file, a glob or folder holds none, or a format cannot be detected.
     """
     record_tag = ""
@@ -60,12 +67,22 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
         if input_format.lower() not in _OTHER_NAMES:
             raise unknown_format(input_format)
         input_format = _OTHER_NAMES[input_format.lower()]
-    paths = sorted({path for source in sources for path in _paths_of(source)})
-    asked = {path for source in sources if not _is_folder(source) for path in _paths_of(source)}
-    patterns = {each for each in sources if is_local(each) and glob.has_magic(each) and not Path(each).exists()}
-    single = [source for source in sources if not _is_folder(source) and source not in patterns]
-    named = {path for source in single for path in _paths_of(source)}
-    found = {path: _input_of(path, input_format, is_named=path in named) for path in paths}
+    if lists_stores:
+        sources = [_file_path(source) for source in sources]
+    listings = {source: list_objects(source) for source in sources if lists_stores and is_store(source)}
+    objects = {stored.path: stored for listing in listings.values() for stored in listing.objects}
+    paths_by_source = {source: _listed_paths(source, listings.get(source)) for source in sources}
+    folders = {source for source in sources if _is_folder(source, listings.get(source))}
+    patterns = {source for source in sources if _is_pattern(source, listings.get(source))}
+    paths = sorted({path for paths_of_source in paths_by_source.values() for path in paths_of_source})
+    asked = {path for source in sources if source not in folders for path in paths_by_source[source]}
+    named = {path for source in sources if source not in folders | patterns for path in paths_by_source[source]}
+    found = {
+        path: _object_input(objects[path], input_format, is_named=path in named)
+        if path in objects
+        else _input_of(path, input_format, is_named=path in named)
+        for path in paths
+    }
     inputs = tuple(each for each in found.values() if each is not None)
     unknown = [path for path, each in found.items() if each is None]
     if not inputs:
@@ -86,12 +103,29 @@ def find_inputs(sources: Sequence[str], input_format: str | None = None) -> tupl
 
 def _without_secrets(found: Input) -> Input:
     """Return an input whose path may be shown and stored: without the password of ``ftp://USER:PASSWORD@HOST/FILE``."""
+    if found.size is not None:
+        return found
     shown = found.path if found.is_local else redact(found.path)
     return found if shown == found.path else replace(found, path=shown, stated=found.path)
 
 
-def _is_folder(source: str) -> bool:
-    return is_local(source) and Path(source).is_dir()
+def _file_path(source: str) -> str:
+    """Return the path of an address ``file:///...``; any other source as it is (RFC 8089)."""
+    return unquote(source.removeprefix("file://")) if source.startswith("file:///") else source
+
+
+def _listed_paths(source: str, listing: Listing | None) -> tuple[str, ...]:
+    return tuple(_paths_of(source)) if listing is None else tuple(stored.path for stored in listing.objects)
+
+
+def _is_folder(source: str, listing: Listing | None) -> bool:
+    return listing.is_folder if listing is not None else is_local(source) and Path(source).is_dir()
+
+
+def _is_pattern(source: str, listing: Listing | None) -> bool:
+    if listing is not None:
+        return listing.is_pattern
+    return is_local(source) and glob.has_magic(source) and not Path(source).exists()
 
 
 def _unknown_format(path: str) -> InputError:
@@ -228,6 +262,21 @@ def _input_of(path: str, input_format: str | None, is_named: bool) -> Input | No
     if name in MAGIC.values() and is_local(path):
         check_magic(path, name, head)
     return Input(path, name, encoding)
+
+
+def _object_input(stored: StoredObject, input_format: str | None, is_named: bool) -> Input | None:
+    """Return the same of an object of a store."""
+    head = peek(stored.path, stored.address)
+    encoding = encoding_of(head)
+    text = head.decode(encoding, errors="replace") if encoding != UTF8 else head
+    name = input_format or _format_of(stored.path.rpartition("/")[2], text)
+    if name is None:
+        if is_named:
+            raise _unknown_format(stored.path)
+        return None
+    if name in MAGIC.values():
+        check_magic(stored.path, name, head)
+    return Input(stored.path, name, encoding, stated=stored.address, size=stored.size)
 
 
 def _check_file(path: str, is_named: bool) -> None:

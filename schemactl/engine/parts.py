@@ -58,17 +58,17 @@ class CutFiles:
     packed: tuple[TaskParts, ...] = ()
 
 
-def uncompressed_size(path: str, suffix: str) -> int:
+def uncompressed_size(file: Input) -> int:
     """Return the size of a file in bytes, at a guess if it is compressed; 0 if it cannot be read."""
     with suppress(OSError):  # the worker reports it
-        return os.stat(path).st_size * (_UNPACKED_TIMES if suffix else 1)  # noqa: PTH116 - thousands of files
+        return file.stored_size() * (_UNPACKED_TIMES if compression_of(file.path) else 1)
     return 0
 
 
 def cut_files(inputs: Sequence[Input], form: Form, cores: int, most_of_task: int) -> CutFiles:
     """Cut files of lines or JSON documents into tasks of at most ``most_of_task`` bytes, and work for all cores."""
     files = [whole_file(each, form) for each in inputs]
-    sizes = [uncompressed_size(file.path, file.suffix) for file in files]
+    sizes = [uncompressed_size(file) for file in inputs]
     most = _bytes_of_task(sizes, cores, most_of_task)
     packed: list[TaskParts] = []
     parts: list[tuple[FilePart, int]] = []
@@ -103,7 +103,7 @@ def cut_csv(
         most_of_task: in bytes.
     """
     files = [replace(whole_file(each, Form.ROWS), layout=layout) for each in inputs]
-    sizes = [uncompressed_size(file.path, file.suffix) for file in files]
+    sizes = [uncompressed_size(file) for file in inputs]
     most = _bytes_of_task(sizes, cores, most_of_task)
     parts: list[tuple[FilePart, int]] = []
     for each, file, size in zip(inputs, files, sizes, strict=True):
@@ -120,7 +120,9 @@ def cut_csv(
 
 
 def whole_file(file: Input, form: Form) -> FilePart:
-    """Return a whole file of this machine as one part."""
+    """Return a whole file of this machine, or an object of a store, as one part."""
+    if not file.is_local:
+        return FilePart(file.path, file.address, compression_of(file.path), file.encoding, form)
     path = os.path.join(os.getcwd(), file.path)  # noqa: PTH109, PTH118 - of thousands of files
     return FilePart(f"file://{quote(os.fsencode(path))}", path, compression_of(path), file.encoding, form)
 

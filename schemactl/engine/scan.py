@@ -146,7 +146,7 @@ def scan_inputs(
     bad_records = sorted(
         (record for findings in batch_findings for record in findings.bad_records()), key=lambda record: record.position
     )
-    unread = Evidence(files={file.path: FileEvidence(documents=0) for file in inputs if file.is_local})
+    unread = Evidence(files={file.path: FileEvidence(documents=0) for file in inputs if file.has_size})
     tables, stray = _tables(source_findings, unread, options)
     rejected: Counter[str] = Counter()
     for partition in (partition for findings in batch_findings for partition in findings.partitions):

@@ -118,9 +118,9 @@ class XmlElements(XmlParser):
     """
 
     def __init__(self, file: Input) -> None:
-        if not file.is_local:
+        if not file.has_size:
             raise InputError("XML is read from local files only", at=Location(file.path))
-        if not file.is_readable_here:
+        if not file.is_reachable:
             endings = ", ".join(f"`{suffix}`" for suffix in SUFFIXES if suffix)
             raise InputError(f"compressed XML is read with these endings only: {endings}", at=Location(file.path))
         super().__init__(file)

@@ -21,6 +21,7 @@ from schemactl.store.sources import table_name
 from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
+    from schemactl.engine.choice import EngineOptions
     from schemactl.engine.input import Input
     from schemactl.engine.scan import Scan
     from schemactl.engine.scan_reader import ScanReader
@@ -37,17 +38,28 @@ def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -
 
 
 def find_sources(
-    sources: Iterable[str], input_format: str | None = None, has_header: bool | None = None
+    sources: Iterable[str],
+    input_format: str | None = None,
+    has_header: bool | None = None,
+    engine: EngineOptions | None = None,
 ) -> tuple[tuple[str, ...], tuple[Input, ...]]:
-    """Return the files of saved evidence, and the data; ``has_header`` as of ``engine.input.Input``."""
+    """Return the files of saved evidence, and the data.
+
+    Args:
+        sources: of a call.
+        input_format: as of ``engine.inputs.find_inputs``.
+        has_header: as of ``engine.input.Input``.
+        engine: the choice of the engine that is going to read the data; object stores are listed unless it is Spark.
+    """
     sources = tuple(sources)
     saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]
     others = tuple(source for source in sources if source not in saved)
     if not others:
         return tuple(dict.fromkeys(saved)), ()
-    from schemactl.engine.inputs import find_inputs
+    from schemactl.engine.choice import EngineOptions, find_engine_inputs
 
-    inputs = [replace(file, has_header=has_header) for file in find_inputs(others, input_format)]
+    found = find_engine_inputs(engine or EngineOptions(), others, input_format)
+    inputs = [replace(file, has_header=has_header) for file in found]
     saved += [file.path for file in inputs if is_evidence_file(file.path)]
     return tuple(dict.fromkeys(saved)), tuple(file for file in inputs if not is_evidence_file(file.path))
 

@@ -78,13 +78,11 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
         return (_to_dispatch(request),)
     sources_by_table = _sources_by_table(request, before)
     parts = [
-        _part(request, table, *find_sources(sources, request.input_format, request.has_header), is_named=True)
+        _part(request, table, *_find_sources(request, sources), is_named=True)
         for table, sources in sources_by_table.items()
     ]
     claimed_paths = {file.path for table_part in parts for file in table_part.inputs}
-    saved, inputs = (
-        find_sources(request.sources, request.input_format, request.has_header) if request.sources else ((), ())
-    )
+    saved, inputs = _find_sources(request, request.sources) if request.sources else ((), ())
     unclaimed = tuple(file for file in inputs if file.path not in claimed_paths)
     if not (saved or unclaimed):
         return tuple(_checked(table_part, before) for table_part in parts)
@@ -103,6 +101,10 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     if len(parts) > 1 and request.hints is not None:
         _check_hints(request.hints)
     return tuple(_checked(table_part, before) for table_part in parts)
+
+
+def _find_sources(request: InferRequest, sources: Sequence[str]) -> tuple[tuple[str, ...], tuple[Input, ...]]:
+    return find_sources(sources, request.input_format, request.has_header, request.engine)
 
 
 def _warn_of_names(request: InferRequest, table: str, inputs: Sequence[Input]) -> None:
@@ -126,7 +128,7 @@ def _to_dispatch(request: InferRequest) -> Part:
     conflicts["--typing"] = request.typing is not None
     if other := next((option for option, is_set in conflicts.items() if is_set), None):
         raise InputError(f"`{_by(request)}` and `{other}` do not go together", hint="leave one of them out")
-    saved, inputs = find_sources(request.sources, request.input_format, request.has_header)
+    saved, inputs = _find_sources(request, request.sources)
     if saved:
         raise InputError(f"`{saved[0]}` is evidence of one table", hint=f"`{_by(request)}` takes data only")
     return Part(request, (), inputs, is_named=False)

@@ -193,7 +193,7 @@ def count_survivors(
     declare their types.
     """
     sample = parse_sample(request.sample)  # a fault in it is reported before anything is read
-    saved, inputs = find_sources(request.sources, request.input_format)
+    saved, inputs = find_sources(request.sources, request.input_format, engine=request.engine)
     saved_evidence = read_saved(saved, {file.path for file in inputs})
     if request.table is not None or not saved:
         # Before the data is read, which may take long.

@@ -156,11 +156,9 @@ def _records(file_part: FilePart) -> Iterator[list[bytes]]:
             for rows in _rows(file_part):
                 yield rows.documents(file_part.layout.names)
         else:
-            if (
-                file_part.size is None
-                and (reason := why_too_large(os.stat(file_part.path).st_size))  # noqa: PTH116
-                and not file_part.is_list()
-            ):
+            # The size of an object of a store is only known as it is read.
+            size = os.stat(file_part.path).st_size if file_part.size is None and "://" not in file_part.path else 0  # noqa: PTH116
+            if (reason := why_too_large(size)) and not file_part.is_list():
                 raise UnreadableFileError(f"{file_part.file}: document 1 has {reason}")
             with file_part.open() as opened:
                 blocks = _blocks(opened, file_part.encoding, READ_BYTES)

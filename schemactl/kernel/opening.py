@@ -1,4 +1,4 @@
-"""Opens files of this machine, compressed or not; it loads nothing that is slow to import."""
+"""Opens files of this machine and objects of stores, compressed or not; it loads nothing slow to import for files."""
 
 from __future__ import annotations
 
@@ -8,22 +8,52 @@ import io
 from collections.abc import Callable
 from typing import IO, Any, Final
 
+_STORE_BYTES: Final = 1 << 20
+"""What is asked of a store at once, as each request takes some milliseconds."""
 
-def _open_zstandard(path: str, _mode: str) -> IO[bytes]:
+
+def _open_plain(source: str | IO[bytes], _mode: str) -> IO[bytes]:
+    return open(source, "rb") if isinstance(source, str) else source  # noqa: PTH123 - thousands of files
+
+
+def _open_zstandard(source: str | IO[bytes], _mode: str) -> IO[bytes]:
     import pyarrow
 
-    opened: IO[bytes] = io.BufferedReader(pyarrow.CompressedInputStream(path, "zstd"))
+    opened: IO[bytes] = io.BufferedReader(pyarrow.CompressedInputStream(source, "zstd"))
     return opened
 
 
-_OPENERS: Final[dict[str, Callable[[str, str], Any]]] = {
-    "": open, ".gz": gzip.open, ".bz2": bz2.open, ".zst": _open_zstandard,
+_OPENERS: Final[dict[str, Callable[[Any, str], Any]]] = {
+    "": _open_plain, ".gz": gzip.open, ".bz2": bz2.open, ".zst": _open_zstandard,
 }  # fmt: skip
 SUFFIXES: Final = tuple(_OPENERS)
 """How names of files end that are read without Spark; those of files that are not compressed end in anything else."""
 
 
 def open_bytes(path: str, suffix: str) -> IO[bytes]:
-    """Open a file decompressed; ``suffix`` is one of ``SUFFIXES``."""
-    opened: IO[bytes] = _OPENERS[suffix](path, "rb")
+    """Open a file, or an object of a store by its address, decompressed; ``suffix`` is one of ``SUFFIXES``."""
+    source: str | IO[bytes] = path
+    if "://" in path:
+        from schemactl.kernel.stores import open_object
+
+        source = io.BufferedReader(open_object(path), _STORE_BYTES)
+    opened: IO[bytes] = _OPENERS[suffix](source, "rb")
     return opened
+
+
+def random_access(path: str, *, is_mapped: bool = False) -> Any:
+    """Return what pyarrow's readers take of a file, or of an object of a store by its address.
+
+    Args:
+        path: of the file, or the address.
+        is_mapped: whether a file is mapped into memory, so that record batches are not copied.
+    """
+    if "://" in path:
+        from schemactl.kernel.stores import open_object
+
+        return open_object(path)
+    if is_mapped:
+        import pyarrow
+
+        return pyarrow.memory_map(path)
+    return path

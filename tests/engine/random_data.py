@@ -143,6 +143,14 @@ ORC_TYPES = [
 """The types that pyarrow writes to ORC and reads back: it has no timestamps of the year 1."""
 
 
+def write_avro(path: Path, fields: list[dict[str, Any]], rows: list[dict[str, Any]], **options: Any) -> None:
+    """Write values as Avro stores them: fastavro, which converts those of logical types, gets them to see later."""
+    schema = json.dumps({"type": "record", "name": "row", "fields": fields}).replace("logicalType", "logicalKind")
+    content = io.BytesIO()
+    fastavro.writer(content, fastavro.parse_schema(json.loads(schema)), rows, **options)
+    path.write_bytes(content.getvalue().replace(b"logicalKind", b"logicalType"))
+
+
 class RandomData:
     """Random values, documents and files."""
 
@@ -277,9 +285,7 @@ class RandomData:
             for number in range(count)
         ]
         codec = self.random.choice(["null", "deflate", "snappy", "bzip2", "xz", "zstandard"])
-        with path.open("wb") as file:
-            parsed = fastavro.parse_schema({"type": "record", "name": "row", "fields": fields})
-            fastavro.writer(file, parsed, rows, codec=codec, sync_interval=self.random.choice([50, 16_000]))
+        write_avro(path, fields, rows, codec=codec, sync_interval=self.random.choice([50, 16_000]))
 
     def _avro_value(self, name: str, schema: Any) -> Any:
         is_null = isinstance(schema, list) and "null" in schema and self.random.random() < 0.3

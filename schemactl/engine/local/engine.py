@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from schemactl.engine.input import COMPRESSIONS, Input, compression_of, shown_path
+from schemactl.engine.input import COMPRESSIONS, Input, shown_path
 from schemactl.engine.input_formats import LOCAL_FORMATS
 from schemactl.engine.inputs import by_format
 from schemactl.engine.local.batches import LocalRecords, TextDocuments
@@ -36,7 +36,7 @@ def open_local_engine(inputs: Sequence[Input], progress: Progress) -> Iterator[E
     """Open the engine, and end its processes at the end of the block; for much data they start at once."""
     workers = Workers(core_count())
     try:
-        if sum(uncompressed_size(file.path, compression_of(file.path)) for file in inputs) > _SMALL_BYTES:
+        if sum(uncompressed_size(file) for file in inputs) > _SMALL_BYTES:
             workers.start()
         yield LocalEngine(workers, core_count(), progress)
     finally:
@@ -109,9 +109,10 @@ def _check_readable(file: Input) -> None:
     at = Location(file.path)
     if file.format not in LOCAL_FORMATS:
         raise InputError(f"this machine does not read `{file.format}` without Spark", at=at, hint=SPARK_HINT)
-    if not file.is_local:
-        raise InputError("this machine reads local files only", at=at, hint=SPARK_HINT)
-    if not file.is_readable_here:
+    if not file.has_size:
+        message = "this machine reads files, and objects of S3, Google Cloud Storage and Azure"
+        raise InputError(message, at=at, hint=SPARK_HINT)
+    if not file.is_reachable:
         suffix = next(ending for ending in COMPRESSIONS if file.path.endswith(ending))
         raise InputError(f"this machine does not unpack `{suffix}` without Spark", at=at, hint=SPARK_HINT)
 

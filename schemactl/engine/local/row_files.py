@@ -14,6 +14,7 @@ from schemactl.engine.local.columns import SourceColumn, count_nanoseconds, read
 from schemactl.engine.local.workers import Task
 from schemactl.engine.parquet_faults import find_parquet_fault, reason_of
 from schemactl.kernel.files import UnreadableFileError
+from schemactl.kernel.opening import random_access
 
 if TYPE_CHECKING:
     import pyarrow.parquet
@@ -147,12 +148,12 @@ def _read_block(file: RowFile, block: int, names: list[str]) -> Iterator[pa.Reco
         case Container.ORC:
             from pyarrow import orc
 
-            orc_file = orc.ORCFile(file.path)
+            orc_file = orc.ORCFile(random_access(file.path))
             wanted = [name for name in names if name in orc_file.schema.names]
             for stripe in range(orc_file.nstripes):
                 yield from _sliced(orc_file.read_stripe(stripe, columns=wanted))
         case Container.ARROW_FILE:
-            with pa.memory_map(file.path) as source, pa.ipc.open_file(source) as reader:
+            with random_access(file.path, is_mapped=True) as source, pa.ipc.open_file(source) as reader:
                 for number in range(reader.num_record_batches):
                     yield from _sliced(reader.get_batch(number))
         case Container.AVRO:
@@ -160,7 +161,7 @@ def _read_block(file: RowFile, block: int, names: list[str]) -> Iterator[pa.Reco
 
             yield from read_chunk(file.path, block, file.block_sizes[block], file.row_counts[block], names)
         case Container.ARROW_STREAM:
-            with pa.memory_map(file.path) as source, pa.ipc.open_stream(source) as reader:
+            with random_access(file.path, is_mapped=True) as source, pa.ipc.open_stream(source) as reader:
                 for batch in reader:
                     yield from _sliced(batch)
 
@@ -169,7 +170,7 @@ def open_parquet(path: str) -> pyarrow.parquet.ParquetFile:
     """Open a file of Parquet; its timestamps of the old type INT96 count microseconds, the only unit with all years."""
     import pyarrow.parquet
 
-    return pyarrow.parquet.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    return pyarrow.parquet.ParquetFile(random_access(path), coerce_int96_timestamp_unit="us")
 
 
 def _sliced(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -15,12 +15,12 @@ from typing import Any, Final
 import pyarrow as pa
 
 from schemactl.engine.input import Input
+from schemactl.engine.local.columns import SPARK_HINT
 from schemactl.engine.xml_elements import XmlElements, XmlParser
 from schemactl.errors import InputError
 
 _VALUE: Final = "_VALUE"
 _SPACES: Final = "\t\n\r "
-_SPARK_HINT: Final = "`--engine spark` reads it"
 
 
 class Kind(Enum):
@@ -169,20 +169,20 @@ class ShapeParser(_TextParser, XmlElements):
         if self._open and shape.is_text and shape.is_textless:
             # Spark drops the attributes, or has the elements as XML, by the order in which it meets them.
             message = f"some elements `{name}` are text, and others have attributes or elements, but no text"
-            raise InputError(message, at=self.here(), hint=_SPARK_HINT)
+            raise InputError(message, at=self.here(), hint=SPARK_HINT)
 
     def _field(self, shape: Shape, name: str, kind: Kind) -> Shape:
         child = shape.fields.setdefault(name, Shape(kind))
         if child.kind is not kind:
             message = f"`{name}` is the name of an {Kind.ELEMENT.value} and of another part of its parent"
-            raise InputError(message, at=self.here(), hint=_SPARK_HINT)
+            raise InputError(message, at=self.here(), hint=SPARK_HINT)
         return child
 
     def _check_attribute_list(self, _element: str, attribute: str, declared_type: str, *_: object) -> None:
         """Refuse attributes whose spaces a DTD has normalized: Spark ignores DTDs."""
         if declared_type != "CDATA":
             message = f"the file declares the attribute `{attribute}` as {declared_type}"
-            raise InputError(message, at=self.here(), hint=_SPARK_HINT)
+            raise InputError(message, at=self.here(), hint=SPARK_HINT)
 
 
 class RecordParser(_TextParser):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import json
+import sys
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -13,6 +12,9 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from random_data import write_avro
 
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.local import avro_rows
@@ -74,6 +76,12 @@ def read(engine: Engine, *names: str) -> list[dict[str, Any]]:
             pa.decimal128(38, 2),
         ),
         (
+            {"type": "fixed", "name": "f", "size": 2, "logicalType": "decimal", "precision": 9, "scale": 1},
+            b"ab",
+            b"ab",
+            pa.binary(),
+        ),
+        (
             ["null", "int", "string"],
             "x",
             {"member0": None, "member1": "x"},
@@ -85,15 +93,7 @@ def read(engine: Engine, *names: str) -> list[dict[str, Any]]:
 def test_types_are_those_of_spark(
     local_engine: Engine, of: Any, stored: Any, value: Any, arrow_type: pa.DataType
 ) -> None:
-    plain = json.loads(json.dumps(of).replace("logicalType", "was"))
-    write("plain.avro", record(plain), [{"c0": stored}])
-    content = Path("plain.avro").read_bytes()
-    # Written without its logical type: fastavro converts no years before 1970.
-    write("a.avro", record(of), [])
-    header = Path("a.avro").read_bytes()[:-16]
-    with io.BytesIO(content) as stream:
-        fastavro.reader(stream)
-        Path("a.avro").write_bytes(header + content[stream.tell() - 16 :])
+    write_avro(Path("a.avro"), [{"name": "c0", "type": of}], [{"c0": stored}])
     assert read(local_engine, "a.avro") == [{"c0": value}]
     (batch,) = local_engine.read(find_inputs(["a.avro"]))
     assert isinstance(batch, LocalRows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path as FilePath
 
 import pyarrow as pa
 
@@ -64,7 +63,7 @@ def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) 
         whole = whole_file(file, Form.ROWS)
         try:
             contents = look_at(whole.path)
-            sizes = contents.block_sizes or {0: FilePath(whole.path).stat().st_size}
+            sizes = contents.block_sizes or {0: file.stored_size()}
         except InputError as error:
             error.at = Location(file.path)
             raise

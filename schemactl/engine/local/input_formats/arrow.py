@@ -11,6 +11,7 @@ from schemactl.engine.local.batches import LocalRows
 from schemactl.engine.local.input_formats._rows import FileContents, open_files, read_rows
 from schemactl.engine.local.row_files import Container
 from schemactl.engine.stated_nulls import stated_nulls
+from schemactl.kernel.opening import random_access
 
 
 def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
@@ -19,7 +20,7 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
 
 
 def _look_at(path: str) -> FileContents:
-    with pa.memory_map(path) as source:
+    with random_access(path, is_mapped=True) as source:
         if source.read(6) == b"ARROW1":
             source.seek(0)
             with pa.ipc.open_file(source) as reader:

@@ -12,6 +12,7 @@ from schemactl.engine.avro_files import columns_of, read_header, same_columns
 from schemactl.engine.input import Input
 from schemactl.engine.local.avro_rows import find_chunks
 from schemactl.engine.local.batches import LocalRows
+from schemactl.engine.local.columns import SPARK_HINT
 from schemactl.engine.local.input_formats._rows import FileContents, open_files, read_rows
 from schemactl.engine.local.row_files import Container
 from schemactl.errors import InputError, Location
@@ -26,7 +27,7 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
         try:
             columns = columns_of(header)
         except (ValueError, RecursionError) as error:
-            hint = None if isinstance(error, RecursionError) else "`--engine spark` reads it"
+            hint = None if isinstance(error, RecursionError) else SPARK_HINT
             raise InputError(str(error), at=Location(paths[0]), hint=hint) from error
         # Spark's timestamps count microseconds, those that the file counts in milliseconds too.
         schema = pa.schema([(column.name, _in_microseconds(column.type)) for column in columns])

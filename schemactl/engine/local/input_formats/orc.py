@@ -13,6 +13,7 @@ from schemactl.engine.local.batches import LocalRows
 from schemactl.engine.local.columns import map_leaves, unsupported_type
 from schemactl.engine.local.input_formats._rows import FileContents, open_files, read_rows
 from schemactl.engine.local.row_files import Container
+from schemactl.kernel.opening import random_access
 
 
 def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
@@ -21,7 +22,7 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
 
 
 def _look_at(path: str) -> FileContents:
-    opened = pyarrow.orc.ORCFile(path)
+    opened = pyarrow.orc.ORCFile(random_access(path))
     schema = pa.schema([pa.field(field.name, map_leaves(field, _spark_type)) for field in opened.schema])
     return FileContents(Container.ORC, schema, {0: opened.nrows})
 

@@ -19,10 +19,11 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalXml]:
             Spark reads it otherwise than this machine would.
     """
     shapes: dict[tuple[str, str], Shape] = {}
-    groups: dict[tuple[str, str], list[FilePart]] = {}
+    groups: dict[tuple[str, str], list[tuple[FilePart, int]]] = {}
     for file in inputs:
         tag = ShapeParser(file, shapes).record_tag()
-        groups.setdefault((file.encoding, tag), []).append(whole_file(file, Form.ELEMENTS))
+        part = whole_file(file, Form.ELEMENTS)
+        groups.setdefault((file.encoding, tag), []).append((part, uncompressed_size(file)))
     for (encoding, tag), parts in groups.items():
         columns = shapes[encoding, tag].columns()
-        yield LocalXml(tuple(XmlTask(part, columns, tag, uncompressed_size(part.path, part.suffix)) for part in parts))
+        yield LocalXml(tuple(XmlTask(part, columns, tag, size) for part, size in parts))

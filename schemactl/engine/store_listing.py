@@ -1,0 +1,137 @@
+"""Lists the objects that an address of an object store names: one object, a folder, or a pattern as Spark reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from schemactl.errors import InputError, Location
+from schemactl.kernel.stores import open_store, split_address
+from schemactl.redaction import redact, redact_text
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo
+
+_MAGIC: Final = re.compile(r"[*?\[{]")
+_TOKEN: Final = re.compile(r"\*\*|\*|\?|\[[^\]]+\]|\{[^{}]*\}|.", re.DOTALL)
+
+
+class StoreError(InputError):
+    """An object store cannot be listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object of a store.
+
+    Attributes:
+        path: its address, as people are shown it.
+        address: with the options and secrets that the call states.
+        size: in bytes.
+    """
+
+    path: str
+    address: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The objects that a source names, in any order.
+
+    Attributes:
+        is_folder: whether the source is a folder.
+        is_pattern: whether it is a pattern.
+    """
+
+    objects: tuple[StoredObject, ...]
+    is_folder: bool = False
+    is_pattern: bool = False
+
+
+def list_objects(source: str) -> Listing:
+    """Return the objects that an address names (``kernel.stores.is_store``).
+
+    Objects whose names, or whose folders' names, begin with ``.`` or ``_`` are left out, as Spark leaves them out.
+
+    Raises:
+        StoreError: the store cannot be reached, or refuses.
+        InputError: there is no such object, or none in the folder.
+    """
+    root, key, query = split_address(source)
+    shown = redact(f"{root}{key}")
+    try:
+        is_pattern = _MAGIC.search(key) is not None
+        files = list(_matching(source) if is_pattern else _named(source))
+    except (OSError, ValueError) as error:
+        reason = redact_text(str(error)).splitlines()[0]
+        hint = "pyarrow takes credentials from the environment, as `AWS_PROFILE` or `AWS_ACCESS_KEY_ID`"
+        raise StoreError(f"the object store cannot be listed: {reason}", at=Location(shown), hint=hint) from error
+    if not files:
+        raise InputError(f"no file matches `{shown}`" if is_pattern else f"there is no `{shown}`, or it holds no files")
+    _, base = open_store(source)
+    prefix = len(base) - len(key)  # of the bucket or container, which is not in the key
+    objects = tuple(
+        StoredObject(redact(f"{root}{path}"), f"{root}{path}{query}", file.size)
+        for file in files
+        for path in [file.path[prefix:]]
+    )
+    is_one = not is_pattern and len(files) == 1 and files[0].path == base
+    return Listing(objects, is_folder=not is_pattern and not is_one, is_pattern=is_pattern)
+
+
+def _named(source: str) -> Iterator[FileInfo]:
+    """Yield an object, or those below a folder."""
+    from pyarrow.fs import FileType
+
+    filesystem, path = open_store(source)
+    info = filesystem.get_file_info(path.rstrip("/"))
+    if info.type is FileType.File:
+        yield info
+    elif info.type is FileType.Directory:
+        yield from _files_below(source, path.rstrip("/"))
+
+
+def _files_below(source: str, folder: str) -> Iterator[FileInfo]:
+    from pyarrow.fs import FileSelector, FileType
+
+    filesystem, _ = open_store(source)
+    for info in filesystem.get_file_info(FileSelector(folder, recursive=True)):
+        below = info.path[len(folder) :].strip("/")
+        if info.type is FileType.File and not any(name.startswith((".", "_")) for name in below.split("/")):
+            yield info
+
+
+def _matching(source: str) -> Iterator[FileInfo]:
+    """Yield objects that match a pattern, or are below a folder that does."""
+    _, path = open_store(source)
+    folder = _MAGIC.split(path, maxsplit=1)[0].rpartition("/")[0]
+    matches = re.compile(f"{pattern_regex(path.rstrip('/'))}(/.*)?", re.DOTALL)
+    for info in _files_below(source, folder):
+        if matches.fullmatch(info.path):
+            yield info
+
+
+def pattern_regex(pattern: str) -> str:
+    r"""Return the regular expression of a pattern: ``*`` and ``?`` stop at ``/``, ``**`` does not, ``{a,b}`` is either.
+
+    >>> pattern_regex("day=*/{a,b}?.json")
+    'day=[^/]*/(?:a|b)[^/]\\.json'
+    """
+    regex = ""
+    for token in _TOKEN.findall(pattern):
+        match token[0]:
+            case "*":
+                regex += ".*" if token == "**" else "[^/]*"
+            case "?":
+                regex += "[^/]"
+            case "[" if len(token) > 1:
+                members = token[1:-1].replace("\\", "\\\\")
+                regex += f"[^{members[1:]}]" if members[0] in "!^" else f"[{members}]"
+            case "{" if len(token) > 1:
+                regex += f"(?:{'|'.join(map(pattern_regex, token[1:-1].split(',')))})"
+            case _:
+                regex += re.escape(token)
+    return regex
