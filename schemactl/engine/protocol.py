@@ -132,8 +132,8 @@ class RowPlaces:
     Attributes:
         folder: the address of the folder that has the files.
         files: the name of the Parquet file with the places of a partition's rows, by the partition's number: columns
-            ``c0``, ``c1`` ... (``columns``), ``ordinal``, and ``file``, ``line``, ``indexes`` and ``list``, which say
-            where a row stands in the input (``kernel.rows.RowMaker``).
+            ``c0``, ``c1`` ... (``columns``, as of ``kernel.ordering.comparable``), ``ordinal``, and ``file``, ``line``,
+            ``indexes`` and ``list``, the place of a row in the input (``kernel.rows.RowMaker``).
         columns: the names of the columns that identify and order rows.
         table: with its primary key and the order of its rows.
     """

@@ -19,6 +19,7 @@ from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.coercion import Coercion, loses_nanoseconds, text_of
 from schemactl.kernel.frames import Frame, Mask, Nesting, to_mask
 from schemactl.kernel.kinds import KindValues
+from schemactl.kernel.ordering import comparable
 from schemactl.kernel.outcome import (
     Problem,
     Refused,
@@ -310,7 +311,7 @@ class RowMaker:
         all_rows = np.arange(frame.size)
         indexes = frame.list_indexes(all_rows)
         table, schema = frame.plan.rows.table, self.schemas[frame.plan.rows.table]
-        compared = [_countable(arrays[schema.names.index(column)]) for column in self._compared[table]]
+        compared = [comparable(arrays[schema.names.index(column)]) for column in self._compared[table]]
         list_number = self._list_paths[table].index(frame.plan.rows.path)
         columns = {
             "ordinal": ordinals,
@@ -440,11 +441,6 @@ def _cast(array: pa.Array, data_type: pa.DataType) -> pa.Array:
         if len(array) == 1:
             return pa.nulls(1, data_type)
         return pa.concat_arrays([_cast(array.slice(row, 1), data_type) for row in range(len(array))])
-
-
-def _countable(array: pa.Array) -> pa.Array:
-    """Return timestamps of nanoseconds, which PySpark has no class for, as integers of the same order."""
-    return array.cast(pa.int64()) if pa.types.is_timestamp(array.type) and array.type.unit == "ns" else array
 
 
 def _json_text(value: Any) -> str:

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pyarrow.types as is_a
 
 from schemactl.engine.protocol import RowPlaces
-from schemactl.errors import InputError
 from schemactl.schema.dispositions import dedup_sort, named
 
 _ASCENDING: Final = "ascending"
@@ -23,10 +22,6 @@ def write_superseded(places: RowPlaces, target: Path) -> bool:
     """Write which rows are superseded; return whether any is (``protocol.Engine.write_superseded``)."""
     rows = _read_places(places)
     columns = list(places.columns)
-    for number, name in enumerate(columns):
-        if is_a.is_nested(rows.schema.field(f"c{number}").type):
-            message = f"the rows of `{places.table.name}` are merged by `{name}`, which holds objects or lists"
-            raise InputError(message, hint="`--engine spark` compares such values")
     sort_keys = _sort_by_place(rows)
     if (sort := dedup_sort(places.table)) is not None:
         column, is_descending = sort

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 
 from schemactl.engine.input import Input, compression_of
@@ -23,7 +23,6 @@ from schemactl.engine.spark.reading.files import file_documents
 from schemactl.engine.spark.reading.rows import rows_as_documents
 from schemactl.engine.spark.session import SparkOptions, reading
 from schemactl.engine.spark.shipping import run_kernel, shares_this_machine
-from schemactl.engine.spark.sql import quoted
 from schemactl.errors import InputError, Location
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import dedup_sort, named
@@ -99,7 +98,7 @@ class SparkEngine:
         numbers = F.from_json(F.lit(json.dumps(numbers_by_file)), "map<string, bigint>")
         part = F.element_at(numbers, F.substring_index(F.col("_metadata.file_path"), "/", -1)).alias("part")
         columns = list(places.columns)
-        key = [_comparable(rows, f"c{columns.index(name)}") for name in named(places.table, "primary_key")]
+        key = [f"c{columns.index(name)}" for name in named(places.table, "primary_key")]
         sort = dedup_sort(places.table)
         order = [F.col(name) for name in ("file", "line", "indexes", "list")]
         if sort is not None:
@@ -116,9 +115,3 @@ def _are_small(inputs: Sequence[Input]) -> bool:
     if not all(file.is_local and not compression_of(file.path) for file in inputs):
         return False
     return sum(Path(file.path).stat().st_size for file in inputs) <= _SMALL_BYTES
-
-
-def _comparable(frame: DataFrame, name: str) -> Column:
-    """Return a column as rows can be grouped by it, which Spark does not do by maps."""
-    kind = frame.schema[name].dataType.simpleString()
-    return F.to_json(F.struct(quoted(name))) if "map<" in kind or "variant" in kind else F.col(quoted(name))
