@@ -6,11 +6,13 @@ Whoever may write a schema file must not be able to write SQL: a default, a chec
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from schemactl.errors import InputError
+from schemactl.schema.full_types import full_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Properties
 from schemactl.type_systems.sql_types import defined_type, readable
@@ -59,33 +61,114 @@ def sizes_of(written: str) -> tuple[int, int]:
     return precision, scale
 
 
-def type_in(column: Column, dialect: str) -> str:
-    """Return the type that a complete column states, else the one that dlt gives it in sqlglot's dialect.
+_DIALECTS: Final = ("postgres", "duckdb", "mysql", "spark")
+"""The dialects in which a type that an engine lacks may be written."""
 
-    Raises:
-        ValueError: the column is incomplete.
-        InputError: it states a type that is none, or a size that dlt refuses.
+
+@dataclass(frozen=True, slots=True)
+class TypeSystem:
+    """The types of an engine, as it writes them itself.
+
+    Attributes:
+        engine: its name, for messages.
+        dialect: its name in sqlglot.
+        kind_of: returns dlt's type for one of the engine's, ``x-database-type`` where dlt has no such type.
+        own_type: returns a type as the engine's catalog writes it; None for a text that is no type of the engine.
     """
-    return stated_type(column, dialect) if DATABASE_TYPE in column.properties else defined_type(column, dialect)
+
+    engine: str
+    dialect: str
+    kind_of: Callable[[str], Properties]
+    own_type: Callable[[str], str | None]
+
+    def settle(self, column: Column) -> Column:
+        """Return a column with a type that the engine has.
+
+        A type of the engine stays, spelled as its catalog spells it. In the place of another engine's type comes the
+        column's ``data_type``, else the dlt type that is nearest. Where ``data_type`` contradicts a type that dlt
+        knows (``numeric`` is any number in PostgreSQL, and ``DECIMAL(18,3)`` in DuckDB), it is the one that counts.
+
+        Raises:
+            InputError: the column states a type that no engine has, or another engine's that is near to none of dlt's.
+        """
+        if column.properties.get(DATABASE_TYPE) is None:
+            return column
+        written = str(column.properties[DATABASE_TYPE])
+        plain = {name: value for name, value in column.properties.items() if name != DATABASE_TYPE}
+        spelling = self.own_type(written)
+        if spelling is None:
+            return Column(column.name, self._nearest(column, written) | plain)
+        kind = self.kind_of(spelling)
+        if DATABASE_TYPE in kind:
+            return Column(column.name, {**plain, **kind})
+        if column.data_type is not None and full_type(column.properties) != full_type(kind):
+            return Column(column.name, plain)
+        if self.kind_word(kind) != spelling:
+            kind = {**kind, DATABASE_TYPE: spelling}
+        return Column(column.name, {**kind, **plain} if column.data_type is None else {**plain, **kind})
+
+    def _nearest(self, column: Column, written: str) -> dict[str, Any]:
+        """Return the dlt type of a type that the engine lacks; nothing where the column states a ``data_type``."""
+        if not any(is_type(_without_zeros(written), dialect) for dialect in _DIALECTS):
+            raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is not a type: `{written}`")
+        if column.data_type is not None:
+            return {}
+        nearest = nearest_type(written)
+        if nearest is None:
+            message = f"`{DATABASE_TYPE}` of column `{column.name}` is not a type of {self.engine}: `{written}`"
+            raise InputError(message, hint="state a `data_type` for the column")
+        return nearest
+
+    def kind_word(self, kind: Properties) -> str:
+        """Return the engine's word for one of dlt's types, as its catalog writes it."""
+        return self.own_type(defined_type(Column("", kind), self.dialect)) or ""
+
+    def column_type(self, column: Column) -> str:
+        """Return the type that a complete column gets: its own, else the one that dlt gives it there.
+
+        Raises:
+            ValueError: the column is incomplete.
+            InputError: as ``settle``, or dlt refuses its size.
+        """
+        settled = self.settle(column)
+        own = settled.properties.get(DATABASE_TYPE)
+        return defined_type(settled, self.dialect) if own is None else str(own)
+
+
+_WITHOUT_DLT_TYPE: Final = re.compile(
+    r"(interval|bit|bit varying|inet[46]?|cidr|macaddr8?|xml|point|line|lseg|box|path|polygon|circle|tsvector|tsquery"
+    r"|(int4|int8|num|ts|tstz|date)(multi)?range|uhugeint|bignum|varint|union|set|oid|pg_lsn|hstore|ltree|jsonpath|time_ns"
+    r"|timestamp_ns_tz|void)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Types of engines whose values dlt keeps as texts."""
+
+
+def nearest_type(written: str) -> dict[str, Any] | None:
+    """Return the dlt type that holds the values of a database's type; None where none is known to.
+
+    >>> nearest_type("bigint(20) unsigned"), nearest_type("interval day to second(3)"), nearest_type("shop.mood")
+    ({'data_type': 'wei'}, {'data_type': 'text'}, None)
+    """
+    from schemactl.formats._sql_types import read_sql_type
+
+    written = _without_zeros(written)
+    if _WITHOUT_DLT_TYPE.fullmatch(written.strip()):
+        return {"data_type": "text"}
+    return read_sql_type(written)
 
 
 _SQLITE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*(\(\s*[+-]?\d+\s*(,\s*[+-]?\d+\s*)?\))?")
 
 
-def stated_type(column: Column, dialect: str) -> str:
-    """Return a column's ``x-database-type``.
-
-    Raises:
-        InputError: it is no type in sqlglot's dialect, or more than a type.
-    """
-    written = str(column.properties[DATABASE_TYPE])
-    if not _is_type(written, dialect):
-        raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is not a type: `{written}`")
-    return written
+def _without_zeros(written: str) -> str:
+    """Return a type without MySQL's word for how its numbers are shown, which sqlglot cannot read."""
+    return re.sub(r"\s+zerofill$", "", written, flags=re.IGNORECASE)
 
 
 @lru_cache(maxsize=1024)
-def _is_type(written: str, dialect: str) -> bool:
+def is_type(written: str, dialect: str) -> bool:
+    """Return whether a text is a type in sqlglot's dialect, and no more than that."""
     import sqlglot
     from sqlglot import TokenType as T
     from sqlglot import exp

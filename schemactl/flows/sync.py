@@ -11,6 +11,7 @@ from schemactl.flows.schemas import save, to_save, with_lineage
 from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved
 from schemactl.schema.diff import diff
 from schemactl.schema.import_merge import Synced
+from schemactl.schema.structure import has_type
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, SchemasPlace
 
@@ -79,7 +80,7 @@ def _of_data(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:
         match change:
             case TableRemoved() if change.table.normalizer_hint("seen-data"):
                 yield change.table.name
-            case ColumnRemoved() if change.column.is_complete:
+            case ColumnRemoved() if has_type(change.column):
                 table = stored.tables.get(change.table)
                 if table is None or table.normalizer_hint("seen-data"):
                     yield f"{change.table}.{change.column.name}"

@@ -36,6 +36,8 @@ class Abilities(Ways):
         lock: the lock that a step takes on its table; None if it takes none, or the engine locks no tables.
         gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
             as a function of both types, as ``x-database-type`` has them; None if no load does.
+        settle: returns a column with a type of the destination in place of another engine's ``x-database-type``;
+            raises ``InputError`` if the destination has no such type.
         structure_in: reads the type of a column of structs, lists or maps from ``x-database-type``; None for
             other types. The default reads Spark's DDL.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables of the destination.
@@ -59,6 +61,7 @@ class Abilities(Ways):
     names: NameLimits = field(default_factory=NameLimits)
     lock: Callable[[Step], Lock | None] = lambda _: None
     gains: Callable[[str, str], tuple[str, ...] | None] = lambda *_: None
+    settle: Callable[[Column], Column] = lambda column: column
     structure_in: Callable[[str], NestedType | None] = structure_in
     keeps_dlt_tables: bool = True
     shares_ledger: bool = False

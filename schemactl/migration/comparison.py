@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -30,7 +30,7 @@ from schemactl.schema.diff import diff
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.renames import RENAMED_FROM, id_pairs, table_renames
 from schemactl.schema.settings import NormalizerConfig
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits, Stored, structure_of
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits, Stored, structure_of, typed_columns
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 
@@ -47,6 +47,7 @@ class Comparison:
 
     Attributes:
         catalogue: what the destination has, spelled as the schema spells it; with no table of bookkeeping.
+        declared: the schema with the types that it states, also those that the destination does not have.
         known: the last schema that the destination was brought to, as far as anyone knows.
         changes: from the catalog to the schema, as far as both can hold them.
         guesses: what looks like a rename, where nothing states it and no guess is asked for.
@@ -59,6 +60,7 @@ class Comparison:
     schema: Schema
     known: Schema | None
     changes: tuple[Change, ...]
+    declared: Schema
     guesses: tuple[TableRenamed | ColumnRenamed, ...] = ()
     missing: tuple[Table, ...] = ()
     absent: tuple[str, ...] = ()
@@ -151,6 +153,7 @@ def compare(
     """
     names = abilities.names
     check_names(schema, names)
+    declared, schema = schema, with_own_types(schema, abilities.settle)
     catalogue, known = spelled_as(catalogue, schema, names), known and spelled_as(known, schema, names)
     texts = catalogue.tables
     stored = _remembering(stored)
@@ -184,11 +187,27 @@ def compare(
         schema,
         known,
         changes,
+        declared=declared,
         guesses=tuple(each for each in guesses if each not in certain),
         missing=tuple(missing) if abilities.keeps_dlt_tables else (),
-        absent=tuple(name for name, table in target.tables.items() if not table.is_new and name not in after.tables),
+        absent=tuple(
+            name for name, table in target.tables.items() if typed_columns(table) and name not in after.tables
+        ),
         described=texts,
     )
+
+
+def with_own_types(schema: Schema, settle: Callable[[Column], Column]) -> Schema:
+    """Return a schema whose columns have types of the destination, also where they state those of another engine.
+
+    Raises:
+        InputError: a column's ``x-database-type`` is none, or one that is near to no type of the destination.
+    """
+    tables = {}
+    for name, table in schema.tables.items():
+        own = {key: settle(column) for key, column in table.columns.items() if DATABASE_TYPE in column.properties}
+        tables[name] = replace(table, columns={**table.columns, **own}) if own else table
+    return replace(schema, tables=tables)
 
 
 def user_tables(catalogue: Schema, known: Schema | None) -> Schema:
@@ -205,7 +224,7 @@ def bare(column: Column, *, keeps_constraints: bool = False) -> Column:
 
 def bare_table(table: Table) -> Table:
     """Return what a step needs of a schema's table; columns that wait for data are no columns there."""
-    columns = {name: bare(column) for name, column in table.columns.items() if column.is_complete}
+    columns = {column.name: bare(column) for column in typed_columns(table)}
     return Table(table.name, columns, _scalars(table.properties, _LEFT_OUT))
 
 
@@ -393,10 +412,10 @@ def check_names(schema: Schema, limits: NameLimits) -> None:
         InputError: two names of the schema are one in the destination, or a name is longer than it allows.
     """
     problems: list[Problem] = []
-    made = [table for table in schema.tables.values() if not table.is_new]
+    made = [table for table in schema.tables.values() if typed_columns(table)]
     namespaces = [([table.name for table in made], "")]
     for table in made:
-        columns = [column.name for column in table.columns.values() if column.is_complete]
+        columns = [column.name for column in typed_columns(table)]
         namespaces.append((columns, f"`{table.name}`: "))
     for names, place in namespaces:
         long = filter(limits.is_too_long, names)

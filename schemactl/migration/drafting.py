@@ -65,7 +65,7 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.dispositions import named
 from schemactl.schema.renames import is_dlts_own
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits, description_of
+from schemactl.schema.structure import DATABASE_TYPE, NameLimits, description_of, has_type, typed_columns
 from schemactl.schema.types import Column, Table, ancestors
 
 
@@ -304,7 +304,6 @@ class _Drafter:
         if self.options.compares_unique and not stated.columns[name].properties.get("unique"):
             found = with_property(found, "unique", None)  # dropped before
         there = {*self.comparison.found_table(table).columns}
-        complete = {each.name for each in stated.columns.values() if each.is_complete}
         variant = variant_column(after, found.data_type, self.comparison.naming) if found.data_type else None
         return Retyping(
             table=table,
@@ -314,7 +313,8 @@ class _Drafter:
             stays_required=not found.nullable,
             taken_names={*there, *stated.columns, *self.comparison.renamed_columns.get(table, {})},
             variant=variant,
-            has_variant=variant is not None and (variant.name in {*there, *complete}),
+            has_variant=variant is not None
+            and variant.name in {*there, *(each.name for each in typed_columns(stated))},
         )
 
     def _without_dropped_key(self, table: str, column: Column) -> Column:
@@ -396,7 +396,7 @@ def _described_parts(there: Table, stated: Table) -> Iterator[tuple[str, Column 
     """Yield a table and its columns as they are there and as they are stated, with their names; the table has none."""
     yield "", there, stated
     for name, column in stated.columns.items():
-        if name in there.columns and column.is_complete and not (is_dlts_own(name) or column.is_variant):
+        if name in there.columns and has_type(column) and not (is_dlts_own(name) or column.is_variant):
             yield name, there.columns[name], column
 
 
@@ -475,8 +475,7 @@ def primary_key_steps(table: str, key: KeyChange) -> Iterator[tuple[KeyStep, Cha
 def unique_steps(comparison: Comparison) -> Iterator[tuple[KeyStep, Change]]:
     """Yield the constraints of single columns that the schema has and the destination has not, or the reverse."""
     for name, table in comparison.schema.tables.items():
-        complete = [each for each in table.columns.values() if each.is_complete] if comparison.has_table(name) else []
-        for column in complete:
+        for column in typed_columns(table) if comparison.has_table(name) else ():
             old = comparison.old_column(name, column.name)
             there = comparison.found_table(name).columns.get(old)
             is_there = there is not None and bool(there.properties.get("unique"))

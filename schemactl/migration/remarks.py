@@ -12,7 +12,15 @@ from schemactl.migration.drafting import changed_keys
 from schemactl.migration.moves import kept_origin, kept_table_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import variant_origin
-from schemactl.migration.steps import AddColumn, AddPrimaryKey, DropColumn, DropNotNull, DropTable, SetNotNull, Step
+from schemactl.migration.steps import (
+    AddColumn,
+    AddPrimaryKey,
+    DropColumn,
+    DropNotNull,
+    DropTable,
+    SetNotNull,
+    Step,
+)
 from schemactl.schema.backfill import has_backfill
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
@@ -21,10 +29,11 @@ from schemactl.schema.changes import (
     TableRemoved,
     TableRenamed,
 )
+from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
 from schemactl.schema.renames import is_dlts_own, is_newly_stated, origins
 from schemactl.schema.structure import DATABASE_TYPE
-from schemactl.schema.types import Column
+from schemactl.schema.types import Column, Table
 
 
 class NoteKind(StrEnum):
@@ -46,6 +55,8 @@ class NoteKind(StrEnum):
     """A column is added as nullable, although the schema says otherwise: stored rows have no value."""
     PRIMARY_KEY = "primary key"
     """A primary key, or that nulls are allowed, is not planned: no column of a key may be null."""
+    TYPE = "type"
+    """A column gets the nearest type to one that the destination does not have."""
     VARIANT = "variant"
     """A variant column that the schema does not know yet takes values."""
 
@@ -80,6 +91,7 @@ def remarks(
     yield from _unheeded(comparison)
     yield from _left_alone(comparison, steps, options)
     yield from _added(comparison, steps)
+    yield from _of_types(comparison, steps)
     yield from _of_structure(comparison, abilities)
     yield from _of_keys(comparison, steps)
     if options.compares_primary_keys:
@@ -199,6 +211,19 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
         elif stated and not (stated.nullable or has_backfill(stated)) and is_free:
             message = "is added as nullable, although the schema says otherwise: stored rows have no value"
             yield Note(NoteKind.NULLABLE, table, name, message, "state one before that: `x-backfill: VALUE`")
+
+
+def _of_types(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
+    """Yield the columns that steps create with another type than the schema states."""
+    for step in steps:
+        table = step.table_name
+        declared = comparison.declared.tables.get(table, Table(table)).columns
+        for column in step.typed_columns:
+            foreign_type = declared.get(column.name, column).properties.get(DATABASE_TYPE)
+            if foreign_type is not None and DATABASE_TYPE not in column.properties:
+                message = f"gets the type `{full_type(column.properties)}`, the nearest one here to `{foreign_type}`"
+                hint = "state a `data_type` to choose another one"
+                yield Note(NoteKind.TYPE, table, column.name, message, hint)
 
 
 def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note]:

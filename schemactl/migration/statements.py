@@ -333,6 +333,8 @@ def constant(value: Any, column: Column, engine: Engine) -> str:
         InputError: it is no value of the column's type, or no database can hold it.
     """
     kind = column.data_type
+    if kind is None and DATABASE_TYPE in column.properties:
+        kind = DataType.TEXT  # which the engine converts to its own type
     if kind is None:
         raise InputError(f"column `{column.name}` has no type")
     try:
@@ -346,7 +348,7 @@ def constant(value: Any, column: Column, engine: Engine) -> str:
         raise InputError(f"the value for column `{column.name}` holds a NUL character")
     if engine.cast_type is None and kind is DataType.BOOL:
         return str(int(stored))
-    if kind is DataType.TEXT or engine.cast_type is None:
+    if column.data_type is DataType.TEXT or engine.cast_type is None:
         return engine.sql.text(text)  # a cast would cut it
     return f"CAST({engine.sql.text(text)} AS {engine.cast_type(column)})"
 
@@ -472,4 +474,4 @@ def _is_type(written: str) -> bool:
         depth += {"(": 1, ")": -1}.get(part[0], 0)
         if depth < 0 or (part[0] == "," and depth == 0):
             return False
-    return depth == 0 and bool(written.strip())
+    return depth == 0

@@ -181,6 +181,11 @@ class BaseStep(ABC):
             raise StepDoesNotFit(f"there is no table `{self.table_name}`")
         return self.change_table(table)
 
+    @property
+    def typed_columns(self) -> tuple[Column, ...]:
+        """The columns to which the step gives a type, as it leaves them."""
+        return ()
+
     # --- names that were in use before the step ---
 
     def creates(self, column: str) -> bool:  # noqa: ARG002 - for steps that add
@@ -230,6 +235,10 @@ class CreateTable(_WholeTableStep):
 
     def way(self, ways: Ways) -> Way:
         return ways.create_table
+
+    @property
+    def typed_columns(self) -> tuple[Column, ...]:
+        return tuple(self.table.columns.values())
 
     def apply_to(self, table: Table | None) -> Table:
         return self.table if table is None else self.change_table(table)
@@ -411,6 +420,10 @@ class AddColumn(_OneColumnStep):
     def way(self, ways: Ways) -> Way:
         return ways.add_column
 
+    @property
+    def typed_columns(self) -> tuple[Column, ...]:
+        return (self.column,)
+
     def change_columns(self, columns: Columns) -> Columns:
         refuse_taken(columns, self.column.name)
         return {**columns, self.column.name: set_description(self.column, None)}  # a step of its own describes it
@@ -515,6 +528,10 @@ class ChangeType(_ColumnsStep):
     @property
     def column_name(self) -> str:
         return self.after.name
+
+    @property
+    def typed_columns(self) -> tuple[Column, ...]:
+        return (self.after,)
 
     @property
     def title(self) -> str:

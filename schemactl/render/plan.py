@@ -24,7 +24,7 @@ from schemactl.review.wording import short_hash
 _MARKS: Final = {ADD: "green", CHANGE: "yellow", DROP: "red"}
 _RISKS: Final = {Risk.SAFE: "green", Risk.BLOCKS: "yellow", Risk.REWRITES: "yellow", Risk.LOSES_DATA: ERROR}
 _WARNED: Final = frozenset(
-    (NoteKind.DRIFT, NoteKind.LEFT_OUT, NoteKind.RENAME, NoteKind.NULLABLE, NoteKind.PRIMARY_KEY)
+    (NoteKind.DRIFT, NoteKind.LEFT_OUT, NoteKind.RENAME, NoteKind.NULLABLE, NoteKind.PRIMARY_KEY, NoteKind.TYPE)
 )
 _INSIDE: Final = 6
 _LONG: Final = 200

@@ -12,6 +12,7 @@ from schemactl.schema.backfill import BACKFILL, backfill_fault
 from schemactl.schema.changes import ColumnAdded, ColumnRemoved, TableAdded, TableRemoved
 from schemactl.schema.naming import naming_of
 from schemactl.schema.presence import has_implicit_presence
+from schemactl.schema.structure import has_type
 from schemactl.schema.types import VARIANT_ENDINGS
 
 
@@ -65,7 +66,7 @@ def _addition(comparison: Comparison, change: ColumnAdded) -> Addition:
         return Addition.VARIANT
     has_rows = comparison.has_stored_rows(change.table)
     is_filled = is_filled_by_dlt(column.name) or has_implicit_presence(comparison.head.schema, column.properties)
-    if column.nullable or not column.is_complete or not has_rows or is_filled:
+    if column.nullable or not has_type(column) or not has_rows or is_filled:
         return Addition.PLAIN
     has_backfill = column.properties.get(BACKFILL) is not None and backfill_fault(column) is None
     return Addition.BACKFILLED if has_backfill else Addition.REQUIRED

@@ -18,7 +18,7 @@ from schemactl.review.field_changes import (
 )
 from schemactl.schema.changes import Change, ColumnPropertyChanged, ColumnRenamed, TableRenamed
 from schemactl.schema.nested_types import keeps_structure, structure_in
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.schema.structure import NameLimits, typed_columns
 from schemactl.schema.types import Column, Schema, Table
 
 Kind = TypeVar("Kind", bound=Change)
@@ -147,15 +147,7 @@ class Comparison:
     def has_stored_rows(self, table: str) -> bool:
         """Return whether a table of the head schema may have rows: the base schema has it, with a typed column."""
         base_table = self.base_table(table)
-        return base_table is not None and not base_table.is_new
-
-
-def is_stored(column: Column) -> bool:
-    """Return whether tables may have the column.
-
-    dlt creates none without a data type; a catalog's column may state that of its database alone.
-    """
-    return column.is_complete or column.properties.get(DATABASE_TYPE) is not None
+        return base_table is not None and bool(typed_columns(base_table))
 
 
 def is_filled_by_dlt(column: str) -> bool:

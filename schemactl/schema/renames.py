@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from schemactl.schema.changes import TYPE_PROPERTIES, ColumnRenamed, TableRenamed
 from schemactl.schema.likeness import are_siblings, name_likeness
-from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.structure import DATABASE_TYPE, has_type, typed_columns
 from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 
 RENAMED_FROM: Final = "x-renamed-from"
@@ -121,12 +121,7 @@ def table_claims(catalogue: Schema, schema: Schema, last: Schema, *, counts_hint
     they are, ``last`` is the last schema. With ``counts_hints`` tables count whose columns have hints only; no
     destination has such tables.
     """
-    tables = [
-        table
-        for _, table in sorted(schema.tables.items())
-        if counts_hints
-        or any(column.is_complete or DATABASE_TYPE in column.properties for column in table.columns.values())
-    ]
+    tables = [table for _, table in sorted(schema.tables.items()) if counts_hints or typed_columns(table)]
     claims = _claims(tables, last.tables, catalogue.tables)
     # A rename from a name that the schema keeps for the same table is ambiguous; nested tables go with their parents.
     while ambiguous := [
@@ -223,7 +218,7 @@ def _plain_column_renames(before: Table, after: Table, is_guessing: bool) -> tup
 
 def _type_key(column: Column) -> _FullType:
     """Return the column's type as something to compare; null and absent are the same."""
-    return tuple(str(column.properties.get(name)) for name in TYPE_PROPERTIES)
+    return tuple(str(column.properties.get(name)) for name in (*TYPE_PROPERTIES, DATABASE_TYPE))
 
 
 def _guess_columns(before: Table, after: Table, declared: Mapping[str, str]) -> dict[str, str]:
@@ -286,7 +281,7 @@ def _candidates(columns: Iterable[Column], order: list[str], settled: Collection
 
 def _is_open(column: Column) -> bool:
     """Return whether a guess may be made: a column without a type could be anything."""
-    return column.is_complete and not is_dlts_own(column.name)
+    return has_type(column) and not is_dlts_own(column.name)
 
 
 def _last_kept(order: Iterable[str], settled: Collection[str]) -> dict[str, str | None]:

@@ -49,17 +49,26 @@ def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:
     """
     filled_tables = {name for name, table in schema.tables.items() if table.normalizer_hint("seen-data")}
     tables = {
-        name: Table(name, {column.name: Column(column.name, stored(column)) for column in _columns(table)})
+        name: Table(name, {column.name: Column(column.name, stored(column)) for column in typed_columns(table)})
         for name, table in schema.tables.items()
-        if _columns(table)
+        if typed_columns(table)
         if name in other.tables
         or not (table.name.lower().startswith("_dlt_") or (filled_tables and name not in filled_tables))
     }
     return Schema(name=schema.name, tables=tables)
 
 
-def _columns(table: Table) -> list[Column]:
-    return [column for column in table.columns.values() if column.is_complete or DATABASE_TYPE in column.properties]
+def has_type(column: Column) -> bool:
+    """Return whether a destination can have the column: it has a data type, or a type of a database's own.
+
+    dlt knows the first alone (``Column.is_complete``): loads leave other columns out, migrations create them.
+    """
+    return column.is_complete or (bool(column.name) and column.properties.get(DATABASE_TYPE) is not None)
+
+
+def typed_columns(table: Table) -> list[Column]:
+    """Return the columns of a table that a destination can have, in their order."""
+    return list(filter(has_type, table.columns.values()))
 
 
 def description_of(of: Column | Table) -> str | None:

@@ -295,7 +295,8 @@ def readable(text: str, dialect: str) -> str:
 def _replacement(words: Sequence[str], index: int, dialect: str) -> tuple[int, str | None]:
     """Return how many words at a place to replace, and the type to replace them with; None to keep the one word."""
     for count in (4, 3, 2):
-        replacement = _REPLACED_PHRASES.get(" ".join(words[index : index + count]))
+        phrase = words[index : index + count]
+        replacement = _REPLACED_PHRASES.get(" ".join(phrase)) if len(phrase) == count else None
         if replacement is not None:
             return count, replacement
     if (rounded := _ROUNDED.match(" ".join(words[index : index + 7]))) is not None:

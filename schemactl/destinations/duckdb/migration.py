@@ -25,7 +25,7 @@ from schemactl.destinations.duckdb.dependents import (
     read_dependents,
 )
 from schemactl.destinations.duckdb.session import DuckDbSession, await_session
-from schemactl.destinations.duckdb.types import NAMES, gains, structure_in
+from schemactl.destinations.duckdb.types import NAMES, gains, settle, structure_in
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities
@@ -66,6 +66,7 @@ def _is_copied(step: Step, table: Table | None) -> bool:
 
 ABILITIES: Final = Abilities(
     names=NAMES,
+    settle=settle,
     retype=_retype,
     has_texts=has_texts,
     add_unique=Way.COPY,

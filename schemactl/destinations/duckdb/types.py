@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Final
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._catalogue import unknown, with_nullable
+from schemactl.destinations._catalogue import driver, unknown, with_nullable
 from schemactl.destinations._session import quote
 from schemactl.destinations._structure import gained
-from schemactl.destinations._types import decimal, integer, parse_type, type_in
+from schemactl.destinations._types import TypeSystem, decimal, integer, is_type, parse_type
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 NAMES: Final = NameLimits(is_case_sensitive=False)
 
@@ -55,15 +58,48 @@ def kind_of(written: str) -> Properties:
 
 def stored(column: Column) -> Properties:
     """Return what a DuckDB catalog says of such a column (docs/dlt.md §9.3)."""
-    written = column.properties.get(DATABASE_TYPE)
-    return with_nullable(unknown(written) if written else kind_of(column_type(column)), column)
+    return with_nullable(kind_of(column_type(column)), column)
 
 
 def column_type(column: Column) -> str:
-    """Return the type that dlt gives a column on DuckDB, as its catalog writes it; raises as ``type_in``."""
-    if column.data_type is DataType.JSON and DATABASE_TYPE not in column.properties and (of := structure_of(column)):
+    """Return the type of a column on DuckDB, as its catalog writes it; raises as ``TypeSystem.column_type``."""
+    settled = settle(column)
+    if settled.data_type is DataType.JSON and DATABASE_TYPE not in settled.properties and (of := structure_of(settled)):
         return duckdb_type(of)
-    return type_in(column, "duckdb")
+    return TYPES.column_type(settled)
+
+
+@lru_cache(maxsize=4096)
+def own_type(written: str) -> str | None:
+    """Return a type as DuckDB's catalog writes it; None for a text that is no type of DuckDB.
+
+    A type of an extension that is not loaded here stays as it is written: the file's session may have it.
+    """
+    if written in _KINDS:
+        return written
+    if not is_type(written, "duckdb"):
+        return None
+    with driver("duckdb", "duckdb"):
+        import duckdb
+    with _memory().cursor() as connection:
+        try:
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE typed (value {written})")
+        except duckdb.Error as error:
+            return written if "but it exists in the" in str(error) else None
+        columns = connection.execute("SELECT data_type FROM duckdb_columns() WHERE table_name = 'typed'").fetchall()
+    return spelt(columns[0][0])
+
+
+@cache
+def _memory() -> DuckDBPyConnection:
+    """Return a database in memory that says what DuckDB makes of a type."""
+    import duckdb
+
+    return duckdb.connect(config={"autoinstall_known_extensions": "false", "threads": "1"})
+
+
+TYPES: Final = TypeSystem("DuckDB", "duckdb", kind_of, own_type)
+settle: Final = TYPES.settle
 
 
 _LEAF_NAMES: Final = {

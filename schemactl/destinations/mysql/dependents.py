@@ -18,6 +18,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
 )
+from schemactl.schema.structure import DATABASE_TYPE
 
 _FOREIGN_KEYS: Final = """
     select constraint_name, table_name, column_name, referenced_table_name, referenced_column_name
@@ -41,6 +42,21 @@ _WORDS: Final = """
     select column_default, extra, generation_expression from information_schema.columns
     where table_schema = %s and table_name = %s and column_name = %s
 """
+
+
+_OF_MARIADB: Final = frozenset(("uuid", "inet4", "inet6"))
+"""Types that MySQL itself does not have."""
+
+
+def find_missing_type(session: MySqlSession, step: Step) -> Blocker | None:
+    """Return that MySQL lacks the type of a column that a step creates, which MariaDB has."""
+    if session.is_mariadb:
+        return None
+    for column in step.typed_columns:
+        if (own_type := column.properties.get(DATABASE_TYPE)) in _OF_MARIADB:
+            message = f"MySQL has no type `{own_type}`, which MariaDB has: `{step.table_name}.{column.name}`"
+            return Blocker(message, "state a `data_type`")
+    return None
 
 
 def find_blocker(session: MySqlSession, dataset: str, step: Step) -> Blocker | None:

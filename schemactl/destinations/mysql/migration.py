@@ -21,9 +21,9 @@ from schemactl.destinations._sql_bookkeeping import find_migrated
 from schemactl.destinations._types import sizes_of
 from schemactl.destinations.mysql.catalogue import read_session
 from schemactl.destinations.mysql.conversion import MAKE_MAPPING, MAPPING, as_text, convert, stored_text
-from schemactl.destinations.mysql.dependents import dependents_of, find_blocker
+from schemactl.destinations.mysql.dependents import dependents_of, find_blocker, find_missing_type
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
-from schemactl.destinations.mysql.types import NAMES, column_type
+from schemactl.destinations.mysql.types import NAMES, column_type, settle
 from schemactl.errors import DestinationError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities
@@ -103,6 +103,7 @@ ABILITIES: Final = Abilities(
     add_primary_key=Way.REWRITE,
     drop_primary_key=Way.REWRITE,
     names=NAMES,
+    settle=settle,
     lock=_lock_of,
     describe_table=Way.IN_PLACE,
     kept_description=cut_comment,
@@ -170,7 +171,7 @@ class MySqlMigration(MappedMigration[MySqlSession]):
 
     def find_blocker(self, step: Step) -> Blocker | None:
         with self.database.wrap_errors("look at what hangs on a table"):
-            return find_blocker(self.database, self.dataset, step)
+            return find_missing_type(self.database, step) or find_blocker(self.database, self.dataset, step)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         with self.database.wrap_errors("look at what hangs on a column"):

@@ -5,12 +5,13 @@ But for texts: dlt makes them TEXT, which holds 65,535 bytes; here they are LONG
 
 from __future__ import annotations
 
-from functools import partial
+import re
+from functools import lru_cache
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._types import decimal, integer, parse_type, type_in
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.destinations._types import TypeSystem, decimal, integer, parse_type
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
 
 NAMES: Final = NameLimits(max_bytes=64, is_case_sensitive=False)
@@ -57,12 +58,80 @@ def kind_of(written: str) -> Properties:
             return _KINDS.get(name) or unknown(written)
 
 
-column_type: Final = partial(type_in, dialect="mysql")
-"""Returns the type of a column, as MySQL's catalog writes it; raises as ``type_in``."""
+_TEXT_OF_LIST: Final = r"'(?:[^'\\\0]|'')*'"
+_OWN: Final = re.compile(
+    rf"""
+    (?P<whole>(?:tiny|small|medium|big)?int|integer) (?P<width>\(\d+\))? (?P<sign>(?:\ unsigned)?(?:\ zerofill)?)
+    | (?P<number>float|double\ precision|double|real|decimal|dec|numeric|fixed) (?P<digits>\(\d+(?:,\d+)?\))?
+        (?P<number_sign>(?:\ unsigned)?(?:\ zerofill)?)
+    | (?P<list>enum|set) \((?P<members>{_TEXT_OF_LIST}(?:,{_TEXT_OF_LIST})*)\)
+    | (?P<sized>bit|character\ varying|varchar|character|char|varbinary|binary|datetime|timestamp|time|vector)
+        (?P<size>\(\d+\))?
+    | (?P<plain>date|(?:tiny|medium|long)?(?:text|blob)|json|uuid|inet4|inet6
+        |geometry|geometrycollection|(?:multi)?(?:point|linestring|polygon))
+    | (?P<year>year)(?:\(4\))?
+    | (?P<truth>bool|boolean)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The types of MySQL and MariaDB, blanks around brackets and commas left out."""
+_NAMES: Final = {
+    "integer": "int",
+    "double precision": "double",
+    "real": "double",
+    "dec": "decimal",
+    "numeric": "decimal",
+    "fixed": "decimal",
+    "character varying": "varchar",
+    "character": "char",
+}
+"""Other names of MySQL's types; its catalog writes the second ones."""
+_USUAL_SIZES: Final = {"bit": "(1)", "char": "(1)", "binary": "(1)", "decimal": "(10,0)"}
+_NEEDS_SIZE: Final = frozenset(("varchar", "varbinary", "vector"))
+_BLANKS: Final = re.compile(rf"({_TEXT_OF_LIST})|\s*([(),])\s*|\s+")
+
+
+@lru_cache(maxsize=4096)
+def own_type(written: str) -> str | None:
+    """Return a type as MySQL's catalog writes it; None for a text that is no type of MySQL or MariaDB.
+
+    The width in which MariaDB shows integers is left out: it says nothing of their values, and MySQL has none.
+
+    >>> own_type("INT(10) UNSIGNED"), own_type("enum('a', 'B')"), own_type("numeric(5)"), own_type("interval")
+    ('int unsigned', "enum('a','B')", 'decimal(5,0)', None)
+    """
+    text = _BLANKS.sub(lambda part: part[1] or part[2] or " ", written.strip())
+    match = _OWN.fullmatch(re.sub(r"\)(?=[a-z])", ") ", text, flags=re.IGNORECASE))
+    if match is None:
+        return None
+    if (name := match["list"]) is not None:
+        return f"{name.lower()}({match['members']})"
+    if match["truth"]:
+        return "tinyint(1)"
+    if match["year"]:
+        return "year"
+    if (name := match["whole"]) is not None:
+        name, width, sign = _name(name), match["width"] or "", match["sign"].lower()
+        is_shown = sign.endswith("zerofill") or (name, width, sign) == ("tinyint", "(1)", "")
+        return f"{name}{width if is_shown else ''}{sign}"
+    name = _name(match["number"] or match["sized"] or match["plain"])
+    size = match["digits"] or match["size"] or _USUAL_SIZES.get(name, "")
+    if name in _NEEDS_SIZE and not size:
+        return None
+    if name == "decimal" and "," not in size:
+        size = f"{size[:-1]},0)"
+    return f"{name}{'' if size == '(0)' else size}{(match['number_sign'] or '').lower()}"
+
+
+def _name(written: str) -> str:
+    return _NAMES.get(written.lower(), written.lower())
+
+
+TYPES: Final = TypeSystem("MySQL", "mysql", kind_of, own_type)
+settle: Final = TYPES.settle
+column_type: Final = TYPES.column_type
 
 
 def stored(column: Column) -> Properties:
     """Return what MySQL's catalog says of such a column; it has no zone of a timestamp, which is in UTC."""
-    if DATABASE_TYPE in column.properties:
-        return with_nullable(unknown(column.properties[DATABASE_TYPE]), column)
     return with_nullable(kind_of(column_type(column)), column)

@@ -7,7 +7,7 @@ from typing import Final
 
 from schemactl.destinations._session import literal, qualify, quote
 from schemactl.destinations.postgresql.session import PostgresSession
-from schemactl.destinations.postgresql.types import WITH_TEXTS, column_type, has_texts
+from schemactl.destinations.postgresql.types import WITH_TEXTS, column_type, has_texts, is_builtin, type_name
 from schemactl.migration.records import Blocker
 from schemactl.migration.steps import (
     Backfill,
@@ -134,6 +134,17 @@ def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Tri
             return _of_prepared(database, dataset, step)
         case _:
             return None
+
+
+def find_missing_type(database: PostgresSession, step: Step) -> Blocker | None:
+    """Return that the database lacks the type of a column that a step creates: an enum, or one of an extension."""
+    own_types = {column.name: str(column.properties.get(DATABASE_TYPE, "")) for column in step.typed_columns}
+    named_types = {name: type_name(own_type) for name, own_type in own_types.items() if not is_builtin(own_type)}
+    for column, named_type in named_types.items():
+        if named_type and not database.query_as_user(f"SELECT WHERE to_regtype({literal(named_type)}) IS NOT NULL"):
+            message = f"the database has no type `{own_types[column]}`, which `{step.table_name}.{column}` gets"
+            return Blocker(message, "create it first (`CREATE TYPE`, `CREATE EXTENSION`), or state a `data_type`")
+    return None
 
 
 def _of_prepared(database: PostgresSession, dataset: str, step: Prepare) -> Blocker | None:

@@ -25,7 +25,14 @@ from schemactl.destinations.postgresql.conversion import (
     own_cast,
     type_of,
 )
-from schemactl.destinations.postgresql.dependents import SCHEMA, TRIAL, dependents_of, find_blocker, trial_error
+from schemactl.destinations.postgresql.dependents import (
+    SCHEMA,
+    TRIAL,
+    dependents_of,
+    find_blocker,
+    find_missing_type,
+    trial_error,
+)
 from schemactl.destinations.postgresql.online import (
     Batches,
     batches_of,
@@ -48,7 +55,7 @@ from schemactl.destinations.postgresql.session import (
     open_transaction,
     parse_address,
 )
-from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of
+from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of, settle
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities
@@ -138,6 +145,7 @@ def _lock_of(step: Step) -> Lock | None:
 
 ABILITIES: Final = Abilities(
     names=NAMES,
+    settle=settle,
     retype=_retype,
     # What is converted is so by one guarded statement, which costs less than a look and a cast.
     refuses_unfit=lambda before, after: not _is_cast(before, after),
@@ -272,6 +280,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         """Return a step whose types are named with their schemas, as its statements find no others."""
 
         def name_type(column: Column) -> Column:
+            column = settle(column)
             written = column.properties.get(DATABASE_TYPE)
             if written is None:
                 return column
@@ -284,7 +293,8 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     def find_blocker(self, step: Step) -> Blocker | None:
         with self.database.wrap_errors("look at what hangs on a table"):
-            return find_blocker(self.database, self.dataset, step, self._try)
+            missing_type = find_missing_type(self.database, step)
+            return missing_type or find_blocker(self.database, self.dataset, step, self._try)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         with self.database.wrap_errors("look at what hangs on a column"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._types import decimal, integer, parse_type, type_in
-from schemactl.schema.structure import DATABASE_TYPE, NameLimits
+from schemactl.destinations._types import DatabaseType, TypeSystem, decimal, integer, is_type, nearest_type, parse_type
+from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
 
 NAMES: Final = NameLimits(max_bytes=63)
@@ -93,15 +94,109 @@ def is_builtin(kind: str) -> bool:
 
 def stored(column: Column) -> Properties:
     """Return what PostgreSQL's catalog says of such a column (docs/dlt.md §9.3)."""
-    properties = column.properties
-    kinds = ("data_type", DATABASE_TYPE)
-    if DATABASE_TYPE in properties:
-        return with_nullable({key: properties[key] for key in kinds if key in properties}, column)
     return with_nullable(kind_of(column_type(column)), column)
 
 
 def column_type(column: Column) -> str:
-    """Return the type that dlt gives a column on PostgreSQL, as its catalog writes it; raises as ``type_in``."""
-    written = type_in(column, "postgres")
-    is_stated = DATABASE_TYPE in column.properties
-    return written if is_stated else written.replace("varchar", "character varying").replace(" (", "(")
+    """Return the type of a column on PostgreSQL, as its catalog writes it; raises as ``TypeSystem.column_type``."""
+    written = TYPES.column_type(column)
+    return own_type(written) or written
+
+
+_NAMES: Final = {
+    "INT2": "SMALLINT",
+    "INT": "INTEGER",
+    "INT4": "INTEGER",
+    "INT8": "BIGINT",
+    "FLOAT4": "REAL",
+    "FLOAT": "DOUBLE PRECISION",
+    "FLOAT8": "DOUBLE PRECISION",
+    "BOOL": "BOOLEAN",
+    "VARCHAR": "CHARACTER VARYING",
+    "CHAR VARYING": "CHARACTER VARYING",
+    "CHAR": "CHARACTER",
+    "DEC": "NUMERIC",
+    "DECIMAL": "NUMERIC",
+    "TIMESTAMP": "TIMESTAMP WITHOUT TIME ZONE",
+    "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE",
+    "TIME": "TIME WITHOUT TIME ZONE",
+    "TIMETZ": "TIME WITH TIME ZONE",
+    "VARBIT": "BIT VARYING",
+}
+"""Other names of PostgreSQL's types; its catalog writes the second ones."""
+_SIZE_FIRST: Final = re.compile(r"(TIMESTAMP|TIME) (WITH|WITHOUT) TIME ZONE")
+_SIZE_LAST: Final = re.compile(r"NUMERIC|(CHARACTER|BIT)( VARYING)?|INTERVAL(( [A-Z]+ TO)? SECOND)?")
+_USUAL_SIZES: Final = {"CHARACTER": (1,), "BIT": (1,)}
+_INTERVAL: Final = re.compile(r"INTERVAL( (YEAR|MONTH|DAY|HOUR|MINUTE|SECOND)( TO (MONTH|HOUR|MINUTE|SECOND))?)?")
+_IDENTIFIER: Final = r'(?:[a-z_][\w$]*|"(?:[^"\0]|"")+")'
+_NAMED: Final = re.compile(
+    rf"(?P<schema>{_IDENTIFIER}\.)?(?P<name>{_IDENTIFIER})(?P<modifiers>\([\w ,-]*\))?", re.IGNORECASE | re.ASCII
+)
+"""The name of a type that somebody or an extension has made, with what it is asked for: ``geometry(Point,4326)``."""
+_LIST: Final = re.compile(r"(?P<element>.*?)\s*(?:(?:\s*\[\d*\])+|\sarray(?:\s*\[\d+\])?)", re.IGNORECASE | re.DOTALL)
+_OF_EXTENSIONS: Final = frozenset(("citext",))
+"""Types of extensions that other readers of SQL know, too."""
+
+
+def type_name(written: str) -> str:
+    """Return the name of a type alone: without what it is asked for, and without the mark of a list.
+
+    >>> type_name("geometry(Point,4326)[]"), type_name('"a (b"')
+    ('geometry', '"a (b"')
+    """
+    named = _NAMED.match(written)
+    return "" if named is None else f"{named['schema'] or ''}{named['name']}"
+
+
+@lru_cache(maxsize=4096)
+def own_type(written: str) -> str | None:
+    """Return a type as PostgreSQL's catalog writes it; None for a text that is no type of PostgreSQL.
+
+    A name that neither PostgreSQL nor another engine has is an enum, a domain, or a type of somebody's own, or of an
+    extension: whether it is there, the catalog says.
+
+    >>> own_type("INT4"), own_type("char(3)[]"), own_type("Mood"), own_type("UBIGINT"), own_type("timestamptz(3)")
+    ('integer', 'character(3)[]', 'mood', None, 'timestamp(3) with time zone')
+    """
+    text = written.strip()
+    if not is_type(text, "postgres"):
+        return None
+    if (found := _LIST.fullmatch(text)) is not None:
+        element = own_type(found["element"])
+        return None if element is None else f"{element}[]"
+    parsed = parse_type(text)
+    if parsed is not None and (name := _built_in(parsed)) is not None:
+        return name
+    named = _NAMED.fullmatch(text)
+    if named is None:
+        return None
+    is_foreign = named["schema"] is None and named["name"][0] != '"' and nearest_type(text) is not None
+    if is_foreign and named["name"].lower() not in _OF_EXTENSIONS:
+        return None
+    names = (part if part.startswith('"') else part.lower() for part in (named["schema"] or "", named["name"]))
+    return "".join((*names, named["modifiers"] or ""))
+
+
+def _built_in(of: DatabaseType) -> str | None:
+    """Return one of PostgreSQL's own types as its catalog writes it; None for others."""
+    name = " ".join(of.name.split())
+    name = _NAMES.get(name, name)
+    if name in ("DOUBLE PRECISION", "REAL") and of.name == "FLOAT" and of.sizes:
+        return "real" if of.sizes[0] <= 24 else "double precision"
+    sizes = of.sizes or _USUAL_SIZES.get(name, ())
+    if name == "NUMERIC" and len(sizes) == 1:
+        sizes = (*sizes, 0)
+    listed = f"({','.join(map(str, sizes))})" if sizes else ""
+    if (match := _SIZE_FIRST.fullmatch(name)) is not None:
+        return f"{match[1]}{listed}{name.removeprefix(match[1])}".lower()
+    if sizes:
+        return f"{name}{listed}".lower() if _SIZE_LAST.fullmatch(name) else None
+    is_other = _INTERVAL.fullmatch(name) or (_OTHERS.fullmatch(name.lower()) and name.split()[0] not in _QUALIFIED)
+    is_built_in = is_other or name in _KINDS or name in ("NUMERIC", "BIT VARYING") or name.lower() in WITH_TEXTS
+    return name.lower() if is_built_in else None
+
+
+_QUALIFIED: Final = frozenset(("INTERVAL", "TIME", "BIT"))
+"""First words of types that have further words, but not any."""
+TYPES: Final = TypeSystem("PostgreSQL", "postgres", kind_of, own_type)
+settle: Final = TYPES.settle

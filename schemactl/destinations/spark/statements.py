@@ -6,7 +6,7 @@ values are converted as dlt converts them, which no cast of Spark's does.
 
 from __future__ import annotations
 
-from schemactl.destinations._types import stated_type
+from schemactl.destinations._types import is_type
 from schemactl.destinations.spark.address import NAMES, read_address
 from schemactl.destinations.spark.tables import COPY
 from schemactl.destinations.spark.types import spark_type
@@ -75,8 +75,9 @@ def column_type(column: Column) -> str:
     structure = structure_in(database_type)
     if structure is not None and write_type(structure, has_comments=False) == database_type:
         return database_type  # whose names may hold what no other type does
-    if database_type and database_type != "void":  # which sqlglot does not know
-        stated_type(column, "spark")
+    # void is a type that sqlglot does not know.
+    if database_type and database_type != "void" and not is_type(database_type, "spark"):
+        raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is not a type: `{database_type}`")
     digits = column.properties.get("precision") or 0
     if column.data_type in (DataType.DECIMAL, DataType.WEI) and digits > _MOST_DIGITS:
         raise InputError(f"Spark has no decimals of {digits} digits: `{column.name}`")

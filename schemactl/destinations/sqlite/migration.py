@@ -43,7 +43,7 @@ from schemactl.destinations.sqlite.session import (
     has_tables,
     open_database,
 )
-from schemactl.destinations.sqlite.types import NAMES, column_type
+from schemactl.destinations.sqlite.types import NAMES, column_type, settle
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities
@@ -79,6 +79,7 @@ def _is_copied(step: Step, table: Table | None) -> bool:
 
 ABILITIES: Final = Abilities(
     names=NAMES,
+    settle=settle,
     retype=lambda *_: Way.COPY,
     drop_column=Way.REWRITE,
     set_not_null=Way.COPY,

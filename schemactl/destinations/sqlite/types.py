@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from functools import lru_cache
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._types import integer, parse_type, type_in
+from schemactl.destinations._types import TypeSystem, integer, parse_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -68,15 +71,38 @@ def stored(column: Column) -> Properties:
 
     That is no size: SQLite heeds none, and which ones are declared depends on the library that declares.
     """
-    if DATABASE_TYPE in column.properties:
-        return with_nullable(unknown(column.properties[DATABASE_TYPE]), column)
-    kind = DataType.DECIMAL if column.data_type is DataType.WEI else column.data_type
+    settled = settle(column)
+    own = settled.properties.get(DATABASE_TYPE)
+    if own is not None and DATABASE_TYPE in kind_of(own):
+        return with_nullable(unknown(own), column)
+    kind = DataType.DECIMAL if settled.data_type is DataType.WEI else settled.data_type
     return with_nullable({"data_type": str(kind)}, column)
 
 
+@lru_cache(maxsize=4096)
+def own_type(written: str) -> str | None:
+    """Return a type as SQLite keeps it; None for a text that no column can be declared with.
+
+    SQLite takes any words for a type, and reads a constraint or an expression behind them: where it keeps all of the
+    text as the type, there is none.
+    """
+    text = " ".join(written.split())
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute(f"CREATE TABLE typed (value {text})")
+        except (sqlite3.Error, sqlite3.Warning):
+            return None
+        columns = connection.execute("SELECT name, type FROM pragma_table_xinfo('typed')").fetchall()
+    return text if columns == [("value", text)] else None
+
+
+TYPES: Final = TypeSystem("SQLite", "sqlite", kind_of, own_type)
+settle: Final = TYPES.settle
+
+
 def column_type(column: Column) -> str:
-    """Return the type that dlt declares such a column with; raises as ``type_in``."""
+    """Return the type that such a column is declared with; raises as ``TypeSystem.column_type``."""
     is_row_id = column.properties.get(_ROW_ID) and column.properties.get("primary_key")
     if column.data_type is DataType.BIGINT and is_row_id and DATABASE_TYPE not in column.properties:
         return "INTEGER"
-    return type_in(column, "sqlite")
+    return TYPES.column_type(column)

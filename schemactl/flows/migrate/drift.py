@@ -30,7 +30,7 @@ from schemactl.schema.changes import (
 from schemactl.schema.diff import diff
 from schemactl.schema.naming import naming_of
 from schemactl.schema.renames import RENAMED_FROM, column_claims, table_claims
-from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.structure import DATABASE_TYPE, typed_columns
 from schemactl.schema.types import Schema, Table
 
 
@@ -119,11 +119,7 @@ def _tables_of_others(session: MigrationSession, name: str) -> Iterator[str]:
 
 def complete_tables(schema: Schema) -> tuple[Table, ...]:
     """Return a schema's own tables that have columns with a type."""
-    return tuple(
-        table
-        for name, table in schema.tables.items()
-        if not is_bookkeeping(name) and any(column.is_complete for column in table.columns.values())
-    )
+    return tuple(table for name, table in schema.tables.items() if not is_bookkeeping(name) and typed_columns(table))
 
 
 # --- values of renamed columns that are not where `x-renamed-from` says ---
@@ -160,8 +156,8 @@ def misplaced_after(
         source = origin_of((name, ""), steps)
         stated: dict[str, ColumnPlace] = {"": (tables[name], "")} if name in tables else {}
         if source is not None and (last := before.tables.get(source[0])) is not None:
-            complete = {name: column for name, column in last.columns.items() if column.is_complete}
-            claims = column_claims(table, replace(last, columns=complete), last)
+            columns = {column.name: column for column in typed_columns(last)}
+            claims = column_claims(table, replace(last, columns=columns), last)
             stated |= {new: (source[0], old) for old, new in claims.items()}
         for column in ("", *table.columns):
             origin, wanted = origin_of((name, column), steps), stated.get(column)

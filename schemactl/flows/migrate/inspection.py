@@ -41,6 +41,7 @@ from schemactl.progress import Progress, no_progress
 from schemactl.schema.diff import diff
 from schemactl.schema.dispositions import named
 from schemactl.schema.hash import bump
+from schemactl.schema.structure import typed_columns
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasPlace
 
@@ -213,9 +214,9 @@ def _checks(found: Found, schema: Schema, request: VerifyRequest) -> Iterator[_C
         if there is None:
             continue
         columns = {names.fold(name): column for name, column in there.columns.items()}
-        for column in table.columns.values():
+        for column in typed_columns(table):
             column_there = columns.get(names.fold(column.name))
-            if column_there is None or not column.is_complete:
+            if column_there is None:
                 continue
             if not column.nullable and column_there.nullable:
                 step = SetNotNull(there.name, with_property(column_there, "nullable", None))

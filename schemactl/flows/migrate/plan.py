@@ -41,6 +41,7 @@ from schemactl.schema.changes import (
     TableRemoved,
 )
 from schemactl.schema.hash import bump
+from schemactl.schema.structure import typed_columns
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasPlace
 from schemactl.store.text import replace_file
@@ -371,7 +372,7 @@ def propose(found: Found, schema: Schema, options: PlanOptions) -> Proposal:
     """Return the steps from what was found to a schema."""
     fold = found.target.destination.NAMES.fold
     required = {
-        fold(name): {fold(each.name) for each in table.columns.values() if each.is_complete and not each.nullable}
+        fold(name): {fold(column.name) for column in typed_columns(table) if not column.nullable}
         for name, table in schema.tables.items()
     }
     # Whether there are rows is counted for tables that may get a required column, and for those that go.

@@ -16,7 +16,6 @@ from schemactl.review.added_removed import (
     variant_of,
 )
 from schemactl.review.announcements import column_last_day, is_expired, own_last_day
-from schemactl.review.comparison import is_stored
 from schemactl.review.field_changes import FieldChange, FieldEvent
 from schemactl.review.hints import hint_match, is_unset, property_rule
 from schemactl.review.nested_fields import (
@@ -53,13 +52,14 @@ from schemactl.schema.conversions import crosses_families
 from schemactl.schema.nested_types import path_text
 from schemactl.schema.presence import has_implicit_fields, has_implicit_presence
 from schemactl.schema.renames import ID
+from schemactl.schema.structure import has_type
 
 
 def find_column_added(comparison: Comparison) -> Matches:
     """Yield each added column that is nullable, has no type yet, or stands in a table without rows."""
     for change in added_columns(comparison, Addition.PLAIN):
         column = change.column
-        waits = "" if column.is_complete else ", without a data type so far"
+        waits = "" if has_type(column) else ", without a data type so far"
         yield Match.of(change, f"column {typed(column)} is new in `{change.table}`{waits}")
 
 
@@ -127,7 +127,7 @@ def find_column_removed(comparison: Comparison) -> Matches:
         announced = column_last_day(comparison.base_table(table), name)
         until = f", though it was to stay until {announced}" if announced else ""
         is_frozen = contract_for(comparison.head.schema, table).columns is Mode.FREEZE
-        has_rows = is_stored(change.column)
+        has_rows = has_type(change.column)
         untyped = "" if has_rows else ", and never had a data type"
         yield Match.of(
             change,
@@ -590,7 +590,7 @@ def find_null_forbidden(comparison: Comparison) -> Matches:
     for change in comparison.of(NullabilityChanged):
         if not change.is_restated and change.after is False:
             column = comparison.base_column(change.table, change.column)
-            has_rows = column is None or is_stored(column)
+            has_rows = column is None or has_type(column)
             is_implicit = column is not None and has_implicit_presence(comparison.head.schema, column.properties)
             yield Match.of(
                 change,
@@ -623,7 +623,7 @@ def find_null_allowed(comparison: Comparison) -> Matches:
             yield Match.of(
                 change,
                 f"{full_name(change.table, change.column)} may be null now",
-                impact=BREAKS_NOBODY if is_implicit or (column is not None and not is_stored(column)) else None,
+                impact=BREAKS_NOBODY if is_implicit or (column is not None and not has_type(column)) else None,
             )
 
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from schemactl.review.added_removed import Addition, Removal, added_tables, removed_tables
 from schemactl.review.announcements import table_last_day
-from schemactl.review.comparison import is_stored
 from schemactl.review.hints import property_rule
 from schemactl.review.reshapes import Form, Reshape, reshapes
 from schemactl.review.rule import (
@@ -27,6 +26,7 @@ from schemactl.schema.changes import ColumnAdded, ColumnsReordered, TablePropert
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.dispositions import Strategy
 from schemactl.schema.naming import naming_of
+from schemactl.schema.structure import typed_columns
 from schemactl.schema.types import Properties, Table, chain_of, root_of
 from schemactl.schema.wording import counted
 
@@ -70,7 +70,7 @@ def find_table_removed(comparison: Comparison) -> Matches:
 def _is_missed(comparison: Comparison, table: Table) -> bool:
     if not comparison.head.schema.tables and table.name.startswith(system_prefix(naming_of(comparison.base.schema))):
         return False
-    return any(map(is_stored, table.columns.values()))
+    return bool(typed_columns(table))
 
 
 T102 = Rule(

@@ -1,0 +1,278 @@
+"""Types of databases that dlt does not have: they are created as they are, as the nearest type, or refused."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import mysql_server
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from migrated_datasets import ID, column, put, schema_of
+
+from schemactl.destinations import DESTINATIONS
+from schemactl.errors import InputError
+from schemactl.flows.import_ import ImportRequest, import_files
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.directory import NextRequest, check_folder, next_migration
+from schemactl.flows.migrate.inspection import VerifyRequest, verify
+from schemactl.flows.migrate.pending import apply_folder
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.remarks import NoteKind
+from schemactl.migration.reports import Outcome
+from schemactl.schema.types import Column, Properties, Schema
+
+pytestmark = pytest.mark.destinations
+
+TYPES = {
+    "duckdb": (
+        "UUID", "UBIGINT", "UHUGEINT", "HUGEINT", "UTINYINT", "TINYINT", "ENUM('a', 'it''s')", "INTERVAL", "BIT",
+        "TIME WITH TIME ZONE", "INTEGER[]", "INTEGER[3]", "VARCHAR[][]", "STRUCT(a INTEGER, \"b c\" UUID[])",
+        "MAP(INTEGER, VARCHAR)", "MAP(VARCHAR, UBIGINT)", "UNION(a INTEGER, b VARCHAR)", "TIMESTAMP_NS", "TIMESTAMP_S",
+        "STRUCT(e ENUM('x', 'y'), u UNION(n DOUBLE))", "DECIMAL(5,2)[]", "JSON", "DECIMAL(38,0)", "VARCHAR", "DATE",
+        "FLOAT", "BIGNUM",
+    ),
+    "postgresql": (
+        "uuid", "character(3)", "bpchar", '"char"', "name", "money", "numeric", "numeric(10,2)", "real", "json",
+        "interval", "interval day to second(3)", "interval(2)", "interval year to month", "bit(3)", "bit varying",
+        "bit varying(5)", "time with time zone", "time(3) with time zone", "time(2) without time zone", "inet", "cidr",
+        "macaddr", "macaddr8", "xml", "point", "box", "polygon", "tsvector", "tsquery", "int4range", "tstzmultirange",
+        "integer[]", "uuid[]", "numeric(10,2)[]", "character varying(10)[]", "oid", "regclass", "pg_lsn", "jsonpath",
+        "timestamp(3) without time zone", "timestamp with time zone", "character varying(80)", "smallint", "date",
+        "jsonb",
+    ),
+    "sqlite": (
+        "UUID", "UNSIGNED BIG INT", "NATIVE CHARACTER(70)", "MEDIUMINT", "geometry", "", "ANY", "INTERVAL", "POINT",
+        "timestamptz", "VARCHAR(80)", "CHAR(3)", "NUMERIC(10, 2)", "INT", "INTEGER", "REAL", "DATE", "int[]", "money",
+        "time with time zone", "BIT",
+    ),
+    "mysql": (
+        "char(3)", "binary(16)", "varbinary(20)", "bit(3)", "tinyint(4)", "tinyint(1)", "tinyint unsigned", "mediumint",
+        "int unsigned", "int(5) unsigned zerofill", "bigint unsigned", "float", "float unsigned", "double unsigned",
+        "decimal(10,2) unsigned", "decimal(10,2)", "year", "enum('a','it''s','c,d')", "set('x','y')", "datetime(3)",
+        "timestamp null", "timestamp(3) null", "time", "point", "polygon", "geometry", "uuid", "inet4", "inet6", "json",
+        "tinytext", "mediumblob", "varchar(20)", "date",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A database with two datasets, of which the second one is empty at first."""
+
+    kind: str
+    folder: Path
+    server: str = ""
+
+    def url(self, dataset: str) -> str:
+        match self.kind:
+            case "duckdb":
+                return f"duckdb:///{self.folder}/{dataset}.duckdb?dataset=main"
+            case "sqlite":
+                return f"sqlite:///{self.folder}/{dataset}.db"
+            case _:
+                return f"{self.server}{'&' if '?' in self.server else '?'}dataset={dataset}"
+
+    def run(self, dataset: str, *statements: str) -> list[tuple[Any, ...]]:
+        match self.kind:
+            case "duckdb":
+                with duckdb.connect(f"{self.folder}/{dataset}.duckdb") as connection:
+                    return [row for each in statements for row in connection.execute(each).fetchall()]
+            case "sqlite":
+                with closing(sqlite3.connect(f"{self.folder}/{dataset}.db")) as connection:
+                    rows = [row for each in statements for row in connection.execute(each)]
+                    connection.commit()
+                    return rows
+            case "postgresql":
+                with psycopg.connect(self.server, autocommit=True) as connection:
+                    connection.execute(f"create schema if not exists {dataset}; set search_path to {dataset}")
+                    made = [connection.execute(each) for each in statements]
+                    return [row for each in made if each.description for row in each.fetchall()]
+            case _:
+                import pymysql
+
+                socket = self.server.partition("unix_socket=")[2]
+                with pymysql.connect(user="root", unix_socket=socket) as connection, connection.cursor() as cursor:
+                    for each in (f"create database if not exists {dataset}", f"use {dataset}", *statements):
+                        cursor.execute(each)
+                    rows = list(cursor.fetchall())
+                    connection.commit()
+                    return rows
+
+    def columns(self, dataset: str) -> dict[str, dict[str, Properties]]:
+        """Return the types of all columns, by table and name."""
+        found = DESTINATIONS[self.kind].read_catalogue(self.url(dataset)).schema.tables
+        return {
+            name: {key: {**column.properties, "primary_key": None} for key, column in table.columns.items()}
+            for name, table in found.items()
+            if not name.startswith(("_dlt", "_schemactl"))
+        }
+
+
+@pytest.fixture(scope="module")
+def mysql_url() -> Iterator[str]:
+    with mysql_server.running() as url:
+        yield url
+
+
+@pytest.fixture(params=list(TYPES))
+def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    monkeypatch.chdir(tmp_path)
+    server = {"postgresql": "postgres_url", "mysql": "mysql_url"}.get(request.param)
+    return Engine(request.param, tmp_path, request.getfixturevalue(server) if server else "")
+
+
+def create(engine: Engine, dataset: str, types: dict[str, list[str]]) -> None:
+    for table, kinds in types.items():
+        listed = ", ".join(f"c{number} {kind}" for number, kind in enumerate(kinds))
+        engine.run(dataset, f"create table {table} ({listed})")
+
+
+def import_schema(engine: Engine, dataset: str, folder: Path) -> Schema:
+    return import_files(ImportRequest((engine.url(dataset),), None, "shop", folder)).after
+
+
+def apply(url: str, reference: str = "shop", folder: Path = Path("schemas")) -> Outcome:
+    request = ApplyRequest(reference, url, folder, PlanOptions())
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome
+
+
+def drift(url: str, reference: str | None = "shop", folder: Path = Path("schemas")) -> tuple[Any, ...]:
+    return verify(VerifyRequest(reference, url, folder)).drift
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8)
+@given(data=st.data())
+def test_tables_of_the_same_engine_are_made_as_they_are(engine: Engine, data: st.DataObject):
+    """Whatever types a database has: `import`, `apply` into an empty one, and both have the same ones."""
+    kinds = st.lists(st.sampled_from(TYPES[engine.kind]), min_size=1, max_size=8)
+    types = data.draw(st.dictionaries(st.sampled_from(("orders", "events")), kinds, min_size=1))
+    made, copy = (f"{name}_{uuid.uuid4().hex[:8]}" for name in ("made", "copy"))
+    create(engine, made, types)
+    folder = engine.folder / made
+    import_schema(engine, made, folder)
+    assert apply(engine.url(copy), folder=folder) is Outcome.DONE
+    assert drift(engine.url(copy), folder=folder) == ()
+    assert engine.columns(copy) == engine.columns(made)
+    assert apply(engine.url(copy), folder=folder) is Outcome.NOTHING
+
+
+def test_each_type_is_made_as_it_is(engine: Engine):
+    create(engine, "every_type", {"orders": list(TYPES[engine.kind])})
+    import_schema(engine, "every_type", Path("schemas"))
+    assert apply(engine.url("every_copy")) is Outcome.DONE
+    assert drift(engine.url("every_copy")) == ()
+    assert engine.columns("every_copy") == engine.columns("every_type")
+
+
+OWN = {"duckdb": "UBIGINT", "postgresql": "character(3)", "sqlite": "geometry", "mysql": "int unsigned"}
+"""A type of each engine that dlt does not have, that numbers are values of."""
+
+
+def of_database(name: str, written: str, **hints: Any) -> Column:
+    return Column(name, {"x-database-type": written, **hints})
+
+
+def test_columns_are_added_renamed_and_taken_back(engine: Engine):
+    own, url = OWN[engine.kind], engine.url(f"added_{engine.kind}")
+    first = schema_of(ID, of_database("first", own))
+    assert apply(url, put(first, "first.yaml")) is Outcome.DONE
+    engine.run(f"added_{engine.kind}", "insert into orders values (1, 7)")
+    second = schema_of(
+        ID,
+        of_database("renamed", own, **{"x-renamed-from": "first"}),
+        of_database("more", own),
+        of_database("filled", own, nullable=False, **{"x-backfill": "5"}),
+        before=first,
+    )
+    assert apply(url, put(second, "second.yaml")) is Outcome.DONE
+    assert drift(url, "./second.yaml") == ()
+    rows = engine.run(f"added_{engine.kind}", "select * from orders")
+    assert [[str(value).strip() for value in row] for row in rows] == [["1", "7", "None", "5"]]
+    request = RollbackRequest("shop", url, allows_destructive=True)
+    assert rollback(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+    assert drift(url, "./first.yaml") == ()
+    assert [list(columns) for columns in engine.columns(f"added_{engine.kind}").values()] == [["id", "first"]]
+
+
+def test_a_folder_of_migrations_leads_to_columns_of_own_types(engine: Engine):
+    own, dataset = OWN[engine.kind], f"folder_{engine.kind}"
+    schema = schema_of(ID, of_database("own", own))
+    for wanted in (schema, schema_of(ID, of_database("own", own), of_database("more", own), before=schema)):
+        request = NextRequest(put(wanted, "w.yaml"), Path("m"), Path("schemas"), PlanOptions(), (engine.kind,))
+        assert next_migration(request).is_written
+        assert check_folder(Path("m"), "./w.yaml").problems == ()
+        applying = ApplyRequest("", engine.url(dataset), Path("schemas"), PlanOptions())
+        report = apply_folder(Path("m"), applying, lambda _: True, lambda: nullcontext(None))
+        assert report.outcome is Outcome.DONE
+        assert drift(engine.url(dataset), "./w.yaml") == ()
+    assert list(engine.columns(dataset)["orders"]) == ["id", "own", "more"]
+
+
+FOREIGN = {
+    "duckdb": {"character(3)": "VARCHAR", "tsvector": "VARCHAR", "int(10) unsigned": "BIGINT", "inet": "VARCHAR"},
+    "postgresql": {"UBIGINT": "numeric(156,78)", "STRUCT(a INTEGER)": "jsonb", "ENUM('a', 'b')": "character varying"},
+    "sqlite": {"interval day to second(3)": "TEXT", "MAP(VARCHAR, INTEGER)": "JSON", "UNION(a INTEGER)": "TEXT"},
+    "mysql": {"uuid[]": "json", "interval": "longtext", "UTINYINT": "smallint", "int5range": None},
+}
+
+
+@pytest.mark.parametrize("is_added", [False, True])
+def test_another_engine_s_type_becomes_the_nearest_one_which_the_plan_says(engine: Engine, is_added: bool):
+    foreign = {kind: word for kind, word in FOREIGN[engine.kind].items() if word is not None}
+    url = engine.url(f"foreign_{engine.kind}_{is_added}")
+    start = schema_of(ID)
+    if is_added:
+        assert apply(url, put(start, "start.yaml")) is Outcome.DONE
+    columns = [of_database(f"c{number}", kind) for number, kind in enumerate(foreign)]
+    wanted = put(schema_of(ID, *columns, before=start), "wanted.yaml")
+    plan = plan_migration(PlanRequest(wanted, url, Path("schemas"), PlanOptions())).plan
+    statements = " ".join(statement for step in plan.steps for statement in step.statements)
+    assert [word for word in foreign.values() if f" {word}" not in statements] == []
+    notes = [note for note in plan.notes if note.kind is NoteKind.TYPE]
+    assert [(note.table, note.column) for note in notes] == [("orders", each.name) for each in columns]
+    assert [kind for kind, note in zip(foreign, notes, strict=True) if f"`{kind}`" not in note.message] == []
+    assert apply(url, wanted) is Outcome.DONE
+    assert drift(url, wanted) == ()
+
+
+@pytest.mark.parametrize("is_added", [False, True])
+@pytest.mark.parametrize("written", ['"shop"."Mood"', "no such type at all (x)", "TEXT DEFAULT x"])
+def test_a_type_that_is_near_to_none_is_refused_before_anything_runs(engine: Engine, written: str, is_added: bool):
+    dataset = f"refused_{uuid.uuid4().hex[:8]}"
+    url, start = engine.url(dataset), schema_of(ID)
+    if is_added:
+        assert apply(url, put(start, "start.yaml")) is Outcome.DONE
+    wanted = schema_of(ID, of_database("odd", written), before=start, others=schema_of(ID).tables["orders"])
+    if engine.kind == "postgresql" and written == '"shop"."Mood"':  # where it could be a type of somebody's own
+        request = PlanRequest(put(wanted, "wanted.yaml"), url, Path("schemas"), PlanOptions())
+        (blocker,) = plan_migration(request).blockers
+        assert "`orders.odd`" in blocker.message
+        assert apply(url, "./wanted.yaml") is Outcome.REFUSED
+    else:
+        with pytest.raises(InputError, match="`odd`"):
+            apply(url, put(wanted, "wanted.yaml"))
+    if is_added:
+        assert list(engine.columns(dataset)["orders"]) == ["id"]
+
+
+def test_a_data_type_goes_before_another_engine_s_type(engine: Engine):
+    """PostgreSQL's `numeric` is any number: elsewhere it is another type, which would round."""
+    url = engine.url(f"numbers_{engine.kind}")
+    wanted = put(schema_of(ID, column("total", "decimal", **{"x-database-type": "numeric"})), "wanted.yaml")
+    assert apply(url, wanted) is Outcome.DONE
+    assert drift(url, wanted) == ()
+    total = engine.columns(f"numbers_{engine.kind}")["orders"]["total"]
+    expected = {"postgresql": {"x-database-type": "numeric"}, "sqlite": {}}
+    sizes = expected.get(engine.kind, {"precision": 38, "scale": 9})
+    assert {key: value for key, value in total.items() if value} == {"data_type": "decimal", **sizes}
