@@ -39,7 +39,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.registry import Registry, stated
@@ -526,3 +526,18 @@ def find_kind(name: str) -> str | None:
             return scheme
     dialect = canonical_dialect(name)
     return next((kind for kind in DESTINATIONS if canonical_dialect(kind) == dialect), None)
+
+
+_DATABASES: Final = ("duckdb", "mysql", "postgresql", "sqlite")
+
+
+def settle_in(dialect: str) -> Callable[[Column], Column]:
+    """Return the function that gives a column a type of a SQL dialect; see ``Abilities.settle``.
+
+    ``dialect`` is sqlglot's name; the engine need not be connected, nor be a destination.
+    """
+    from schemactl.destinations._types import types_of
+
+    kind = find_kind(dialect)
+    destination = DESTINATIONS[kind] if kind in _DATABASES else None
+    return destination.ABILITIES.settle if destination and is_migrator(destination) else types_of(dialect).settle

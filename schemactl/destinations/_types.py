@@ -135,6 +135,17 @@ class TypeSystem:
         return defined_type(settled, self.dialect) if own is None else str(own)
 
 
+def types_of(dialect: str) -> TypeSystem:
+    """Return the types of an engine that is known by its dialect alone: those that sqlglot knows, and dlt does not."""
+
+    def own_type(written: str) -> str | None:
+        is_structure = dialect in ("spark", "databricks") and "<" in written
+        is_dlts = nearest_type(written) is not None and not is_structure
+        return None if is_dlts or not _is_known(written, dialect) else written
+
+    return TypeSystem(dialect, dialect, lambda written: {DATABASE_TYPE: written}, own_type)
+
+
 _WITHOUT_DLT_TYPE: Final = re.compile(
     r"(interval|bit|bit varying|inet[46]?|cidr|macaddr8?|xml|point|line|lseg|box|path|polygon|circle|tsvector|tsquery"
     r"|(int4|int8|num|ts|tstz|date)(multi)?range|uhugeint|bignum|varint|union|set|oid|pg_lsn|hstore|ltree|jsonpath|time_ns"
@@ -159,6 +170,17 @@ def nearest_type(written: str) -> dict[str, Any] | None:
 
 
 _SQLITE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*(\(\s*[+-]?\d+\s*(,\s*[+-]?\d+\s*)?\))?")
+
+
+def _is_known(written: str, dialect: str) -> bool:
+    """Return whether sqlglot knows a type by itself, not only as the name of somebody's own."""
+    from sqlglot import exp
+
+    if not is_type(written, dialect):
+        return False
+    return not exp.DataType.build(readable(written, dialect), dialect=dialect, udt=True).is_type(
+        exp.DataType.Type.USERDEFINED
+    )
 
 
 def _without_zeros(written: str) -> str:

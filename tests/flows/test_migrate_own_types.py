@@ -27,6 +27,7 @@ from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.flows.migrate.pending import apply_folder
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.script import write_script
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import Outcome
@@ -276,3 +277,32 @@ def test_a_data_type_goes_before_another_engine_s_type(engine: Engine):
     expected = {"postgresql": {"x-database-type": "numeric"}, "sqlite": {}}
     sizes = expected.get(engine.kind, {"precision": 38, "scale": 9})
     assert {key: value for key, value in total.items() if value} == {"data_type": "decimal", **sizes}
+
+
+SCRIPTS = {
+    "duckdb": {"uuid": "UUID", "character(3)": "VARCHAR", "int(10) unsigned": "BIGINT"},
+    "postgres": {"UBIGINT": "numeric(156,78)", "uuid": "uuid", "mood": "mood"},
+    "mysql": {"int(10) unsigned": "int unsigned", "ENUM('a', 'b')": "enum('a','b')", "interval": "longtext"},
+    "snowflake": {"uuid": "VARCHAR", "GEOGRAPHY": "GEOGRAPHY", "STRUCT(a INTEGER)": "VARIANT"},
+    "spark": {"struct<a:bigint>": "struct<a:bigint>", "uuid": "STRING"},
+}
+
+
+@pytest.mark.parametrize("dialect", SCRIPTS)
+def test_a_script_adds_columns_of_the_types_of_its_dialect(dialect: str):
+    start = schema_of(ID)
+    for written, word in SCRIPTS[dialect].items():
+        for is_added in (False, True):
+            wanted = schema_of(ID, of_database("own", written), before=start)
+            report = write_script(wanted, start if is_added else None, dialect, Path("schemas"), PlanOptions())
+            statements = " ".join(statement for step in report.plan.steps for statement in step.statements)
+            assert f" {word}" in statements
+            assert bool(report.plan.notes) is (
+                word.lower().replace("','", "', '") != written.replace("(10)", "").lower()
+            )
+
+
+def test_a_script_refuses_a_type_that_its_dialect_has_not():
+    wanted = schema_of(ID, of_database("own", "shop.mood"))
+    with pytest.raises(InputError, match="`own` is not a type of snowflake"):
+        write_script(wanted, None, "snowflake", Path("schemas"), PlanOptions())

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from schemactl.destinations import settle_in
 from schemactl.errors import InputError
 from schemactl.flows.migrate.state import find_wanted, with_content_hash
 from schemactl.flows.references import find_schemas
@@ -52,14 +53,15 @@ def write_script(
     dialect = resolve_dialect(dialect)
     schema = find_wanted(reference, schemas)
     there = _find_start(start, schema.name, SchemasFolder.at(schemas)) if start else None
+    stored = partial(stored_in, dialect=dialect)
     empty = Schema(name=schema.name, tables={})
-    catalogue = with_descriptions(structure_of(there, there, stated), there) if there else empty
+    catalogue = with_descriptions(structure_of(there, there, stored), there) if there else empty
     catalogue = replace(catalogue, name=schema.name)
     if there is not None:
         catalogue = _with_keys(catalogue, there, options)
     abilities = abilities_of(dialect)
     # Tables of the schema that the engine has are those that had data; the others wait for theirs.
-    proposal = plan_steps(catalogue, schema, there, stored=stated, abilities=abilities, options=options)
+    proposal = plan_steps(catalogue, schema, there, stored=stored, abilities=abilities, options=options)
     if there is not None:  # some engines take a description away unless it is stated again
         proposal = replace(proposal, catalogue=with_descriptions(proposal.catalogue, there))
     render = render_for(dialect)
@@ -145,9 +147,10 @@ _DROPS_PRIMARY_KEY: Final = frozenset(("bigquery", "databricks", "exasol", "mysq
 """Who can drop it without its constraint's name, which nobody can look up."""
 
 
-def stated(column: Column) -> Properties:
-    """Return what a schema says of a column's type and of nulls."""
-    kind = {name: column.properties[name] for name in _KEPT if name in column.properties}
+def stored_in(column: Column, dialect: str) -> Properties:
+    """Return what a schema says of a column's type, as an engine has it, and of nulls."""
+    properties = settle_in(dialect)(column).properties
+    kind = {name: properties[name] for name in _KEPT if name in properties}
     return kind if column.nullable else {**kind, "nullable": False}
 
 
@@ -174,6 +177,7 @@ def abilities_of(dialect: str) -> Abilities:
         describe_table=Way.IN_PLACE if sql.can_describe else Way.NONE,
         kept_description=sql.kept_description,
         keeps_dlt_tables=False,
+        settle=settle_in(dialect),
     )
 
 
@@ -199,14 +203,13 @@ def render_for(dialect: str) -> Render:
 
 
 def _type_of(column: Column, dialect: str) -> str:
-    """Return a column's type as dlt says it there, with its size.
+    """Return a column's type: the engine's own, or as dlt says it there, with its size.
 
     Raises:
         InputError: it has none, or one that dlt refuses there.
     """
-    if column.data_type is None:
-        raise InputError(f"column `{column.name}` has no type that dlt knows")
-    return checked_type(column, lambda each: defined_type(each, dialect))
+    own_type = column.properties.get(DATABASE_TYPE)
+    return checked_type(column, lambda column: defined_type(column, dialect) if own_type is None else str(own_type))
 
 
 def _without_size(column: Column) -> Column:
@@ -223,7 +226,9 @@ def _kind(column: Column, dialect: str) -> exp.DataType:
     from sqlglot import exp
 
     of_rows = Dialect(dialect).of_rows.name
-    _type_of(column, dialect)
+    written = _type_of(column, dialect)
+    if DATABASE_TYPE in column.properties:
+        return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=written)
     is_sized = column.data_type is DataType.DECIMAL or (column.properties.get("precision") or 0) > _MOST_BITS
     stated = column if is_sized else _without_size(column)
     word = cast_in(stated, of_rows)
