@@ -64,7 +64,7 @@ CUSTOMER = [
 
 
 def schema_of(*columns: Column) -> Schema:
-    return new_schema("shop").with_table(Table("orders", {each.name: each for each in columns}))
+    return new_schema("shop").with_table(Table("orders", {column.name: column for column in columns}))
 
 
 def test_fields_become_columns_with_dlt_s_types():
@@ -111,21 +111,21 @@ def test_columns_without_a_typing_get_the_usual_one():
         for kind in ("text", "double", "bool", "timestamp", "bigint", "binary", "decimal", "wei", "date", "time")
     ]
     nested = Column("address", {"data_type": "json", "x-spark-type": "struct<street:string,no:int>"})
-    fields = {each["name"]: each for each in json.loads(arc.write(schema_of(*columns, nested)))}
+    fields = {field["name"]: field for field in json.loads(arc.write(schema_of(*columns, nested)))}
     assert fields["decimal"] == {
         "name": "decimal", "type": "decimal", "trim": True, "nullable": True, "precision": 8, "scale": 2,
     }  # fmt: skip
     assert fields["date"]["formatters"] == ["uuuu-MM-dd"]
-    assert [each["type"] for each in fields["address"]["fields"]] == ["string", "integer"]
+    assert [field["type"] for field in fields["address"]["fields"]] == ["string", "integer"]
     arc.read(arc.write(schema_of(*columns)), "again")
 
 
 @pytest.mark.parametrize(
-    ("stated", "sizes"),
+    ("properties", "sizes"),
     [({}, (38, 9)), ({"precision": 10}, (10, 9)), ({"precision": 10, "scale": 0}, (10, 0)), ({"scale": 4}, (38, 4))],
 )
-def test_decimals_keep_the_digits_that_are_stated(stated, sizes):
-    (written,) = json.loads(arc.write(schema_of(Column("d", {"data_type": "decimal", **stated}))))
+def test_decimals_keep_the_digits_that_are_stated(properties, sizes):
+    (written,) = json.loads(arc.write(schema_of(Column("d", {"data_type": "decimal", **properties}))))
     assert (written["precision"], written["scale"]) == sizes
 
 
@@ -174,22 +174,23 @@ COLUMNS = st.dictionaries(
 
 @given(columns=COLUMNS)
 def test_what_is_written_comes_back(columns: dict[str, dict[str, Any]]):
-    table = Table("orders", {name: Column(name, stated) for name, stated in columns.items()}, {"resource": "orders"})
+    table_columns = {name: Column(name, properties) for name, properties in columns.items()}
+    table = Table("orders", table_columns, {"resource": "orders"})
     text = arc.write(new_schema("shop").with_table(table))
     again = arc.read(text, "orders.arc.json").schema
     back = again.tables["orders"].columns
     assert list(back) == list(columns)
-    for name, stated in columns.items():
-        found = {"nullable": True, **back[name].properties}
-        kept = {**stated, "data_type": AS_ARC.get(stated["data_type"], stated["data_type"])}
-        assert {key: found.get(key) for key in kept} == kept
+    for name, properties in columns.items():
+        read_properties = {"nullable": True, **back[name].properties}
+        expected = {**properties, "data_type": AS_ARC.get(properties["data_type"], properties["data_type"])}
+        assert {key: read_properties.get(key) for key in expected} == expected
     # A second trip loses nothing more.
     assert arc.write(again) == text
 
 
 def test_columns_of_structs_keep_their_names():
-    found = arc.read('[{"name": "st__a", "type": "string", "nullable": true, "trim": true}]', "s.arc.json")
-    assert list(found.schema.tables["s"].columns) == ["st__a"]
+    document = arc.read('[{"name": "st__a", "type": "string", "nullable": true, "trim": true}]', "s.arc.json")
+    assert list(document.schema.tables["s"].columns) == ["st__a"]
     for blank in (" ", "__"):
         with pytest.raises(InputError, match="is blank"):
             arc.read(json.dumps([{"name": blank, "type": "string", "nullable": True, "trim": True}]), "s.arc.json")

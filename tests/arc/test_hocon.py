@@ -65,7 +65,7 @@ def test_a_value_is_appended_to_the_list_before_it_or_to_none(text: str, value: 
 
 
 def test_a_list_may_be_appended_to_many_times():
-    assert values_of("\n".join(f"v += {at}" for at in range(500)))["v"] == list(range(500))
+    assert values_of("\n".join(f"v += {number}" for number in range(500)))["v"] == list(range(500))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_field_that_is_undefined_is_left_out():
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "reported"),
+    ("text", "location", "reported"),
     [
         ("v: {a: 1} [2]", "f:1:11", "a list cannot follow an object"),
         ("v: [1] {a: 1}", "f:1:8", "an object cannot follow a list"),
@@ -128,10 +128,10 @@ def test_a_field_that_is_undefined_is_left_out():
         ("x { include required(a) }", "f:1:5", "`include` is not read"),
     ],
 )
-def test_what_is_wrong_is_refused_with_its_place(text: str, place: str, reported: str):
+def test_what_is_wrong_is_refused_with_its_place(text: str, location: str, reported: str):
     with pytest.raises(InputError, match=reported) as caught:
         values_of(text)
-    assert str(caught.value.at) == place
+    assert str(caught.value.at) == location
 
 
 def test_the_hint_for_include_says_what_to_do():
@@ -151,8 +151,8 @@ def test_include_is_a_plain_word_elsewhere():
 @pytest.mark.parametrize(
     "text",
     [
-        "\n".join(["v0: x", *(f"v{at + 1}: [${{v{at}}}, ${{v{at}}}]" for at in range(60))]),
-        "\n".join(["v0: x", *(f"v{at + 1}: ${{v{at}}}${{v{at}}}" for at in range(60))]),
+        "\n".join(["v0: x", *(f"v{number + 1}: [${{v{number}}}, ${{v{number}}}]" for number in range(60))]),
+        "\n".join(["v0: x", *(f"v{number + 1}: ${{v{number}}}${{v{number}}}" for number in range(60))]),
     ],
 )
 def test_a_small_file_cannot_become_a_huge_one(text: str):
@@ -162,7 +162,7 @@ def test_a_small_file_cannot_become_a_huge_one(text: str):
 
 def test_substitutions_that_wait_for_thousands_of_others_are_refused():
     with pytest.raises(InputError, match="too deep"):
-        values_of("\n".join(f"v{at}: ${{v{at + 1}}}" for at in range(5000)))
+        values_of("\n".join(f"v{number}: ${{v{number + 1}}}" for number in range(5000)))
 
 
 def test_a_value_of_a_substitution_has_the_place_where_it_is_asked_for():

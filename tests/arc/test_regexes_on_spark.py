@@ -34,13 +34,13 @@ def test_texts_match_as_spark_s_own_function_says(spark: Any):
     version = "java_method('java.lang.System', 'getProperty', 'java.specification.version')"
     is_recent = int(spark.range(1).selectExpr(version).first()[0]) >= 19
     regexes = REGEXES if is_recent else [*REGEXES, *WORDS]
-    rows = [(at, text) for at, text in enumerate(TEXTS)]
-    matches = [F.col("text").rlike(rf"\A(?:{regex})\z").alias(f"r{at}") for at, regex in enumerate(regexes)]
-    found = spark.createDataFrame(rows, "at int, text string").select("at", *matches).orderBy("at").collect()
+    rows = list(enumerate(TEXTS))
+    matches = [F.col("text").rlike(rf"\A(?:{regex})\z").alias(f"r{index}") for index, regex in enumerate(regexes)]
+    results = spark.createDataFrame(rows, "row int, text string").select("row", *matches).orderBy("row").collect()
     differing = [
-        (regex, text, found[row][f"r{at}"])
-        for at, regex in enumerate(regexes)
+        (regex, text, results[row][f"r{index}"])
+        for index, regex in enumerate(regexes)
         for row, text in enumerate(TEXTS)
-        if (translate(regex).fullmatch(text) is not None) is not found[row][f"r{at}"]
+        if (translate(regex).fullmatch(text) is not None) is not results[row][f"r{index}"]
     ]
     assert differing == []

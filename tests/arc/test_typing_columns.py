@@ -103,9 +103,8 @@ def test_rows_have_their_errors_in_the_order_of_fields():
 
 
 def test_rows_without_errors_have_empty_lists():
-    typed_columns, errors = TextTyper(Typing((Field(name="a", type=Long(), nullable=True),))).run(
-        [pa.array(["1", "2"])]
-    )
+    typing = Typing((Field(name="a", type=Long(), nullable=True),))
+    typed_columns, errors = TextTyper(typing).run([pa.array(["1", "2"])])
     assert (typed_columns[0].to_pylist(), errors.to_pylist()) == ([1, 2], [[], []])
     assert TextTyper(Typing(())).run([])[1].to_pylist() == []
 

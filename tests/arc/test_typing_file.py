@@ -24,17 +24,22 @@ def cases(conformance: OutsideData) -> list[dict[str, Any]]:
 
 def column_metadata(of: Field) -> dict[str, Any]:
     """Return what Arc attaches to a column: the field's metadata, id, description, and two marks of its own."""
-    stated = {"id": of.id, "description": of.description}
-    given = {key: value for key, value in stated.items() if value is not None}
-    return {**of.metadata, **given, "nullable": of.nullable, "internal": False}
+    hints = {"id": of.id, "description": of.description}
+    present_hints = {key: value for key, value in hints.items() if value is not None}
+    return {**of.metadata, **present_hints, "nullable": of.nullable, "internal": False}
 
 
 def struct_of(fields: tuple[Field, ...]) -> dict[str, Any]:
-    listed = [
-        {"name": each.name, "type": type_of(each.type), "nullable": each.nullable, "metadata": column_metadata(each)}
-        for each in fields
+    columns = [
+        {
+            "name": field.name,
+            "type": type_of(field.type),
+            "nullable": field.nullable,
+            "metadata": column_metadata(field),
+        }
+        for field in fields
     ]
-    return {"type": "struct", "fields": listed}
+    return {"type": "struct", "fields": columns}
 
 
 def type_of(of: FieldType) -> Any:
@@ -55,23 +60,23 @@ def test_files_mean_what_arc_measured(conformance: OutsideData, monkeypatch: pyt
         try:
             typing, faults = read_fields(source)
         except InputError as error:
-            found: Any = f"refused: {error}"
-            expected: Any = found if case["outcome"] == "exception" else case["outcome"]
+            outcome: Any = f"refused: {error}"
+            expected: Any = outcome if case["outcome"] == "exception" else case["outcome"]
         else:
             if faults:
-                found = [
+                outcome = [
                     (fault.path[0], fault.attribute, fault.message, source.locate(fault.offset).line)
                     for fault in faults
                 ]
                 expected = [
-                    (each["field"], each["attribute"], each["message"], each.get("attribute_line", each["line"]))
-                    for each in case.get("errors", ())
+                    (error["field"], error["attribute"], error["message"], error.get("attribute_line", error["line"]))
+                    for error in case.get("errors", ())
                 ]
-                expected = found if case["outcome"] == "exception" else expected
+                expected = outcome if case["outcome"] == "exception" else expected
             else:
-                found, expected = struct_of(typing.fields), case.get("struct")
-        if found != expected and not (isinstance(found, list) and sorted(found) == sorted(expected or ())):
-            wrong.append((case["case"], found, expected))
+                outcome, expected = struct_of(typing.fields), case.get("struct")
+        if outcome != expected and not (isinstance(outcome, list) and sorted(outcome) == sorted(expected or ())):
+            wrong.append((case["case"], outcome, expected))
     assert wrong == []
 
 
@@ -119,7 +124,7 @@ def test_shared_parts_are_substituted():
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "reported"),
+    ("text", "location", "reported"),
     [
         ('[{"name": "a"', "f:1:2", "bracket that opens here"),
         ("[{name: ${nobody}}]", "f:1:9", "nothing is called `nobody`"),
@@ -133,10 +138,10 @@ def test_shared_parts_are_substituted():
         ("\n1;2;3\n", "f:1:1", "not an Arc schema"),
     ],
 )
-def test_what_is_no_hocon_is_refused_with_its_place(text: str, place: str, reported: str):
+def test_what_is_no_hocon_is_refused_with_its_place(text: str, location: str, reported: str):
     with pytest.raises(InputError, match=reported) as caught:
         read_typing(text, "f")
-    assert str(caught.value.at) == place
+    assert str(caught.value.at) == location
 
 
 @pytest.mark.parametrize(
@@ -171,7 +176,7 @@ def test_environment_variables_and_files_of_arc_s_documentation_are_read(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("stated", "reported"),
+    ("attributes_of_type", "reported"),
     [
         ('"type":"timestamp","formatters":["uuuu"],"timezoneId":"Mars/Olympus"', "knows no time zone"),
         ('"type":"date","formatters":["d/M/y"]', "never makes a date"),
@@ -179,9 +184,9 @@ def test_environment_variables_and_files_of_arc_s_documentation_are_read(monkeyp
         ('"type":"long","formatters":["#.##0,00"]', "no value will fit `#.##0,00`"),
     ],
 )
-def test_patterns_that_fit_no_value_are_warned_of(stated: str, reported: str):
+def test_patterns_that_fit_no_value_are_warned_of(attributes_of_type: str, reported: str):
     with pytest.warns(CommandWarning, match=reported):
-        read_typing(f'[{{"name":"a","nullable":true,{stated}}}]', "f")
+        read_typing(f'[{{"name":"a","nullable":true,{attributes_of_type}}}]', "f")
 
 
 def test_a_typing_without_fields_is_empty():

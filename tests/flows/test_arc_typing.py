@@ -54,24 +54,24 @@ NOT_INSTANT = (
 )
 
 
-def stated(on_error: str | None = None, fields: list[dict[str, Any]] | None = None) -> TypingSource:
+def source_of(on_error: str | None = None, fields: list[dict[str, Any]] | None = None) -> TypingSource:
     Path("customer.arc.json").write_text(json.dumps(fields or FIELDS))
     return find_typing("customer.arc.json", on_error, SchemasFolder.at(Path("schemas")))
 
 
-def load(shop: Shop, text: str = ROWS, on_error: str | None = None, **asked: Any) -> NormalizeReport:
+def load(shop: Shop, text: str = ROWS, on_error: str | None = None, **options: Any) -> NormalizeReport:
     Path("customer.csv").write_text(text)
-    return shop.load("customer.csv", table="customer", typing=stated(on_error), **asked)
+    return shop.load("customer.csv", table="customer", typing=source_of(on_error), **options)
 
 
 def test_texts_are_loaded_typed_with_their_errors_beside_them(shop: Shop):
     report = load(shop)
     assert (report.outcome, report.rows_loaded) == (Outcome.LOADED, 4)
     rows = shop.rows("customer", "id", "born", "amount", "seen", "_errors")
-    at = [datetime(2021, 3, 28, 1, 30, tzinfo=UTC), datetime(2020, 12, 31, 23, tzinfo=UTC)]
+    instants = [datetime(2021, 3, 28, 1, 30, tzinfo=UTC), datetime(2020, 12, 31, 23, tzinfo=UTC)]
     assert [row[:4] for row in rows] == [
-        (1, date(2020, 1, 2), Decimal("1234.50"), at[0]),
-        (2, date(1999, 12, 31), Decimal("-7.00"), at[1]),
+        (1, date(2020, 1, 2), Decimal("1234.50"), instants[0]),
+        (2, date(1999, 12, 31), Decimal("-7.00"), instants[1]),
         (3, None, None, None),
         (4, None, Decimal("5.00"), None),
     ]
@@ -82,11 +82,11 @@ def test_texts_are_loaded_typed_with_their_errors_beside_them(shop: Shop):
         [],
     ]
     assert report.inference is not None
-    found = report.inference.typing
+    findings = report.inference.typing
     footer = pyarrow.parquet.read_schema(next(iter(Path("warehouse/customer").glob("*.parquet"))))
     assert footer.field("id").metadata == {b"description": b"Key"}
     assert footer.field("born").metadata == {b"pii": b"true"}
-    assert [(each.column, each.count, each.first, each.stops) for each in found] == [
+    assert [(finding.column, finding.count, finding.first, finding.stops) for finding in findings] == [
         ("amount", 1, Position("customer.csv", 4), False),
         ("seen", 1, Position("customer.csv", 4), False),
     ]
@@ -144,7 +144,7 @@ def test_a_column_of_errors_alone_is_loaded_where_the_call_says_what_becomes_of_
     report = load(shop, "id,born,amount,seen\n1,,x,\n2,,,\n", on_error)
     assert (report.outcome, report.rows_loaded) == (Outcome.LOADED, rows)
     assert report.inference is not None
-    assert [(each.count, each.converted, each.stops) for each in report.inference.typing] == [(1, 0, False)]
+    assert [(finding.count, finding.converted, finding.stops) for finding in report.inference.typing] == [(1, 0, False)]
 
 
 def test_rows_that_are_too_long_are_bad_records(shop: Shop):
@@ -172,14 +172,14 @@ def test_text_columns_of_parquet_are_typed_and_columns_of_the_type_are_taken_as_
     )
     pyarrow.parquet.write_table(table, "customer.parquet")
     fields = [{**FIELDS[0], "nullable": True}, *FIELDS[1:3], {**FIELDS[3], "nullableValues": [""]}]
-    shop.load("customer.parquet", table="customer", typing=stated("column", fields))
+    shop.load("customer.parquet", table="customer", typing=source_of("column", fields))
     assert shop.rows("customer", "id", "born", "amount") == [
         (1, date(2020, 1, 1), Decimal("1.00")),
         (None, None, Decimal("2.00")),
     ]
     pyarrow.parquet.write_table(table.set_column(0, "id", pa.array([1.5, 2.5])), "customer.parquet")
     with pytest.raises(InputError, match="the column `id` is `double`, and no text that could become `long`"):
-        shop.load("customer.parquet", table="customer", typing=stated("column", fields), load_id="2")
+        shop.load("customer.parquet", table="customer", typing=source_of("column", fields), load_id="2")
 
 
 def test_texts_that_stand_for_null_are_null_in_any_source_of_texts(shop: Shop):
@@ -188,16 +188,16 @@ def test_texts_that_stand_for_null_are_null_in_any_source_of_texts(shop: Shop):
     assert shop.rows("customer", "id", "name") == [(1, None), (3, None), (None, None)]
     assert report.inference is not None
     Path("customer.csv").write_text(ROWS.replace("soon", "-").replace(",x,", ",N/A,"))
-    typed = shop.load("customer.csv", name="crm", table="customer", typing=stated("fail"), null_values=("N/A", "-"))
+    typed = shop.load("customer.csv", name="crm", table="customer", typing=source_of("fail"), null_values=("N/A", "-"))
     assert typed.outcome is Outcome.LOADED
 
 
 def test_infer_states_the_typed_columns_and_refuses_what_stops(shop: Shop):
     Path("customer.csv").write_text(ROWS)
-    request = InferRequest(("customer.csv",), "crm", None, Path("schemas"), typing=stated("fail"), engine=LOCAL)
+    request = InferRequest(("customer.csv",), "crm", None, Path("schemas"), typing=source_of("fail"), engine=LOCAL)
     refused = infer(request)
     assert (refused.is_refused, refused.saved, refused.written) == (True, False, ())
-    report = infer(replace(request, typing=stated()))
+    report = infer(replace(request, typing=source_of()))
     assert report.saved
     schema = open_schemas(SchemasFolder.at(Path("schemas")), "crm").schema
     assert schema is not None
@@ -222,15 +222,15 @@ def test_a_schema_that_was_imported_is_a_typing(tmp_path: Path, monkeypatch: pyt
 def test_a_field_cannot_have_the_name_of_the_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="a field cannot be called `_errors`"):
-        stated(fields=[{"name": "_errors", "type": "string", "nullable": True}])
+        source_of(fields=[{"name": "_errors", "type": "string", "nullable": True}])
 
 
 def test_a_typing_is_read_from_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    stated()
+    source_of()
     folder = SchemasFolder.at(Path("schemas"))
-    found = find_typing((tmp_path / "customer.arc.json").as_uri(), "column", folder)
-    assert [field.name for field in found.task.typing.fields] == ["id", "born", "amount", "seen"]
+    typing = find_typing((tmp_path / "customer.arc.json").as_uri(), "column", folder)
+    assert [field.name for field in typing.task.typing.fields] == ["id", "born", "amount", "seen"]
     with pytest.raises(InputError, match="cannot read the typing `file:///no/such"):
         find_typing("file:///no/such.arc.json", "column", folder)
     with pytest.raises(InputError, match="cannot read the typing `nothing://bucket"):
@@ -239,7 +239,7 @@ def test_a_typing_is_read_from_an_address(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_an_arc_schema_states_the_patterns_of_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    stated(
+    source_of(
         fields=[{"id": name, "name": name, "type": "string", "nullable": True} for name in ("id", "born", "Full Name")]
     )
     import_files(ImportRequest(("customer.arc.json",), "arc", "crm", Path("schemas")))
@@ -279,7 +279,9 @@ def test_the_data_of_an_arc_schema_is_read_as_infer_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    stated(fields=[{"id": name, "name": name, "type": "string", "nullable": True} for name in ("id", "born", "phone")])
+    source_of(
+        fields=[{"id": name, "name": name, "type": "string", "nullable": True} for name in ("id", "born", "phone")]
+    )
     import_files(ImportRequest(("customer.arc.json",), "arc", "crm", Path("schemas")))
     Path(name).write_bytes(content)
     (exported,) = export(replace(ExportRequest("crm", "arc", None, Path("schemas")), data=Path(name)))

@@ -26,8 +26,8 @@ Row = tuple[str | None, str | None, str | None]
 
 def batch(*rows: Row, file: str = "file:/data/a.csv", block: int = 0) -> pa.RecordBatch:
     columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
-    place = [pa.array([file] * len(rows)), pa.array([block] * len(rows), pa.int64())]
-    return pa.RecordBatch.from_arrays([*columns, *place], ["c0", "c1", "fault", "file", "block"])
+    locations = [pa.array([file] * len(rows)), pa.array([block] * len(rows), pa.int64())]
+    return pa.RecordBatch.from_arrays([*columns, *locations], ["c0", "c1", "fault", "file", "block"])
 
 
 def look(*batches: pa.RecordBatch) -> Part:
@@ -35,28 +35,29 @@ def look(*batches: pa.RecordBatch) -> Part:
 
 
 def test_a_first_look_counts_rows_and_errors_by_field():
-    found = look(
+    findings = look(
         batch(("1", "a", None)),
         batch(("2", "b", None), ("y", "c", None), block=5),
         batch((None, None, None), block=5),
         batch(("x", "b", None), file="file:/data/b.csv"),
     )
-    assert found.blocks == {
+    assert findings.blocks == {
         ("a.csv", 0): BlockCounts(1, 1, 1),
         ("a.csv", 5): BlockCounts(3, 3, 3),
         ("b.csv", 0): BlockCounts(1, 1, 1),
     }
-    assert found.converted == {"id": 2, "name": 4}
+    assert findings.converted == {"id": 2, "name": 4}
     message = "Unable to convert 'y' to long using formatters ['#,##0;-#,##0']"
-    assert found.errors[ONE_TABLE] == {("id", ""): FieldErrors(3, Position("a.csv", (5 << BLOCK_SHIFT) + 1), message)}
+    first = Position("a.csv", (5 << BLOCK_SHIFT) + 1)
+    assert findings.errors[ONE_TABLE] == {("id", ""): FieldErrors(3, first, message)}
 
 
 def test_rows_that_cannot_be_read_are_not_typed():
-    found = look(batch(("1", "b", None), ("x", "a", "more cells than columns"), ("y", "c", None)))
-    assert found.blocks == {("a.csv", 0): BlockCounts(3, 3, 2, 1, 1)}
-    bad = [(each.position, each.text) for each in found.bad_records]
+    findings = look(batch(("1", "b", None), ("x", "a", "more cells than columns"), ("y", "c", None)))
+    assert findings.blocks == {("a.csv", 0): BlockCounts(3, 3, 2, 1, 1)}
+    bad = [(record.position, record.text) for record in findings.bad_records]
     assert bad == [(Position("a.csv", 1), "more cells than columns")]
-    errors = found.errors[ONE_TABLE]["id", ""]
+    errors = findings.errors[ONE_TABLE]["id", ""]
     assert (errors.count, errors.first) == (1, Position("a.csv", 2))
 
 
