@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol
 
+from schemactl.inference.flattening import Flattening, Shape
 from schemactl.inference.identifiers import Identifiers
 from schemactl.schema.naming import Naming
 from schemactl.schema.paths import ELEMENT, Path, PathPattern
@@ -24,6 +26,10 @@ GENERATED_KEY = "key"
 
 NO_PATH: Path = ("",)
 """The path of values that normalization itself adds."""
+
+_VALUES: Final[Shape[Any]] = Shape(
+    dict.items, lambda value: isinstance(value, dict), lambda value: isinstance(value, list)
+)
 
 
 def coerces_values(normalizers: Properties) -> bool:
@@ -117,22 +123,23 @@ class RelationalNormalizer:
         Anything but an object is wrapped under ``value``; without ``max_nesting`` all levels are flattened.
         """
         level = UNLIMITED_NESTING if max_nesting is None else max_nesting
-        if not isinstance(document, dict):
-            yield from self._row({self.names.value: document}, (), _Above(), (table,), level, wrapped=())
-        else:
-            yield from self._row(document, (), _Above(), (table,), level)
+        yield from self._row(document, self.names.value, (), _Above(), (table,), level)
 
     def _row(
-        self,
-        item: dict[str, Any],
-        path: Path,
-        above: _Above,
-        ident: tuple[str, ...],
-        level: int,
-        wrapped: Path | None = None,
+        self, value: Any, key: str, path: Path, above: _Above, ident: tuple[str, ...], level: int
     ) -> Iterator[Row]:
+        """Yield the row of an object and those below it; another value is in an object under ``key``."""
         table = self._join(*above.tables, *ident)
-        cells, lists = self._flatten(table, item, path, level, wrapped)
+        flattening = Flattening(self._identifiers, _VALUES, partial(self._view.keeps_json, table))
+        is_object = isinstance(value, dict)
+        branches = flattening.object(value, path, level) if is_object else [flattening.value(value, key, path, level)]
+        cells: list[Cell] = []
+        lists: dict[tuple[str, ...], list[tuple[Path, list[Any]]]] = {}
+        for branch in branches:
+            if branch.ident is not None:
+                lists.setdefault(branch.ident, []).append((branch.path, branch.value))
+            elif branch.is_whole or not isinstance(branch.value, dict):
+                cells.append(Cell(branch.column, branch.value, branch.path))
         is_root = not above.tables or self._view.is_root(table)
         added = dict(above.propagated)
         if is_root:
@@ -145,12 +152,11 @@ class RelationalNormalizer:
         # Before the row is out: what it changes in the schema does not touch its own nested rows.
         propagated = {**above.propagated, **self._propagated(table, cells, is_root)}
         below = _Above((*above.tables, *ident), propagated, row_key)
-        row_path = path if wrapped is None else wrapped
-        kept_cells = self._filtered(table, cells, row_path)
+        kept_cells = self._filtered(table, cells, path)
         if not kept_cells:
             return
         parent = None if is_root else self._join(*above.tables)
-        yield Row(table, parent, kept_cells, row_path)
+        yield Row(table, parent, kept_cells, path)
         for list_ident, path_elements in lists.items():
             for list_path, elements in path_elements:
                 yield from self._list(elements, list_path, below, list_ident, level - 1)
@@ -161,10 +167,9 @@ class RelationalNormalizer:
         table = self._join(*above.tables, *ident)
         element_path = (*path, ELEMENT)
         for element in elements:
-            if isinstance(element, dict):
-                yield from self._row(element, element_path, above, ident, level)
-            elif isinstance(element, list):
-                yield from self._row({LIST_KEY: element}, path, above, ident, level - 1, wrapped=element_path)
+            if isinstance(element, dict | list):
+                element_level = level - 1 if isinstance(element, list) else level
+                yield from self._row(element, LIST_KEY, element_path, above, ident, element_level)
             else:
                 is_root = self._view.is_root(table)
                 value = Cell(self.names.value, element, element_path)
@@ -172,40 +177,16 @@ class RelationalNormalizer:
                 if kept_cells := self._filtered(table, cells, element_path):
                     yield Row(table, None if is_root else self._join(*above.tables), kept_cells, element_path)
 
-    def _flatten(
-        self, table: str, item: dict[str, Any], path: Path, level: int, wrapped: Path | None
-    ) -> tuple[list[Cell], dict[tuple[str, ...], list[tuple[Path, list[Any]]]]]:
-        """Return the scalar cells of a row and the lists below it, by table; colliding keys yield several of both.
-
-        As dlt's stack has it, scalars of a level come first, then its objects, the last one first (docs/dlt.md §5.2).
-        """
-        cells: list[Cell] = []
-        lists: dict[tuple[str, ...], list[tuple[Path, list[Any]]]] = {}
-        stack: list[tuple[dict[str, Any], int, tuple[str, ...], Path]] = [(item, level, (), path)]
-        while stack:
-            current, levels_left, parts, current_path = stack.pop()
-            for key, value in current.items():
-                source = (*current_path, key) if wrapped is None else wrapped
-                name = self._identifiers.column_part(key, source)
-                column = self._join(*parts, name) if parts else name
-                kind = type(value)
-                if kind is dict and not self._is_kept(table, column, source, levels_left):
-                    stack.append((value, levels_left - 1, (*parts, name), source))
-                elif kind is list and not self._is_kept(table, column, source, levels_left):
-                    list_ident = (*parts, self._identifiers.table_part(key, source))
-                    lists.setdefault(list_ident, []).append((source, value))
-                else:
-                    cells.append(Cell(column, value, source))
-        return cells, lists
-
     def _filtered(self, table: str, cells: list[Cell], row: Path) -> tuple[Cell, ...]:
         """Return the cells that pass the filters; without any dlt makes no row, and none below (docs/dlt.md §5.7)."""
         if self._filters is None:
             return tuple(cells)
-        return tuple(cell for cell in cells if not self._filters.drops(table, cell.column, *_place(cell, row)))
-
-    def _is_kept(self, table: str, column: str, path: Path, level: int) -> bool:
-        return level <= 0 or self._view.keeps_json(table, column, path)
+        return tuple(
+            cell
+            for cell in cells
+            for is_made in (cell.path is NO_PATH,)
+            if not self._filters.drops(table, cell.column, row if is_made else cell.path, is_made)
+        )
 
     def _link_cells(self, above: _Above, is_root: bool) -> dict[str, Cell]:
         values = {} if is_root else {self.names.parent_id: above.row_key, self.names.list_index: 0}
@@ -222,11 +203,6 @@ class RelationalNormalizer:
             for column, target in mapping.items()
             if column in values
         }
-
-
-def _place(cell: Cell, row: Path) -> tuple[Path, bool]:
-    is_made = cell.path is NO_PATH
-    return (row if is_made else cell.path), is_made
 
 
 def _overwritten(cells: list[Cell], added: Mapping[str, Cell]) -> list[Cell]:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
+from typing import Final
 
 from schemactl.errors import InputError
 from schemactl.inference.document_tree import Node, tree_of
+from schemactl.inference.flattening import Flattening, Shape
 from schemactl.inference.identifiers import Identifiers
 from schemactl.inference.relational import LIST_KEY, Filters
 from schemactl.inference.values import ALWAYS_FITS
@@ -141,6 +144,10 @@ class Targets:
 
 
 _NONE: frozenset[DataType] = frozenset()
+_JSON = frozenset({DataType.JSON})
+_NODES: Final[Shape[Node]] = Shape(
+    lambda node: node.keys.items(), lambda node: node.is_object, lambda node: node.is_list
+)
 
 
 def plan_relational(request: PlanRequest, *, coerces: bool) -> Plan:
@@ -257,57 +264,32 @@ class _Planner:
     def _content(self, table: str, elements: _List, *, is_document: bool) -> tuple[list[Inherited], list[_List]]:
         """Return the values and the lists in elements, lists of one table together."""
         node, path, level = elements.element, elements.path, elements.level
-        values: list[Inherited] = []
-        lists: list[_List] = []
-        if node.is_object:
-            self._flatten(table, node, path, level, values, lists)
+        flattening = Flattening(self._identifiers, _NODES, partial(self._keeps_json, table))
+        branches = list(flattening.object(node, path, level)) if node.is_object else []
+        values = [
+            Inherited(branch.column, branch.path, kinds)
+            for branch in branches
+            if (kinds := branch.value.kinds | (_JSON if branch.is_whole else _NONE))
+        ]
         if node.kinds:
             name = self._identifiers.column_part(self.names.value, path) if is_document else self.names.value
             values.append(Inherited(name, path, node.kinds))
         if node.is_list:
-            self._wrap(table, elements, values, lists, is_document=is_document)
-        by_ident: dict[tuple[str, ...], list[_List]] = {}
-        for inner_list in lists:
-            by_ident.setdefault(inner_list.ident, []).append(inner_list)
-        return values, list(chain.from_iterable(by_ident.values()))
+            # dlt wraps lists in objects with the list under a key of its own.
+            key, wrapped_level = (self.names.value, level) if is_document else (LIST_KEY, level - 1)
+            branch = flattening.value(node, key, path, wrapped_level)
+            branches.append(branch)
+            if branch.is_whole:
+                values.append(Inherited(branch.column, path, _JSON))
+        lists: dict[tuple[str, ...], list[_List]] = {}
+        for branch in branches:
+            if branch.ident is not None and branch.value.element:
+                inner_level = level - 1 if branch.value is not node or is_document else level - 2
+                inner = _List(branch.ident, (*branch.path, ELEMENT), branch.value.element, inner_level)
+                lists.setdefault(branch.ident, []).append(inner)
+        return values, list(chain.from_iterable(lists.values()))
 
-    def _flatten(
-        self, table: str, item: Node, path: Path, level: int, values: list[Inherited], lists: list[_List]
-    ) -> None:
-        """Add what stands in objects, in the order of dlt's stack (``RelationalNormalizer._flatten``)."""
-        stack: list[tuple[Node, int, tuple[str, ...], Path]] = [(item, level, (), path)]
-        while stack:
-            current, levels_left, parts, current_path = stack.pop()
-            for key, node in current.keys.items():
-                source = (*current_path, key)
-                name = self._identifiers.column_part(key, source)
-                column = self._identifiers.join(*parts, name) if parts else name
-                is_kept = self._is_kept(table, column, source, levels_left)
-                kinds = node.kinds | ({DataType.JSON} if is_kept and (node.is_object or node.is_list) else _NONE)
-                if kinds:
-                    values.append(Inherited(column, source, kinds))
-                if node.is_object and not is_kept:
-                    stack.append((node, levels_left - 1, (*parts, name), source))
-                if node.is_list and node.element and not is_kept:
-                    ident = (*parts, self._identifiers.table_part(key, source))
-                    lists.append(_List(ident, (*source, ELEMENT), node.element, level - 1))
-
-    def _wrap(
-        self, table: str, elements: _List, values: list[Inherited], lists: list[_List], *, is_document: bool
-    ) -> None:
-        """Add elements that are lists: dlt wraps them in objects with the list under a key of its own."""
-        key, level = (self.names.value, elements.level) if is_document else (LIST_KEY, elements.level - 1)
-        name = self._identifiers.column_part(key, elements.path)
-        if self._is_kept(table, name, elements.path, level):
-            values.append(Inherited(name, elements.path, frozenset({DataType.JSON})))
-        elif elements.element.element:
-            ident = (self._identifiers.table_part(key, elements.path),)
-            lists.append(_List(ident, (*elements.path, ELEMENT), elements.element.element, level - 1))
-
-    def _is_kept(self, table: str, column: str, path: Path, level: int) -> bool:
-        """Return whether objects and lists stay whole, as JSON."""
-        if level <= 0:
-            return True
+    def _keeps_json(self, table: str, column: str, path: Path) -> bool:
         stored_column = self._schema.column(table, column)
         declared_type = stored_column.data_type if stored_column else None
         return (declared_type or self._settings.preferred_type(column, path)) is DataType.JSON
