@@ -33,7 +33,7 @@ _MUCH_FOR_ONE_MACHINE: Final = 10 << 30
 _AUTO_UNPACKED_TIMES: Final = 4
 """How many bytes a compressed one counts for."""
 
-_PACKAGES: Final[Mapping[str, tuple[str, str]]] = {"local": ("pyarrow", "220 MB"), "spark": ("pyspark", "1 GB")}
+_PACKAGES: Final[Mapping[str, tuple[str, str]]] = {"local": ("pyarrow", "240 MB"), "spark": ("pyspark", "1 GB")}
 """The package that an engine needs, and the size of its extra with all that it needs."""
 
 

@@ -1,10 +1,10 @@
 """Input formats: what data is read from (``--input-format``), their names, and how names of their files end.
 
 Readers are modules named as users name the format, one folder for each engine: ``engine.spark.input_formats`` and
-``engine.local.input_formats``. Third parties add readers for Spark by the entry-point group ``schemactl.input_format``
-(docs/extending.md): a module with ``ENDINGS``, how names of its files end (lower case, with the dot, a compression's
-ending left off), and ``read(spark, inputs)``, which yields ``engine.spark.batches.Documents`` or ``ColumnarRows``
-without starting to read.
+``engine.local.input_formats``. Third parties add readers by the entry-point groups ``schemactl.input_format`` for Spark
+and ``schemactl.local_input_format`` for this machine (docs/extending.md): modules with ``ENDINGS``, how names of their
+files end (lower case, with the dot, a compression's ending left off), and ``read``, which yields batches without
+starting to read.
 
 A SOURCE is something else: what a user names (a file, a folder, a glob, a table). ``engine.inputs`` finds its files,
 each an ``Input`` with its input format.
@@ -43,7 +43,7 @@ TEXTS: Final = {name: _ENDINGS[name] for name in ("csv", "tsv", "xml")}
 
 
 class SparkInputFormat(Protocol):
-    """The functions and constants of a module that reads a format with Spark; only third parties' have endings."""
+    """A module that reads a format with Spark; only third parties' have endings."""
 
     ENDINGS: tuple[str, ...]
 
@@ -53,7 +53,9 @@ class SparkInputFormat(Protocol):
 
 
 class LocalInputFormat(Protocol):
-    """The function of a module that reads a format on this machine."""
+    """A module that reads a format on this machine; only third parties' have endings."""
+
+    ENDINGS: tuple[str, ...]
 
     def read(self, inputs: Sequence[Input], cores: int) -> Iterator[Batch]:
         """Yield the inputs as batches for so many workers; nothing is read yet but what the format looks at first."""
@@ -64,12 +66,12 @@ SPARK_FORMATS: Registry[SparkInputFormat] = Registry("input format", "schemactl.
 """The readers for Spark by the name of their format, third parties' among them."""
 
 LOCAL_FORMATS: Registry[LocalInputFormat] = Registry("local input format", "schemactl.engine.local.input_formats")
-"""The readers for this machine by the name of their format."""
+"""The readers for this machine by the name of their format, third parties' among them."""
 
 
 def format_names() -> tuple[str, ...]:
     """Return the names of all input formats."""
-    return tuple(dict.fromkeys((*_ENDINGS, *SPARK_FORMATS)))
+    return tuple(dict.fromkeys((*_ENDINGS, *SPARK_FORMATS, *LOCAL_FORMATS)))
 
 
 def unknown_format(name: str) -> InputError:
@@ -84,8 +86,9 @@ def format_of_ending(ending: str, preferred: str) -> str | None:
         ending: in lower case, with the dot.
         preferred: of our formats, the one that is taken if several have the ending.
     """
-    installed = next((name for name in SPARK_FORMATS.installed if ending in SPARK_FORMATS[name].ENDINGS), None)
-    if installed is not None:
-        return installed
+    for registry in (SPARK_FORMATS, LOCAL_FORMATS):
+        for name in registry.installed:
+            if ending in registry[name].ENDINGS:
+                return name
     names = [name for name, endings in _ENDINGS.items() if ending in endings]
     return preferred if preferred in names else next(iter(names), None)

@@ -88,7 +88,7 @@ def test_reviews_exports_and_scripts_need_no_more_than_the_core(run: Commands, a
     assert (done.code, done.err) == (0, "")
 
 
-LOCAL, SPARK = (f"{install_command(extra)} ({size})" for extra, size in (("local", "220 MB"), ("spark", "1 GB")))
+LOCAL, SPARK = (f"{install_command(extra)} ({size})" for extra, size in (("local", "240 MB"), ("spark", "1 GB")))
 
 
 @pytest.mark.parametrize(

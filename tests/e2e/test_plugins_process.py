@@ -69,6 +69,13 @@ def test_every_example_of_the_page_works_in_one_load(work: Path, monkeypatch: py
     assert types == {"ID": "bigint", "SIZE": "text"}
 
 
+def test_the_input_format_of_the_page_works_without_spark(work: Path) -> None:
+    (work / "orders.pairs").write_text("id=17;size=large\n\nid=18;size=12\nid=19;size=large\n")
+    run("infer", "orders.pairs", "--name", "shop", "--engine", "local")
+    stored = YAML(typ="safe").load((work / "schemas" / "export" / "shop.schema.yaml").read_text())
+    assert {"id", "size"} <= set(stored["tables"]["orders"]["columns"])
+
+
 def test_the_rule_the_output_and_the_format_of_the_page_work_on_schemas(work: Path) -> None:
     before = new_schema("shop")
     table = Table("orders", {"ID": Column("ID", {"data_type": "bigint"})}, {"write_disposition": "append"})
@@ -96,7 +103,7 @@ def _schema() -> str:
 
 def _registries() -> list:
     from schemactl.destinations import DESTINATIONS
-    from schemactl.engine.input_formats import SPARK_FORMATS
+    from schemactl.engine.input_formats import LOCAL_FORMATS, SPARK_FORMATS
     from schemactl.formats import FORMATS
     from schemactl.normalization.normalizers import NORMALIZERS
     from schemactl.render.reviews import OUTPUTS
@@ -104,4 +111,4 @@ def _registries() -> list:
     from schemactl.schema.detectors import DETECTORS
     from schemactl.schema.naming import CONVENTIONS
 
-    return [DESTINATIONS, SPARK_FORMATS, FORMATS, DETECTORS, NORMALIZERS, OUTPUTS, RULES, CONVENTIONS]
+    return [DESTINATIONS, SPARK_FORMATS, LOCAL_FORMATS, FORMATS, DETECTORS, NORMALIZERS, OUTPUTS, RULES, CONVENTIONS]

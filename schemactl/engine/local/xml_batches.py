@@ -14,7 +14,7 @@ from schemactl.arc.source_columns import check_column_type, match_columns
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRecords, LocalTexts, TextDocuments
 from schemactl.engine.local.columns import spark_name
-from schemactl.engine.local.tasks import batch_tasks
+from schemactl.engine.local.tasks import batch_tasks, document_batch
 from schemactl.engine.local.workers import Task
 from schemactl.engine.local.xml_records import XmlColumn, read_documents
 from schemactl.errors import InputError
@@ -79,13 +79,12 @@ class XmlTask:
         }
 
     def _batch(self, number: int, documents: Sequence[dict[str, Any]]) -> pa.RecordBatch:
+        if self.row_columns is None:
+            return document_batch(self.part.file, number, list(map(orjson.dumps, documents)))
         places = {
             "file": pa.repeat(self.part.file, len(documents)),
             "block": pa.repeat(pa.scalar(number, pa.int64()), len(documents)),
         }
-        if self.row_columns is None:
-            texts = pa.array(map(orjson.dumps, documents), pa.binary())
-            return pa.RecordBatch.from_pydict({**places, "text": texts})
         cells = {
             f"c{index}": pa.array([document.get(name) for document in documents], pa.string())
             for index, name in enumerate(self.row_columns)

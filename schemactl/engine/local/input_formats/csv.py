@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import pyarrow as pa
-
 from schemactl.engine.csv_faults import CsvFaults, find_csv_faults
 from schemactl.engine.csv_header import CsvHeader
 from schemactl.engine.csv_tables import read_csv_tables
 from schemactl.engine.input import Input, read_head
 from schemactl.engine.local.batches import LocalDocuments
 from schemactl.engine.local.input_formats._files import MOST_OF_TASK
-from schemactl.engine.local.tasks import BatchTask, FileTask
+from schemactl.engine.local.tasks import BatchTask, FileTask, document_batch
 from schemactl.engine.parts import cut_csv, whole_file
 from schemactl.kernel.csv_rows import fault_text
 from schemactl.kernel.files import Form
@@ -39,6 +37,4 @@ def _find_faults(file: Input, header: CsvHeader) -> dict[str, CsvFaults]:
 
 def _record(file: Input, text: str) -> BatchTask:
     """Return a file as one record."""
-    part = whole_file(file, Form.ROWS)
-    arrays = [pa.array([part.file]), pa.array([0], pa.int64()), pa.array([text.encode()], pa.binary())]
-    return BatchTask((pa.RecordBatch.from_arrays(arrays, ["file", "block", "text"]),), file.path)
+    return BatchTask((document_batch(whole_file(file, Form.ROWS).file, 0, [text.encode()]),), file.path)
