@@ -9,7 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -41,7 +41,7 @@ from schemactl.cli.settings import (
 from schemactl.cli.terminal import (
     Terminal,
     describe_terminal,
-    forget_stdout,
+    forget_output,
     is_stdout_gone,
     make_streams_safe,
     wants_color,
@@ -184,7 +184,12 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, value
     example_style = options.examples if isinstance(options, SparkCommandOptions) else None
     # Where nothing is stated, how values of rows are shown goes by the column.
     examples = Examples(example_style) if example_style else Examples.MASKED if os.environ.get("CI") else None
-    with _reported_warnings(invocation, terminal), admit_modules(options.naming_module), show_examples(examples):
+    with (
+        redirect_stdout(sys.stderr),  # a user's modules may print, and `--format json` is one document
+        _reported_warnings(invocation, terminal),
+        admit_modules(options.naming_module),
+        show_examples(examples),
+    ):
         warn_of_misspelt(os.environ, module.Options, all_options)
         warn_of_removed(surroundings)
         try:
@@ -283,7 +288,7 @@ def run(args: Sequence[str]) -> int:
         code = ExitCode.INTERRUPTED
     except BrokenPipeError as error:
         code = invocation.code if is_stdout_gone() else _report_error(error, invocation)
-        forget_stdout()
+        forget_output(sys.stdout)
     except BaseException as error:  # whatever ends a review early, its code is not that of a finished one
         code = _report_error(error, invocation)
     return code

@@ -29,12 +29,14 @@ class Terminal:
     """The form of output in this process.
 
     Attributes:
+        out: standard output, to which only results go: what a user's modules print goes to standard error.
         color: whether what goes to standard output is colored.
         width: columns of standard output; None where it is no terminal, so that lines are left whole.
         progress: seconds between two lines of progress on standard error; 0 for a bar, where a person looks; None for
             neither.
     """
 
+    out: TextIO
     color: bool
     width: int | None
     progress: float | None
@@ -49,20 +51,20 @@ class Terminal:
 
             replace_file(Path(output), text, PRIVATE_MODE)
             return
-        if isinstance(text, bytes) and sys.stdout.isatty():
+        if isinstance(text, bytes) and self.out.isatty():
             raise InputError(
                 "a file of this format is not text that can be shown", hint="name a file with `--output FILE`"
             )
         try:
             if isinstance(text, bytes):
-                sys.stdout.buffer.write(text)
+                self.out.buffer.write(text)
             else:
-                sys.stdout.write(text)
-            sys.stdout.flush()
+                self.out.write(text)
+            self.out.flush()
         except BrokenPipeError:
-            forget_stdout()
+            forget_output(self.out)
         except OSError as error:
-            forget_stdout()
+            forget_output(self.out)
             raise SchemactlError(f"cannot write to standard output: {error.strerror}") from error
 
     def report(self, text: str) -> None:
@@ -137,7 +139,9 @@ def describe_terminal(color: str, is_quiet: bool, environ: Mapping[str, str]) ->
     else:
         with contextlib.suppress(OSError, ValueError):
             width = os.get_terminal_size(sys.stdout.fileno()).columns or None
-    return Terminal(wants_color(color, sys.stdout, environ), width, None if is_quiet else _progress(environ))
+    return Terminal(
+        sys.stdout, wants_color(color, sys.stdout, environ), width, None if is_quiet else _progress(environ)
+    )
 
 
 def wants_color(color: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -185,11 +189,11 @@ def is_stdout_gone() -> bool:
     return False
 
 
-def forget_stdout() -> None:
+def forget_output(out: TextIO) -> None:
     """Point standard output nowhere, so that the flush at the interpreter's end does not fail again."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, out.fileno())
         os.close(nowhere)
 
 

@@ -385,3 +385,36 @@ def test_files_that_are_left_out_are_reported_on_standard_error(
     reported = json.loads(printed.out)["warnings"] if "json" in options else []
     assert [each["files"] for each in reported] == [["data/README.md"]] * len(reported)
     assert bool(reported) == ("README" in printed.out) == ("json" in options)
+
+
+TALKING_MODEL = """
+from pydantic import BaseModel, field_validator
+
+print("imported")
+
+
+class Order(BaseModel):
+    id: int
+
+    @field_validator("id")
+    def tell(cls, value: int) -> int:
+        print("validated", value)
+        return value
+"""
+
+
+@pytest.mark.usefixtures("local_commands")
+@pytest.mark.parametrize("command", ["infer", "normalize"])
+def test_what_a_model_prints_goes_to_standard_error(command: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path(f"talking_{command}.py").write_text(TALKING_MODEL)
+    Path("orders.jsonl").write_text('{"id": 1}\n{"id": 2}\n')
+
+    code = run([command, "orders.jsonl", "--name", "shop", "--model", f"talking_{command}:Order", "--format", "json"])
+
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    assert json.loads(printed.out)["name"] == "shop"
+    assert "imported\n" in printed.err
+    assert "validated 2\n" in printed.err

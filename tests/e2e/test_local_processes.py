@@ -39,6 +39,16 @@ class Endless(BaseModel):
         Path(f"{os.getpid()}.worker").touch()
         time.sleep(600)
         return value
+
+
+class Talking(BaseModel):
+    id: int
+
+    @field_validator("id")
+    def tell(cls, value: int) -> int:
+        print("validated")
+        os.system("echo told")
+        return value
 """
 
 
@@ -163,3 +173,12 @@ def test_a_full_disk_is_named_and_leaves_nothing(work: Path) -> None:
         "hint: name a folder on another disk: TMPDIR, or `--staging` of a load\n"
     )
     assert left_files() == []
+
+
+def test_what_a_model_prints_in_workers_goes_to_standard_error(work: Path) -> None:
+    (work / "orders.jsonl").write_text((json.dumps({"id": 1, "text": "x" * 500_000}) + "\n") * 20)
+    call = ["infer", "orders.jsonl", "--name", "shop", "--model", "worker_models:Talking", "--format", "json"]
+    done = subprocess.run([COMMAND, *call], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["name"] == "shop"
+    assert (done.stderr.count("validated"), done.stderr.count("told")) == (20, 20)

@@ -28,6 +28,7 @@ def serve() -> None:
     # What a user's model prints must not get between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sys.stdout = sys.stderr  # which loses nothing when this process is killed
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and ends us
     messages: SimpleQueue[tuple[bytes, Any]] = SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, messages), daemon=True).start()
