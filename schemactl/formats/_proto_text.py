@@ -175,7 +175,7 @@ class _Parser:
                     if self._peek().text == "option":
                         into.unread.append(self._rest())
                     else:
-                        self._declare(into, "oneof", self._peek().comment, self._word())
+                        self._declare(into, "oneof", self._peek().comment, self._word(), depth=depth)
                 self._next()
             case "reserved" if not is_file:
                 into.reserved.append(self._rest().text)
@@ -187,7 +187,7 @@ class _Parser:
                 raise self._refused(token, "`message`, `enum` or another declaration")
             case "optional" | "required" | "repeated" if follows.kind == "word":
                 self._next()
-                self._declare(into, token.text, token.comment, self._word())
+                self._declare(into, token.text, token.comment, self._word(), depth=depth)
             case "map" if follows.text == "<":
                 self._next()
                 self._mark("<")
@@ -201,7 +201,10 @@ class _Parser:
 
     def _message(self, parent: Message, depth: int) -> None:
         comment = self._next().comment
-        message = Message(self._word(), comment)
+        self._body(parent, Message(self._word(), comment), depth)
+
+    def _body(self, parent: Message, message: Message, depth: int) -> None:
+        """Read the statements of a message in braces."""
         self._mark("{")
         while self._peek().text != "}":
             if not self._peek().kind:
@@ -239,7 +242,9 @@ class _Parser:
         base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
         return int(digits, base) * (-1 if match["sign"] == "-" else 1)
 
-    def _declare(self, holder: Message, label: str, comment: str, type_name: str, key: str = "string") -> None:
+    def _declare(
+        self, holder: Message, label: str, comment: str, type_name: str, key: str = "string", depth: int = 0
+    ) -> None:
         """Add the field whose name comes next to a message."""
         name = self._word()
         self._mark("=")
@@ -251,7 +256,11 @@ class _Parser:
             message = f"`{name}` has the number of `{holder_name}` in the same message, {number.text}"
             raise self._source.refuse(message, number.start, "give it a number of its own")
         options = self._options() if self._peek().text == "[" else {}
-        self._mark(";")
+        if type_name == "group" and self._peek().text == "{":  # proto2: a message and a field in one
+            self._body(holder, Message(name), depth)
+            type_name, name, options = name, name.lower(), {**options, "group": name}
+        else:
+            self._mark(";")
         comment = comment or self._peek().trailing
         holder.fields.append(ProtoField(name, type_name, label, int(number.text), options, comment, key))
 

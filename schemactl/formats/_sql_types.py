@@ -21,7 +21,7 @@ _WEI: Final = (78, 0)
 _GROUPS: Final[tuple[tuple[Mapping[str, Any], str], ...]] = (
     ({"data_type": "text"}, "text, varchar, char, character varying, character, string, nvarchar, nchar, bpchar, clob"),
     ({"data_type": "text"}, "uuid, varchar2, ntext, tinytext, mediumtext, longtext, enum, citext"),
-    ({"data_type": "bigint"}, "bigint, int8, int64, long, hugeint, bigserial, uinteger, uint32"),
+    ({"data_type": "bigint"}, "bigint, int8, int64, long, bigserial, uinteger, uint32"),
     ({"data_type": "bigint", "precision": 32}, "int, integer, int4, int32, serial, mediumint"),
     ({"data_type": "bigint", "precision": 16}, "smallint, int2, int16, short"),
     ({"data_type": "bigint", "precision": 8}, "tinyint, byteint, byte"),

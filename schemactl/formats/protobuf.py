@@ -398,11 +398,12 @@ def read(text: str, path: str) -> Document:
         raise source.refuse("this file has no message", 0)
     resolver = _Resolver(file, Expansion(Location(path), len(text)), is_own=is_own)
     records, losses = [], [_statement_loss("", statement) for statement in file.root.unread]
-    for message in file.root.messages.values() if is_own else resolver.tables():
+    tables = list(file.root.messages.values()) if is_own else resolver.tables()
+    for message in tables:
         table, lost = _record(message, resolver, path)
         records.append(table)
         losses += lost
-    losses += resolver.losses(file.root, "")
+    losses += resolver.losses(file.root, "", tables)
     if not is_own:
         hints = {PACKAGE: file.package} if file.package else {}
         hints |= {PROTO_SYNTAX: file.syntax} if file.syntax == IMPLICIT_PRESENCE else {}
@@ -499,12 +500,22 @@ class _Resolver:
         """Return whether a field has a message or an enum as its type."""
         return id(of) in self._used
 
-    def losses(self, message: Message, message_path: str) -> Iterator[Loss]:
-        """Yield the messages and enums within a message that no field has as its type, and what is lost of enums."""
+    def losses(self, message: Message, message_path: str, tables: Sequence[Message]) -> Iterator[Loss]:
+        """Yield the messages and enums within a message that no field has as its type, and what is lost of others.
+
+        What is lost of ``tables`` themselves is left out.
+        """
         for name, inner_message in message.messages.items():
+            inner_path = f"{message_path}.{name}".removeprefix(".")
             # In our files a message may be there for the enum in it.
             if not message_path or self.is_used(inner_message) or not inner_message.fields:
-                yield from self.losses(inner_message, f"{message_path}.{name}".removeprefix("."))
+                if not any(inner_message is table for table in tables):
+                    yield from (_statement_loss(inner_path, statement) for statement in inner_message.unread)
+                    for field in inner_message.fields:
+                        yield from _unread(f"{inner_path}.{field.name}", field)
+                        if field.options.get("deprecated") == "true":
+                            yield Loss(f"{inner_path}.{field.name}", "deprecated", True)
+                yield from self.losses(inner_message, inner_path, tables)
             else:
                 yield Loss(message_path, "message", name)
         for name, enum in message.enums.items():

@@ -138,6 +138,7 @@ def test_files_of_dlt_are_reported_from_dbt_s():
         ("Int8", {"data_type": "bigint", "precision": 8}),
         ("int8", {"data_type": "bigint"}),
         ("LowCardinality(Nullable(String))", {"data_type": "text"}),
+        ("HUGEINT", {"data_type": "bigint", "precision": 128}),
         ("Array(Nullable(Int32))", {"data_type": "json", "x-spark-type": "array<int>"}),
         ("Tuple(a Int32, b String)", {"data_type": "json", "x-spark-type": "struct<a:int,b:string>"}),
         ("DateTime64(3, 'UTC')", {"data_type": "timestamp", "precision": 3}),

@@ -398,3 +398,33 @@ def test_types_that_the_file_does_not_define_are_reported():
         "A.inner.z: type `type: Foreign` becomes type `data_type: json`",
         "A.e: type `type: Empty` becomes type `data_type: json`",
     ]
+
+
+def test_members_of_a_oneof_and_options_within_messages_are_lost() -> None:
+    text = """
+    syntax = "proto3";
+    message Order { Buyer buyer = 1; repeated Line lines = 2; message Line { oneof of { string a = 1; Deep b = 2; } } }
+    message Buyer { option deprecated = true; oneof contact { string mail = 1; string phone = 2; } Deep deep = 3; }
+    message Deep { string c = 1 [(checked) = true, deprecated = true]; oneof d { int32 e = 2; } }
+    """
+    document = protobuf.read(text, "order.proto")
+    assert sorted((loss.place, loss.what) for loss in document.losses) == [
+        ("Buyer", "option"), ("Buyer.mail", "oneof"), ("Buyer.phone", "oneof"), ("Deep.c", "(checked)"),
+        ("Deep.c", "deprecated"), ("Deep.e", "oneof"), ("Order.Line.a", "oneof"), ("Order.Line.b", "oneof"),
+    ]  # fmt: skip
+
+
+def test_a_group_of_proto2_is_a_message_whose_encoding_is_lost() -> None:
+    text = """
+    syntax = "proto2";
+    message Order {
+      repeated group Line = 1 { required string sku = 2; optional group Size = 3 { optional int32 cm = 4; } }
+    }
+    """
+    document = protobuf.read(text, "order.proto")
+    column = document.schema.tables["order"].columns["line"]
+    assert column.properties["x-spark-type"] == "array<struct<sku:string,size:struct<cm:int>>>"
+    assert [(loss.place, loss.what) for loss in document.losses] == [
+        ("Order.line", "group"),
+        ("Order.Line.size", "group"),
+    ]
