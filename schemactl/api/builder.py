@@ -109,7 +109,7 @@ class SchemaBuilder:
             "description": description,
             **hints,
         }
-        column = existing_column.with_stated(_stated(given_properties))
+        column = existing_column.with_properties(_stated(given_properties))
         return self._with(replace(table, columns={**table.columns, column_name: column}))
 
     def reference(self, columns: Sequence[str] | str, table: str, referenced: Sequence[str] | str) -> SchemaBuilder:

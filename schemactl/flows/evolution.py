@@ -148,7 +148,7 @@ def _prepare(request: InferRequest, opened: Opened, evidence: Evidence, after: E
     """Apply the model, the hints, the destination's limit of names and the detectors of a call to a schema."""
     stored = after.schema if after else schema_before(opened, request.naming, request.normalizer)
     if request.held is not None and after is None:
-        stored = stored.with_rest_of(request.held)
+        stored = stored.with_missing_from(request.held)
     table = table_of(request.table, request.sources, evidence, request.name)
     schema, violations = stored, tuple[Violation, ...]()
     if request.model is not None and not _is_empty(evidence):

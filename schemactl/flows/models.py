@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from schemactl.errors import CommandWarning, InputError, nearest_or_all
 from schemactl.installation import install_command
 from schemactl.registry import import_if_there
-from schemactl.schema.contract import Contract, Entity, Mode, Stated, system_prefix
+from schemactl.schema.contract import Contract, ContractValue, Entity, Mode, system_prefix
 from schemactl.schema.hints import ColumnHint, Hints, with_hints
 from schemactl.schema.judgment import Violation, judge
 from schemactl.schema.naming import naming_of
@@ -196,7 +196,9 @@ def _all_hints(model: TableModel, schema: Schema, root: str) -> Iterator[ColumnH
         yield ColumnHint(table if above else None, column, model_field.properties)
 
 
-def with_model(schema: Schema, model: TableModel, root: str, contract: Stated) -> tuple[Schema, tuple[Violation, ...]]:
+def with_model(
+    schema: Schema, model: TableModel, root: str, contract: ContractValue
+) -> tuple[Schema, tuple[Violation, ...]]:
     """Return a schema with a model's columns of a root table, and the violations of the contract.
 
     A new table evolves once, as in dlt; if the contract refuses new tables, only the data may create it. The

@@ -21,7 +21,7 @@ from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.findings import find_collisions
 from schemactl.inference.identifiers import SystemNames
-from schemactl.inference.resolve import Resolution, Taken
+from schemactl.inference.resolve import Resolution, TakenClass
 from schemactl.inference.sample import parse_sample
 from schemactl.inference.source_names import resolve_data, root_table
 from schemactl.inference.survival import (
@@ -62,12 +62,12 @@ class _Demand:
         target: the type; None if none of the values fits.
     """
 
-    fed: tuple[Taken, ...]
+    fed: tuple[TakenClass, ...]
     target: FullType | None
 
 
 def _find_demands(
-    evidence: Evidence, fed: Sequence[Taken], column: NestedType, field: FieldPath
+    evidence: Evidence, fed: Sequence[TakenClass], column: NestedType, field: FieldPath
 ) -> tuple[_Demand, ...]:
     """Return the types that the values of a field must fit: of scalars, and of objects and lists."""
     data = _Data(evidence)
@@ -137,7 +137,7 @@ class _Data:
         yield _Demand(tuple(value for value in values if kind_of(value[1]) == kind), FullType(DataType.JSON))
         yield _Demand(tuple(value for value in values if kind_of(value[1]) != kind), None)
 
-    def _values(self, paths: Sequence[Path]) -> Iterator[Taken]:
+    def _values(self, paths: Sequence[Path]) -> Iterator[TakenClass]:
         return ((path, name) for path in paths for name in self._evidence.paths.get(path, {}) if name != NULL)
 
 
@@ -284,7 +284,7 @@ class _Survey:
         )
         return Counted(tally.values, tally.bad, mask_examples(tally.examples, is_of_person), location)
 
-    def _demands(self, question: Question, fed: tuple[Taken, ...], evidence: Evidence) -> tuple[_Demand, ...]:
+    def _demands(self, question: Question, fed: tuple[TakenClass, ...], evidence: Evidence) -> tuple[_Demand, ...]:
         """Return the types that values must fit; empty if the values cannot be read."""
         table = self._head.tables.get(question.table)
         column = table.columns.get(question.column) if table else None

@@ -10,7 +10,7 @@ from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import find_numbers_in_texts
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.resolve import DETECTIONS, Resolution
-from schemactl.schema.contract import Entity, stated_contract, system_prefix
+from schemactl.schema.contract import Entity, system_prefix, table_contract
 from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema, Table
@@ -69,7 +69,7 @@ def describe_contracts(before: Schema, after: Schema, override: str | None) -> I
     prefix = system_prefix(naming_of(before))
     is_first = all(name.startswith(prefix) for name in before.tables)
     for name, table in after.tables.items():
-        stored_table, contract = before.tables.get(name), stated_contract(contracts, name, override)
+        stored_table, contract = before.tables.get(name), table_contract(contracts, name, override)
         if table == stored_table or not contract.entities:
             continue
         level = _level_in_words(contract.level)

@@ -40,7 +40,7 @@ def tree_of(evidence: Evidence) -> Node:
 
 def _node(path: Path, evidence: Evidence, below: Mapping[Path, Mapping[str | None, None]]) -> Node:
     names = evidence.paths.get(path, {})
-    kinds = evidence.stated_types(path) | {kind for name in names if (kind := type_of_class(name))}
+    kinds = evidence.declared_types(path) | {kind for name in names if (kind := type_of_class(name))}
     value_kinds = {kind_of(name) for name in names}
     inner = {step: _node((*path, step), evidence, below) for step in below[path]}
     keys = {step: node for step, node in inner.items() if step is not ELEMENT}

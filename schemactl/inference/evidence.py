@@ -130,7 +130,7 @@ class Evidence:
     counted: Mapping[Path, PathEvidence] = field(default_factory=dict)
     room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
-    def stated_types(self, path: Path) -> frozenset[DataType]:
+    def declared_types(self, path: Path) -> frozenset[DataType]:
         """Return the types that sources declare at ``path``; empty if undeclared."""
         if path in self.stated:
             return self.stated[path]
@@ -173,7 +173,9 @@ def merge(*parts: Evidence) -> Evidence:
     if sum(bool(partial.paths) for partial in parts) > 1:
         witnesses = cut_witnesses(paths, witnesses)
     declared = _merge_keyed((partial.declared for partial in parts), widen)
-    declared_types = {path: frozenset().union(*(partial.stated_types(path) for partial in parts)) for path in declared}
+    declared_types = {
+        path: frozenset().union(*(partial.declared_types(path) for partial in parts)) for path in declared
+    }
     return Evidence(
         paths,
         witnesses,

@@ -24,7 +24,7 @@ from schemactl.inference.report import (
 from schemactl.inference.resolve import Origin, Resolution, type_of_texts, variant_bases
 from schemactl.inference.values import DECLARED, DeclaredValue, fits
 from schemactl.schema.collisions import BLANK, numbered
-from schemactl.schema.contract import Entity, Stated, StatedContract, stated_contract, system_prefix
+from schemactl.schema.contract import ContractValue, Entity, TableContract, system_prefix, table_contract
 from schemactl.schema.judgment import Violation
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.paths import ELEMENT, Path, format_path, row_path
@@ -37,7 +37,7 @@ Seen = tuple[str, ClassEvidence]
 """A class of values and its evidence."""
 
 
-class Taking:
+class ColumnEvidence:
     """Indexes the evidence at the source paths of each column of a resolution."""
 
     def __init__(self, resolution: Resolution, evidence: Evidence) -> None:
@@ -105,14 +105,14 @@ Number = TypeVar("Number", int, float)
 
 def find_tables(before: Schema, after: Schema, resolution: Resolution, evidence: Evidence) -> tuple[TableFinding, ...]:
     """Return the tables of ``after`` that are new in it or have new or changed columns."""
-    taking = Taking(resolution, evidence)
+    by_column = ColumnEvidence(resolution, evidence)
     prefix = system_prefix(naming_of(after))
     findings = []
     for table in after.tables.values():
         old = before.tables.get(table.name)
         known_columns = old.columns if old else {}
         columns = tuple(
-            _find_column(table.name, known_columns.get(name), column, taking, is_of_dlt=name.startswith(prefix))
+            _find_column(table.name, known_columns.get(name), column, by_column, is_of_dlt=name.startswith(prefix))
             for name, column in table.columns.items()
             if known_columns.get(name) != column and column.data_type
         )
@@ -122,20 +122,20 @@ def find_tables(before: Schema, after: Schema, resolution: Resolution, evidence:
 
 
 def _find_column(
-    table: str, before: Column | None, column: Column, taking: Taking, *, is_of_dlt: bool
+    table: str, before: Column | None, column: Column, by_column: ColumnEvidence, *, is_of_dlt: bool
 ) -> ColumnFinding:
     origin = (table, column.name)
-    sources = taking.resolution.sources(origin)
-    base = taking.bases.get(origin)
-    base_sources = () if base is None else taking.resolution.sources((table, base))
-    taken_classes = taking.taken(origin)
+    sources = by_column.resolution.sources(origin)
+    base = by_column.bases.get(origin)
+    base_sources = () if base is None else by_column.resolution.sources((table, base))
+    taken_classes = by_column.taken(origin)
     kinds: Counter[str] = Counter()
     for name, of_class in taken_classes:
         kinds[kind_of(name)] += of_class.count
     by_position = sorted((of_class for _, of_class in taken_classes), key=lambda of_class: of_class.first)
     examples = dict.fromkeys(example for of_class in by_position for example in of_class.examples)
     texts = [of_class for name, of_class in taken_classes if kind_of(name) == "text"]
-    is_of_person = is_personal(taking.resolution.schema, table, base or column.name)
+    is_of_person = is_personal(by_column.resolution.schema, table, base or column.name)
     span = _span([of_class.least for of_class in by_position], [of_class.greatest for of_class in by_position])
     return ColumnFinding(
         name=column.name,
@@ -148,15 +148,15 @@ def _find_column(
         variant_of=base,
         sources=tuple(format_path(path) for path in sources),
         values=sum(kinds.values()),
-        total=taking.total(table, dict.fromkeys((*base_sources, *sources))),
-        nulls=sum(taking.evidence.nulls(path) for path in sources),
-        absences=sum(taking.evidence.absences(path) for path in sources),
+        total=by_column.total(table, dict.fromkeys((*base_sources, *sources))),
+        nulls=sum(by_column.evidence.nulls(path) for path in sources),
+        absences=sum(by_column.evidence.absences(path) for path in sources),
         kinds=dict(kinds),
         first=by_position[0].first if by_position else None,
         examples=mask_examples(examples, is_of_person),
         lengths=_span([text.shortest for text in texts], [text.longest for text in texts]),
         range=span if examples_of(is_of_person) is Examples.PLAIN else None,
-        reason=_reason(origin, before, column, kinds, taken_classes, taking) if sources or is_of_dlt else STATED,
+        reason=_reason(origin, before, column, kinds, taken_classes, by_column) if sources or is_of_dlt else STATED,
     )
 
 
@@ -166,11 +166,11 @@ def _reason(
     column: Column,
     kinds: Mapping[str, int],
     taken_classes: list[Seen],
-    taking: Taking,
+    by_column: ColumnEvidence,
 ) -> str | None:
     """Return why a new column has its type, if its values alone do not decide it."""
-    if origin in taking.resolution.reasons:
-        return taking.resolution.reasons[origin]
+    if origin in by_column.resolution.reasons:
+        return by_column.resolution.reasons[origin]
     if (before is not None and before.data_type) or len(kinds) < 2:
         return None
     name, first = min(taken_classes, key=lambda item: item[1].first)
@@ -291,10 +291,10 @@ def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tu
         for null in resolution.nulls
         if null.path is not NO_PATH and not _may_be_null(judged, null.table, null.column)
     ]
-    taking = Taking(resolution, evidence)
-    for (table, variant), base in taking.bases.items():
+    by_column = ColumnEvidence(resolution, evidence)
+    for (table, variant), base in by_column.bases.items():
         columns = judged.tables[table].columns if table in judged.tables else {}
-        variant_evidence = [class_evidence for _, class_evidence in taking.taken((table, variant))]
+        variant_evidence = [class_evidence for _, class_evidence in by_column.taken((table, variant))]
         if variant_evidence and variant in columns and not columns[base].nullable:
             source = format_path(resolution.sources((table, variant))[0])
             first = min(class_evidence.first for class_evidence in variant_evidence)
@@ -309,12 +309,16 @@ def _may_be_null(schema: Schema, table: str, name: str) -> bool:
 
 
 def find_violations(
-    violations: tuple[Violation, ...], resolution: Resolution, evidence: Evidence, before: Schema, override: Stated
+    violations: tuple[Violation, ...],
+    resolution: Resolution,
+    evidence: Evidence,
+    before: Schema,
+    override: ContractValue,
 ) -> tuple[ViolationFinding, ...]:
     """Return contract violations with their values, and the level that set the contract."""
     if not violations:
         return ()
-    taking = Taking(resolution, evidence)
+    by_column = ColumnEvidence(resolution, evidence)
     columns_by_table: dict[str, list[Origin]] = {}
     for origin in resolution.taken:
         columns_by_table.setdefault(origin[0], []).append(origin)
@@ -323,24 +327,28 @@ def find_violations(
         _find_violation(
             violation,
             columns_by_table.get(violation.table, []),
-            taking,
+            by_column,
             before,
-            stated_contract(contracts, violation.table, override),
+            table_contract(contracts, violation.table, override),
         )
         for violation in violations
     )
 
 
 def _find_violation(
-    violation: Violation, table_columns: list[Origin], taking: Taking, before: Schema, contract: StatedContract
+    violation: Violation,
+    table_columns: list[Origin],
+    by_column: ColumnEvidence,
+    before: Schema,
+    contract: TableContract,
 ) -> ViolationFinding:
     """Return a violation with its values, what dlt's ``DataValidationError`` carries, and the level of each mode."""
     stored_table = before.tables.get(violation.table)
     modes = {str(entity): str(contract.contract.mode_of(entity)) for entity in Entity}
     origins = table_columns if violation.column is None else [(violation.table, violation.column)]
-    values = [of_class for origin in origins for _, of_class in taking.taken(origin)]
+    values = [of_class for origin in origins for _, of_class in by_column.taken(origin)]
     first = min(values, key=lambda of_class: of_class.first, default=None)
-    is_of_person = is_personal(taking.resolution.schema, violation.table, violation.variant_of or violation.column)
+    is_of_person = is_personal(by_column.resolution.schema, violation.table, violation.variant_of or violation.column)
     return ViolationFinding(
         table=violation.table,
         column=violation.column,

@@ -13,7 +13,7 @@ from schemactl.schema.types import DataType, Schema
 
 if TYPE_CHECKING:
     from schemactl.inference.evidence import Evidence
-    from schemactl.inference.resolve import Resolution, Taken
+    from schemactl.inference.resolve import Resolution, TakenClass
 
 MARK: Final = "schemactl_lineage"
 FORMAT: Final = 1
@@ -65,7 +65,7 @@ def lineage_of(evidence: Evidence, resolution: Resolution, schema: Schema) -> Li
     return Lineage({name: TableLineage(paths, columns.get(name, {})) for name, paths in rows.items()})
 
 
-def _kinds(evidence: Evidence, taken_classes: Iterable[Taken]) -> Kinds:
+def _kinds(evidence: Evidence, taken_classes: Iterable[TakenClass]) -> Kinds:
     """Return the kinds of values that a column takes from each path."""
     # Reviews read lineage alone, and should not wait for these imports.
     from schemactl.inference.classes import type_of_class
@@ -73,7 +73,7 @@ def _kinds(evidence: Evidence, taken_classes: Iterable[Taken]) -> Kinds:
 
     kinds_by_path: dict[str, set[str]] = {}
     for path, name in taken_classes:
-        types = evidence.stated_types(path) if name == DECLARED else {type_of_class(name) or DataType.JSON}
+        types = evidence.declared_types(path) if name == DECLARED else {type_of_class(name) or DataType.JSON}
         kinds_by_path.setdefault(format_path(path), set()).update(map(str, types))
     return {path: tuple(sorted(kinds)) for path, kinds in kinds_by_path.items()}
 

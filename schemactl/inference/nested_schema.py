@@ -26,14 +26,14 @@ _MOST_DIGITS: Final = 38
 _WIDENED: Final = ({DataType.BIGINT, DataType.DOUBLE}, {DataType.DATE, DataType.TIMESTAMP})
 
 
-def stated_leaf(properties: Properties, declared_types: frozenset[DataType]) -> NestedType:
+def leaf_of_declared(properties: Properties, declared_types: frozenset[DataType]) -> NestedType:
     """Return the type that keeps scalars of all declared types without changing how they are written."""
     if len(declared_types) > 1 and declared_types not in _WIDENED:
         return Json()
     return Json() if properties.get("precision", 0) > _MOST_DIGITS else nested_types.leaf_of(properties)
 
 
-def stated_map(properties: Properties, levels: int) -> NestedType | None:
+def map_of_declared(properties: Properties, levels: int) -> NestedType | None:
     """Return the type that keeps all maps that sources declare, None without any; JSON text below ``levels``."""
     map_types = [nested_types.read_type(text) for text in properties.get(MAPS, ())]
     return _cut(_merge_types(map_types, _widest), levels) if map_types else None
@@ -44,7 +44,7 @@ def merge_structures(old: NestedType, new: NestedType) -> NestedType:
     return _merge_types((old, new), lambda names: Json() if len(names) > 1 else Leaf(*names))
 
 
-def are_distinct(names: Iterable[str]) -> bool:
+def are_distinct_names(names: Iterable[str]) -> bool:
     """Return whether readers can distinguish fields: many ignore case, and Parquet has no blank names."""
     names = list(names)
     return len({name.lower() for name in names}) == len(names) and all(name and "\0" not in name for name in names)
@@ -73,7 +73,7 @@ def _nest(kind: type[ListOf] | type[MapOf], inner: NestedType) -> NestedType:
 
 
 def _widest(names: frozenset[str]) -> NestedType:
-    """Return the type that keeps scalars of all types within maps, as ``stated_leaf`` does."""
+    """Return the type that keeps scalars of all types within maps, as ``leaf_of_declared`` does."""
     if len(names) == 1:
         return Leaf(*names)
     if names == {BIGINT, DOUBLE}:
@@ -99,7 +99,7 @@ def _cut(of: NestedType, levels: int) -> NestedType:
             return Json()
         case Struct(fields):
             cut = tuple((name, _cut(inner, levels - 1)) for name, inner in fields)
-            return Struct(cut) if are_distinct(name for name, _ in fields) else Json()
+            return Struct(cut) if are_distinct_names(name for name, _ in fields) else Json()
         case ListOf(inner) | MapOf(inner):
             return _nest(type(of), _cut(inner, levels - 1))
 
@@ -269,7 +269,7 @@ class _Types:
         return Json() if old is not None and new_type is not None and type(new_type) is not type(old) else new_type
 
     def _nested(self, node: Node, path: Path, old: NestedType | None, levels: int) -> NestedType | None:
-        declared_map = stated_map(self._evidence.declared.get(path, {}), levels)
+        declared_map = map_of_declared(self._evidence.declared.get(path, {}), levels)
         kinds = node.kinds - {DataType.JSON} if declared_map else node.kinds
         if isinstance(old, Json) or kinds or (node.is_list and (node.is_object or declared_map)) or levels <= 0:
             return Json()
@@ -292,7 +292,7 @@ class _Types:
         for name, below in node.keys.items():
             field_types[name] = self._type(below, (*path, name), old_fields.get(name), levels - 1)
         fields = tuple((name, inner) for name, inner in field_types.items() if inner is not None)
-        return Struct(fields) if fields and are_distinct(names) else Json()
+        return Struct(fields) if fields and are_distinct_names(names) else Json()
 
     def _list(self, node: Node, path: Path, old: ListOf | None, levels: int) -> NestedType:
         old_element = old.element if old else None
@@ -312,6 +312,6 @@ class _Types:
                 kinds.add(kind)
         properties = self._evidence.declared.get(path)
         types = [_type_of_scalars(kinds, largest, old)] if kinds else []
-        types += [stated_leaf(properties, self._evidence.stated_types(path))] if properties is not None else []
+        types += [leaf_of_declared(properties, self._evidence.declared_types(path))] if properties is not None else []
         types += [old] if old is not None else []
         return types[0] if len(set(types)) == 1 else Json() if types else None

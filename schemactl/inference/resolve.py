@@ -53,7 +53,7 @@ def _detected(name: str, classes: PathEvidence, detectors: Sequence[str]) -> tup
     return (DataType.TEXT, "") if detector is None or is_long else (detected_type, detector)
 
 
-def stated_documents(evidence: Evidence) -> list[dict[str, Any]]:
+def documents_of_declared(evidence: Evidence) -> list[dict[str, Any]]:
     """Return documents with a ``DeclaredValue`` for each column whose type sources declare.
 
     One document is enough unless one source has a scalar and another an object or a list at the same path. The types
@@ -120,7 +120,7 @@ def _plant(container: Any, path: Path, value: DeclaredValue) -> bool:
 Origin = tuple[str, str]
 """A table and one of its columns."""
 
-Taken = tuple[Path, str]
+TakenClass = tuple[Path, str]
 """A source path and a class of the values there."""
 
 
@@ -148,7 +148,7 @@ class Resolution:
     """
 
     schema: Schema
-    taken: Mapping[Origin, tuple[Taken, ...]]
+    taken: Mapping[Origin, tuple[TakenClass, ...]]
     nulls: tuple[NullConflict, ...] = ()
     rows: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     root: str = ""
@@ -204,7 +204,7 @@ def resolve(
     """
     fold = _Fold(schema, naming_of(schema, max_identifier_length), renamed or {}, evidence.paths, is_loaded)
     root = fold.add_root_table(table)
-    for document in stated_documents(evidence):
+    for document in documents_of_declared(evidence):
         fold.add_document(document, root, None)
     for position in sorted(evidence.witnesses):
         fold.add_document(evidence.witnesses[position], root, position)
@@ -244,7 +244,7 @@ class _Fold:
         self._own_names = self._normalizer.names.all()
         self._preferred, self._column_hints = cache(self._settings.preferred), cache(self._settings.column_hints)
         self._reasons: dict[Origin, str] = {}
-        self._taken: dict[Origin, dict[Taken, None]] = {}
+        self._taken: dict[Origin, dict[TakenClass, None]] = {}
         self._nulls: dict[Origin, NullConflict] = {}
         self._rows: dict[str, dict[Path, None]] = {}
         system_prefix = naming.normalize_identifier("_dlt")

@@ -8,16 +8,16 @@ from typing import Final
 
 from schemactl.inference.classes import NULL
 from schemactl.inference.evidence import Evidence
-from schemactl.inference.resolve import Origin, Resolution, Taken
+from schemactl.inference.resolve import Origin, Resolution, TakenClass
 from schemactl.inference.values import DECLARED
-from schemactl.schema.contract import Mode, Stated, contract_for
+from schemactl.schema.contract import ContractValue, Mode, contract_for
 from schemactl.schema.types import Column, DataType, Schema
 
 _KEYS: Final = ("primary_key", "merge_key", "row_key", "parent_key", "root_key")
 
 
 def with_source_nulls(
-    resolution: Resolution, before: Schema, evidence: Evidence, contract: Stated, call_columns: Set[Origin]
+    resolution: Resolution, before: Schema, evidence: Evidence, contract: ContractValue, call_columns: Set[Origin]
 ) -> Resolution:
     """Return a resolution whose columns are nullable as their sources declare.
 
@@ -53,7 +53,7 @@ def with_source_nulls(
     return replace(resolution, schema=replace(resolution.schema, tables=tables), reasons=reasons)
 
 
-def _may_be_null(evidence: Evidence, column: Column, taken_classes: Iterable[Taken]) -> bool | None:
+def _may_be_null(evidence: Evidence, column: Column, taken_classes: Iterable[TakenClass]) -> bool | None:
     """Return whether the sources of a column declare it nullable; None if one of them does not say."""
     declarations = [
         evidence.nullable.get(path) if name == DECLARED else None

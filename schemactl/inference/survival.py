@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
 from schemactl.inference.evidence import MAX_EXAMPLE_LENGTH, ClassEvidence, Evidence, Position
-from schemactl.inference.resolve import Resolution, Taken, variant_bases
+from schemactl.inference.resolve import Resolution, TakenClass, variant_bases
 from schemactl.inference.values import is_coercible, kind
 from schemactl.schema.coercion import can_coerce, coerce
 from schemactl.schema.full_types import FullType
@@ -271,7 +271,7 @@ class Judged:
     open_paths: tuple[Path, ...] = ()
 
 
-def feeds(resolution: Resolution, table: str, column: str) -> tuple[Taken, ...]:
+def feeds(resolution: Resolution, table: str, column: str) -> tuple[TakenClass, ...]:
     """Return the paths and classes of the values of a column, including those that went to its variants."""
     bases = variant_bases(resolution.schema)
     variants = [origin for origin, base in bases.items() if origin[0] == table and base == column]
@@ -279,7 +279,7 @@ def feeds(resolution: Resolution, table: str, column: str) -> tuple[Taken, ...]:
     return tuple(dict.fromkeys(taken_class for origin in origins for taken_class in resolution.taken.get(origin, ())))
 
 
-def judge_values(evidence: Evidence, fed: Iterable[Taken], target: FullType) -> Judged | None:
+def judge_values(evidence: Evidence, fed: Iterable[TakenClass], target: FullType) -> Judged | None:
     """Judge the values of a column by evidence; None if objects or lists may be too long for a text.
 
     ``fed`` are paths and classes of its values (``feeds``). The evidence may be of a part of the data.
@@ -321,7 +321,7 @@ def is_in_rows(path: Path, rows: Iterable[Path]) -> bool:
     return row_path(path) in rows
 
 
-def judge_absences(evidence: Evidence, rows: Iterable[Path], fed: Iterable[Taken]) -> Tally:
+def judge_absences(evidence: Evidence, rows: Iterable[Path], fed: Iterable[TakenClass]) -> Tally:
     """Count the rows of a table that have no value for a column.
 
     The position of the first is known only if no row has a value or every missing value is a null. ``rows`` are the

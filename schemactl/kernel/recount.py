@@ -8,7 +8,7 @@ from typing import Any
 
 from schemactl.inference.classes import classify, kind_of
 from schemactl.inference.evidence import Position
-from schemactl.inference.resolve import Taken
+from schemactl.inference.resolve import TakenClass
 from schemactl.inference.survival import MAX_EXAMPLES, Tally, distinct, shown, survives
 from schemactl.schema.full_types import FullType
 from schemactl.schema.paths import Path, values_at
@@ -34,7 +34,7 @@ class Absences:
     """
 
     rows: tuple[Path, ...]
-    fed: tuple[Taken, ...]
+    fed: tuple[TakenClass, ...]
 
 
 class Recount:

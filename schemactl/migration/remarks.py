@@ -31,7 +31,7 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
-from schemactl.schema.renames import is_dlts_own, is_newly_stated, origins
+from schemactl.schema.renames import is_dlts_own, is_newly_declared, origins
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Table
 
@@ -115,7 +115,7 @@ def _unheeded(comparison: Comparison) -> Iterator[Note]:
     for name, table in comparison.schema.tables.items():
         last = comparison.known.tables.get(name) if comparison.known else None
         stays = [each for each in origins(table.properties) if each in comparison.catalogue.tables and each != name]
-        is_fresh_there = name in comparison.catalogue.tables and is_newly_stated(table, last)
+        is_fresh_there = name in comparison.catalogue.tables and is_newly_declared(table, last)
         if stays and is_fresh_there and comparison.old_table(name) == name:
             message = f"is not renamed from `{stays[0]}`: both are there, and nothing says which rows are meant"
             yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
@@ -126,7 +126,7 @@ def _unheeded(comparison: Comparison) -> Iterator[Note]:
             stated = [each for each in origins(column.properties) if each in there and each != column.name]
             before = last.columns.get(column.name) if last is not None else None
             is_kept = comparison.old_column(name, column.name) == column.name
-            if stated and is_kept and is_newly_stated(column, before):
+            if stated and is_kept and is_newly_declared(column, before):
                 message = f"is not renamed from `{stated[0]}`: both are there, and nothing says which values are meant"
                 yield Note(NoteKind.RENAME, name, column.name, message, _RENAME_FIRST)
 

@@ -12,7 +12,7 @@ from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Schema, Table, chain_of
 
-Stated = Mapping[str, str] | str | None
+ContractValue = Mapping[str, str] | str | None
 """A contract as it is written: one mode for all entities, modes by entity, or nothing."""
 
 
@@ -42,7 +42,7 @@ class Contract:
     data_type: Mode = Mode.EVOLVE
 
     @classmethod
-    def of(cls, contract: Stated) -> Contract:
+    def of(cls, contract: ContractValue) -> Contract:
         """Read a contract, as ``freeze``, ``{"columns": "freeze"}`` or ``columns=freeze,tables=evolve``.
 
         An entity that it leaves out evolves (docs/dlt.md §7.1).
@@ -65,7 +65,7 @@ class Contract:
 
 
 @dataclass(frozen=True, slots=True)
-class StatedContract:
+class TableContract:
     """The contract of a table, and where it is stated: ``call``, ``settings``, ``table NAME``, or ``default``."""
 
     contract: Contract
@@ -77,24 +77,24 @@ class StatedContract:
         return self.level if entity in self.entities else "default"
 
 
-def contract_for(schema: Schema, table: str, override: Stated = None) -> Contract:
-    """Return the contract of a table, as ``stated_contract`` finds it."""
-    return stated_contract(schema, table, override).contract
+def contract_for(schema: Schema, table: str, override: ContractValue = None) -> Contract:
+    """Return the contract of a table, as ``table_contract`` finds it."""
+    return table_contract(schema, table, override).contract
 
 
-def stated_contract(schema: Schema, table: str, override: Stated = None) -> StatedContract:
+def table_contract(schema: Schema, table: str, override: ContractValue = None) -> TableContract:
     """Return the contract of a table; only the first level that sets one counts (docs/dlt.md §7.1).
 
     The levels: a nested table itself, its nested parents, ``override``, the root table, the settings. The table need
     not exist; dlt's own evolve whatever is stated. An empty ``override`` counts as none.
     """
     if table.startswith(system_prefix(naming_of(schema))):
-        return StatedContract(Contract(), "default", frozenset())
+        return TableContract(Contract(), "default", frozenset())
     modes, level = _stated_for(schema, table, override)
     contract = Contract.of(modes)
     if isinstance(modes, str):
         modes = _split(modes) if "=" in modes else dict.fromkeys(Entity, modes)
-    return StatedContract(contract, level, frozenset(modes or ()))
+    return TableContract(contract, level, frozenset(modes or ()))
 
 
 def _mode(text: Any) -> Mode:
@@ -119,12 +119,12 @@ def system_prefix(naming: Naming) -> str:
     return naming.normalize_table_identifier("_dlt")
 
 
-def _stated_for(schema: Schema, name: str, override: Stated) -> tuple[Stated, str]:
+def _stated_for(schema: Schema, name: str, override: ContractValue) -> tuple[ContractValue, str]:
     for level in chain_of(schema, name):
         table = schema.tables.get(level) or Table(level)
         if override and not table.is_nested:
             return override, "call"
         if "schema_contract" in table.properties:
-            return cast(Stated, table.properties["schema_contract"]), f"table {level}"
+            return cast(ContractValue, table.properties["schema_contract"]), f"table {level}"
     contract = Settings.of(schema.settings).schema_contract
     return contract, "settings" if contract else "default"

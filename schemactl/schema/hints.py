@@ -86,7 +86,7 @@ def with_hints(schema: Schema, hints: Hints, root: str | None, existing: Schema 
         column = table.columns.get(name) or Column(name)
         if hint.is_whole_type:
             column = Column(name, {key: value for key, value in column.properties.items() if key not in _SIZES})
-        column = column.with_stated(hint.properties)
+        column = column.with_properties(hint.properties)
         schema = schema.with_table(replace(table, columns={**table.columns, name: column}))
     if hints.write_disposition is not None:
         table = _table(schema, tables, root, "write_disposition")
@@ -206,7 +206,7 @@ def _with_file(schema: Schema, file_schema: Schema) -> Schema:
             existing = schema.tables.get(table.name) or Table(table.name)
             columns = dict(existing.columns)
             for name, column in table.columns.items():
-                columns[name] = (columns.get(name) or Column(name)).with_stated(column.properties)
+                columns[name] = (columns.get(name) or Column(name)).with_properties(column.properties)
             schema = schema.with_table(Table(table.name, columns, {**existing.properties, **table.properties}))
     return replace(schema, settings=_joined(schema.settings, file_schema.settings))
 

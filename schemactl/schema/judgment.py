@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
-from schemactl.schema.contract import Contract, Entity, Mode, Stated, contract_for, system_prefix
+from schemactl.schema.contract import Contract, ContractValue, Entity, Mode, contract_for, system_prefix
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import NormalizerConfig, with_propagation_tables
@@ -49,7 +49,7 @@ class Judgment:
         return any(violation.mode is Mode.FREEZE for violation in self.violations)
 
 
-def judge(before: Schema, after: Schema, override: Stated = None) -> Judgment:
+def judge(before: Schema, after: Schema, override: ContractValue = None) -> Judgment:
     """Check a change of a schema against the contracts of the earlier schema (docs/dlt.md §7.2).
 
     All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it and are no
@@ -131,7 +131,7 @@ def _as_before(before: Schema, after: Schema, whole: set[str], columns: Mapping[
 class _Judge:
     """The contracts of ``before``, applied to single tables of ``after``."""
 
-    def __init__(self, before: Schema, after: Schema, override: Stated) -> None:
+    def __init__(self, before: Schema, after: Schema, override: ContractValue) -> None:
         self._before = before
         # A new table may state its own contract; for all others the old schema decides.
         self._stated = replace(before, tables={**after.tables, **before.tables})

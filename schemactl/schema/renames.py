@@ -33,7 +33,7 @@ def is_dlts_own(name: str) -> bool:
     return name.casefold().startswith("_dlt")
 
 
-def is_stated_new(properties: Properties) -> bool:
+def is_declared_new(properties: Properties) -> bool:
     """Return whether ``x-renamed-from: []`` says that a table or column had no other name: no guess is made then."""
     return properties.get(RENAMED_FROM) == []
 
@@ -42,7 +42,7 @@ ID: Final = "x-id"
 """Property of a column: what stays the same when its name changes."""
 
 
-def stated_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
+def declared_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
     """Return new names by old ones, as ``x-renamed-from`` states them; of two claims the first counts."""
     pairs: dict[str, str] = {}
     for name, properties in new.items():
@@ -141,14 +141,14 @@ def _claims(
 ) -> dict[str, str]:
     claims: dict[str, str] = {}
     for item in items:
-        if is_newly_stated(item, last.get(item.name)):
+        if is_newly_declared(item, last.get(item.name)):
             open_origins = (name for name in origins(item.properties) if name in current and name not in claims)
             if (origin := next(open_origins, item.name)) != item.name:
                 claims[origin] = item.name
     return claims
 
 
-def is_newly_stated(item: Table | Column, last: Table | Column | None) -> bool:
+def is_newly_declared(item: Table | Column, last: Table | Column | None) -> bool:
     """Return whether a table or column states a name that it did not state in the last schema."""
     former_name = item.properties.get(RENAMED_FROM)
     return former_name is not None and (last is None or last.properties.get(RENAMED_FROM) != former_name)
@@ -204,7 +204,7 @@ def _plain_column_renames(before: Table, after: Table, is_guessing: bool) -> tup
     if not gone or not new:
         return ()
     named = {name: column.properties for name, column in new.items()}
-    declared = stated_pairs(gone, named)
+    declared = declared_pairs(gone, named)
     undeclared = {name: column.properties for name, column in gone.items() if name not in declared}
     declared |= id_pairs(
         undeclared, {name: properties for name, properties in named.items() if name not in declared.values()}
@@ -231,7 +231,7 @@ def _guess_columns(before: Table, after: Table, declared: Mapping[str, str]) -> 
     new = [
         column
         for name, column in after.columns.items()
-        if name not in settled and _is_open(column) and not is_stated_new(column.properties)
+        if name not in settled and _is_open(column) and not is_declared_new(column.properties)
     ]
     if not gone or not new or len(gone) * len(new) > MAX_PAIRS:
         return {}
@@ -341,7 +341,7 @@ def table_renames(
         return moves
     search = _Search(_by_parent(gone), _by_parent(new))
     # Of two claims the first by name counts, since files order tables freely.
-    pairs = stated_pairs(gone, {name: new[name].properties for name in sorted(new)})
+    pairs = declared_pairs(gone, {name: new[name].properties for name in sorted(new)})
     old_names = {name: old for old, name in pairs.items()}
     search.add([TableRenamed(old_names[name], name, is_stated=True) for name in new if name in old_names])
     if is_guessing:
@@ -421,7 +421,7 @@ class _Search:
 
 def _guess_tables(gone: list[Table], new: list[Table]) -> dict[str, str]:
     gone = [table for table in gone if not is_dlts_own(table.name)]
-    new = [table for table in new if not is_dlts_own(table.name) and not is_stated_new(table.properties)]
+    new = [table for table in new if not is_dlts_own(table.name) and not is_declared_new(table.properties)]
     if not gone or not new or len(gone) * len(new) > MAX_PAIRS:
         return {}
     features = {

@@ -78,7 +78,7 @@ class Column:
     def is_variant(self) -> bool:
         return bool(self.properties.get("variant"))
 
-    def with_stated(self, properties: Properties) -> Column:
+    def with_properties(self, properties: Properties) -> Column:
         """Return the column with more properties; sizes of the type that it had do not stay with another one."""
         unchanged = self.properties
         if properties.get("data_type") not in (None, self.properties.get("data_type")):
@@ -178,7 +178,7 @@ class Schema:
         """Return this schema with ``table`` in place of the one of the same name, or added at the end."""
         return replace(self, tables={**self.tables, table.name: table})
 
-    def with_rest_of(self, other: Schema) -> Schema:
+    def with_missing_from(self, other: Schema) -> Schema:
         """Return this schema with the tables and columns that another one has besides."""
         tables = dict(self.tables)
         for name, table in other.tables.items():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.inference.evidence import Evidence, FileEvidence, Position, merge, observe
-from schemactl.inference.nested_schema import merge_structures, stated_map
+from schemactl.inference.nested_schema import map_of_declared, merge_structures
 from schemactl.inference.source_names import resolve_data
 from schemactl.inference.widening import MAPS, widen
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, Struct, read_type, write_type
@@ -40,7 +40,7 @@ def column(*types):
 
 
 def kept(*types, levels=50):
-    return write_type(stated_map(column(*types), levels))
+    return write_type(map_of_declared(column(*types), levels))
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_a_type_grows_at_its_end_and_changes_in_no_place(old, new, expected):
 
 @given(st.lists(MAP_TYPES, min_size=1, max_size=3), st.lists(MAP_TYPES, min_size=1, max_size=3))
 def test_the_same_maps_again_change_nothing(types, others):
-    before = stated_map(column(*types), 50)
-    assert merge_structures(before, stated_map(column(*types), 50)) == before
-    after = merge_structures(before, stated_map(column(*others), 50))
-    assert merge_structures(after, stated_map(column(*others), 50)) == after
+    before = map_of_declared(column(*types), 50)
+    assert merge_structures(before, map_of_declared(column(*types), 50)) == before
+    after = merge_structures(before, map_of_declared(column(*others), 50))
+    assert merge_structures(after, map_of_declared(column(*others), 50)) == after
 
 
 @given(MAP_TYPES, MAP_TYPES, MAP_TYPES)

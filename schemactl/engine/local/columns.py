@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.types as is_a
 
 from schemactl.errors import InputError
-from schemactl.inference.nested_schema import are_distinct
+from schemactl.inference.nested_schema import are_distinct_names
 from schemactl.inference.widening import MAPS
 from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
 from schemactl.schema.paths import ELEMENT, Path
@@ -274,7 +274,7 @@ def _nested_type(of: pa.DataType) -> NestedType:
     if is_a.is_struct(of):
         names = [field.name for field in of]
         fields = tuple((field.name, _nested_type(field.type)) for field in of)
-        return Struct(fields) if fields and are_distinct(names) else Json()
+        return Struct(fields) if fields and are_distinct_names(names) else Json()
     if is_a.is_list(of):
         element = _nested_type(of.value_type)
         return element if isinstance(element, Json) else ListOf(element)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pyspark.sql import types as T
 
-from schemactl.inference.nested_schema import are_distinct
+from schemactl.inference.nested_schema import are_distinct_names
 from schemactl.inference.widening import MAPS
 from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
 from schemactl.schema.paths import ELEMENT, Path
@@ -85,7 +85,7 @@ def _kept(data_type: T.DataType) -> NestedType:
     match data_type:
         case T.StructType():
             fields = tuple((field.name, _kept(field.dataType)) for field in data_type.fields)
-            return Struct(fields) if fields and are_distinct(data_type.names) else Json()
+            return Struct(fields) if fields and are_distinct_names(data_type.names) else Json()
         case T.ArrayType():
             element = _kept(data_type.elementType)
             return element if isinstance(element, Json) else ListOf(element)

@@ -58,7 +58,7 @@ def find_lost(schema: Schema, target: Target, session: MigrationSession) -> tupl
         return schema, ""
     found = schema
     for lost in _lost(session, schema):
-        found = found.with_rest_of(lost)
+        found = found.with_missing_from(lost)
     added = [
         f"`{name}.{column}`"
         for name, table in found.tables.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position
-from schemactl.inference.resolve import NullConflict, resolve, stated_documents
+from schemactl.inference.resolve import NullConflict, documents_of_declared, resolve
 from schemactl.schema.paths import ELEMENT
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
@@ -18,14 +18,17 @@ def types_of(resolution, table="data"):
 
 def test_one_document_stands_for_all_paths_that_agree():
     typed = {("a", "x"): {"data_type": "text"}, ("a", "y", ELEMENT): {"data_type": "bigint"}}
-    (document,) = stated_documents(Evidence(declared=typed))
+    (document,) = documents_of_declared(Evidence(declared=typed))
     assert document["a"]["x"].data_type is DataType.TEXT
     assert [value.data_type for value in document["a"]["y"]] == [DataType.BIGINT]
 
 
 def test_the_types_that_a_column_is_widened_from_come_after_its_own():
     widened = Evidence(declared={("a",): {"data_type": "double"}}, stated={("a",): {DataType.BIGINT, DataType.DOUBLE}})
-    assert [document["a"].data_type for document in stated_documents(widened)] == [DataType.DOUBLE, DataType.BIGINT]
+    assert [document["a"].data_type for document in documents_of_declared(widened)] == [
+        DataType.DOUBLE,
+        DataType.BIGINT,
+    ]
 
 
 def test_stated_types_are_taken_as_they_are():
