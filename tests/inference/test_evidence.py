@@ -216,8 +216,8 @@ def test_types_that_sources_do_not_agree_about_are_all_kept() -> None:
     together = merge(*parts)
     assert together.stated == {("a",): {"date", "text"}}
     assert together == merge(parts[0], merge(parts[1], parts[2])) == merge(*parts[::-1])
-    assert together.stated_types(("b",)) == {"bool"}
-    assert together.stated_types(("c",)) == set()
+    assert together.declared_types(("b",)) == {"bool"}
+    assert together.declared_types(("c",)) == set()
 
 
 @pytest.mark.parametrize(
