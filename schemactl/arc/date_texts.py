@@ -553,7 +553,7 @@ def days_of(year: int, month: int, day: int) -> int:
 def civil(day: int) -> tuple[int, int, int]:
     """Return year, month and day of a date."""
     # Python has the years from 1, and every 400 years have the same calendar.
-    cycles, day_of_cycle = divmod(day - days_of(1, 1, 1), 146_097)
+    cycles, day_of_cycle = divmod(day + 719_162, 146_097)
     in_cycle = date.fromordinal(day_of_cycle + 1)
     return in_cycle.year + 400 * cycles, in_cycle.month, in_cycle.day
 

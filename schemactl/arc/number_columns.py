@@ -50,19 +50,23 @@ class NumberColumn:
 
     def parse(self, text: str) -> int | float | Exact | None:
         """Return the number of one text, None if it is no number of the type."""
+        is_plain = self._patterns is None
+        parsed = None if is_plain else self._first_parsed(text)
         match self._of:
             case Double():
-                return _double_of(text) if self._patterns is None else _finite_double(self._first_parsed(text))
+                return _double_of(text) if is_plain else _finite_double(parsed)
             case Decimal(precision, scale):
-                number = _decimal_of(text) if self._patterns is None else _decimal_parsed(self._first_parsed(text))
-                return _rounded(number, precision, scale)
-        whole = _whole_of(text) if self._patterns is None else _whole_parsed(self._first_parsed(text))
+                number = _decimal_of(text) if is_plain else None if parsed is None else parsed.value
+                return None if number is None else _rounded(number, precision, scale)
+        whole = _whole_of(text) if is_plain else _whole_parsed(parsed)
         bound = 2**31 if isinstance(self._of, Integer) else 2**63
         return whole if whole is not None and -bound <= whole < bound else None
 
     def _first_parsed(self, text: str) -> Parsed | None:
-        parses = (pattern.parse(text) for pattern in self._patterns or ())
-        return next((parsed for parsed in parses if parsed is not None), None)
+        for pattern in self._patterns or ():
+            if (parsed := pattern.parse(text)) is not None:
+                return parsed
+        return None
 
 
 def _valid_patterns(formatters: Sequence[str]) -> list[NumberPattern]:
@@ -131,13 +135,9 @@ def _finite_double(parsed: Parsed | None) -> float | None:
     return parsed.double if parsed is not None and abs(parsed.double) != float("inf") else None
 
 
-def _decimal_parsed(parsed: Parsed | None) -> Exact | None:
-    return None if parsed is None else parsed.value
-
-
-def _rounded(number: Exact | None, precision: int, scale: int) -> Exact | None:
+def _rounded(number: Exact, precision: int, scale: int) -> Exact | None:
     """Return a number with a scale, None if it then has more digits than the precision."""
-    if number is None or not number.is_finite() or (number and number.adjusted() > precision):
+    if not number.is_finite() or (number and number.adjusted() > precision):
         return None
     if number.adjusted() < -scale - 2:
         return Exact(0).scaleb(-scale)

@@ -6,7 +6,6 @@ Patterns say which affixes a number has and whether digits may be grouped, but n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Final
@@ -72,19 +71,27 @@ class NumberPattern:
 
     def parse(self, text: str) -> Parsed | None:
         """Return the number that the whole text is, None if the text does not fit the pattern."""
-        prefixed = [affixes for affixes in (self.positive, self.negative) if text.startswith(affixes.prefix)]
-        prefixed = _longest(prefixed, lambda affixes: affixes.prefix)
-        if not prefixed:
+        positive, negative = self.positive, self.negative
+        is_positive, is_negative = _longer(
+            text.startswith(positive.prefix),
+            text.startswith(negative.prefix),
+            len(positive.prefix) - len(negative.prefix),
+        )
+        if not (is_positive or is_negative):
             return None
-        start = len(prefixed[0].prefix)
+        start = len((positive if is_positive else negative).prefix)
         digits, end = self._digits(text, start)
         if end == start:
             return None
-        fitting = [affixes for affixes in prefixed if text.startswith(affixes.suffix, end)]
-        fitting = _longest(fitting, lambda affixes: affixes.suffix)
-        if len(fitting) != 1 or end + len(fitting[0].suffix) != len(text):
+        is_positive, is_negative = _longer(
+            is_positive and text.startswith(positive.suffix, end),
+            is_negative and text.startswith(negative.suffix, end),
+            len(positive.suffix) - len(negative.suffix),
+        )
+        if is_positive == is_negative:
             return None
-        return Parsed(digits, fitting[0] is self.negative, self.divisor)
+        end += len((positive if is_positive else negative).suffix)
+        return Parsed(digits, is_negative, self.divisor) if end == len(text) else None
 
     def _digits(self, text: str, start: int) -> tuple[Decimal | None, int]:
         """Return the number at a place and where it ends: the place itself if there is none."""
@@ -101,10 +108,15 @@ class NumberPattern:
         return Decimal(f"{mantissa}E{exponent or 0}"), number.end()
 
 
-def _longest(candidates: list[Affixes], affix_of: Callable[[Affixes], str]) -> list[Affixes]:
-    """Return the affixes of the longest text; both if they are equally long."""
-    longest = max((len(affix_of(affixes)) for affixes in candidates), default=0)
-    return [affixes for affixes in candidates if len(affix_of(affixes)) == longest]
+def _longer(is_positive: bool, is_negative: bool, excess: int) -> tuple[bool, bool]:
+    """Return which affix a text has: of two the longer one.
+
+    Args:
+        is_positive: whether it has the positive affix.
+        is_negative: whether it has the negative affix.
+        excess: the length of the positive affix beyond that of the negative one.
+    """
+    return (excess > 0, excess < 0) if is_positive and is_negative and excess else (is_positive, is_negative)
 
 
 def parse_number_pattern(pattern: str) -> NumberPattern:
