@@ -1,4 +1,4 @@
-"""Rows whose source states their types: Arrow's columns -> evidence, and what the row maker takes."""
+"""Rows of columnar sources, which declare their types (Parquet, ORC, tables): Arrow columns -> evidence and chunks."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _AT_ONCE: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ColumnarSource:
-    """Rows of a source that states their types.
+    """The rows of a columnar source.
 
     Attributes:
         names: of the columns.
-        structures: what the plan keeps columns in, by name.
+        structures: the nested types in which the plan keeps columns, by name.
         whole: paths whose values are JSON texts.
-        task: how texts are typed, where they are to be.
-        types: of its columns, as of ``RowObserver``, where what stands in them is counted.
+        task: the typing of its texts, if they are typed.
+        types: of its columns, as of ``RowObserver``, if their values are counted.
         sample: chooses the rows that are counted and validated; None for all.
     """
 
@@ -73,7 +73,7 @@ def documents_of(columns: Mapping[str, pa.Array], whole: frozenset[Path]) -> lis
 
 
 def model_chunk(piece: Piece, numbers: Sequence[int], source: ColumnarSource) -> Chunk:
-    """Return what a model makes of rows, beside the columns that it lacks, as these are stated."""
+    """Return rows that a model validated, beside the columns that it lacks, which keep their values."""
     scalars, nested = _parted(piece.columns, source)
     documents = piece.documents
     if nested:
@@ -107,10 +107,10 @@ def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: C
     """Yield rows of one file as documents.
 
     Args:
-        rows: the columns of the source in their order, whatever they are called here; others may follow.
+        rows: the columns of the source in their order, under any names; others may follow.
         file: as people are shown it.
         numbers: of the rows in the file, from 1.
-        source: what the rows are.
+        source: of the rows.
     """
     for start in range(0, len(rows), _AT_ONCE):
         batch = rows.slice(start, _AT_ONCE)
@@ -123,11 +123,11 @@ def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: C
 
 
 class RowObserver:
-    """Counts what stands in rows of stated types; no schema depends on it (``Evidence.counted``).
+    """Counts the values of columnar rows; no schema depends on the counts (``Evidence.counted``).
 
     Attributes:
         names: the columns, in order.
-        types: what they hold, by path; what is not here is a struct or a list.
+        types: the classes of their values, by path, without those of structs and lists.
         evidence: by path and class; files come as people are shown them.
     """
 
@@ -163,7 +163,7 @@ class RowObserver:
             self._observe((name,), column, numbers, _Origin(first.file, first.number))
 
     def _observe(self, path: Path, values: pa.Array, numbers: pa.Array, origin: _Origin) -> None:
-        """Count the values at a path, which stand in the rows of these numbers."""
+        """Count the values at a path, one in each row of these numbers."""
         if values.null_count:
             is_valid = values.is_valid()
             self._note(path, NULL, ClassEvidence(values.null_count, origin.of(numbers.filter(pc.invert(is_valid)))))
@@ -243,7 +243,7 @@ def to_python(array: pa.Array, structure: NestedType | None, path: Path, whole: 
     if pa.types.is_map(array_type):
         value = structure.value if isinstance(structure, MapOf) else None
         keys = [_key_text(key) for key in _own(array, array.keys).to_pylist()]
-        # what stands in maps is kept whole with them: no path leads there
+        # values in maps are kept with them: no path leads to them
         items = to_python(_own(array, array.items), value, (*path, ""), frozenset())
         return [
             None if bounds is None else dict(zip(keys[slice(*bounds)], items[slice(*bounds)], strict=True))
@@ -277,13 +277,13 @@ def _objects(array: pa.Array, structure: NestedType | None, path: Path, whole: f
 
 
 def _own(array: pa.Array, values: pa.Array) -> pa.Array:
-    """Return those of all values that stand in an array of lists or maps, which may be a slice."""
+    """Return the values in an array of lists or maps, which may be a slice of one with more values."""
     first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
     return values.slice(first, last - first)
 
 
 def _bounds(array: pa.Array) -> list[tuple[int, int] | None]:
-    """Return where the elements of each list or map begin and end among its own (``_own``)."""
+    """Return where the elements of each list or map begin and end among those of the array (``_own``)."""
     offsets = pairwise(pc.subtract(array.offsets, array.offsets[0]).to_pylist())
     if not array.null_count:
         return list(offsets)

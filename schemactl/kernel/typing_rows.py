@@ -1,4 +1,4 @@
-"""Rows of texts that are typed: a first look that counts errors, and the rows with what is rejected of them."""
+"""Types rows of texts: a first look counts the errors, a second one yields typed and rejected rows."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class RejectedRows:
     errors: pa.Array
 
     def describe(self, table: str, types: Mapping[str, str], load: LoadTime) -> pa.RecordBatch:
-        """Return a record for each error (``REJECTS_COLUMNS``): what was expected, why not, the text, the whole row."""
+        """Return a record for each error (``REJECTS_COLUMNS``): the type, the message, the text and the whole row."""
         rejects: list[dict[str, Any]] = []
         texts = {name: column.cast(pa.string()).to_pylist() for name, column in self.columns.items()}
         for index, (number, errors) in enumerate(zip(self.numbers, self.errors.to_pylist(), strict=True)):
@@ -112,7 +112,7 @@ def typed_rows(
         rows: the texts of the source's fields, and after them why a row is bad.
         file: as people are shown it.
         first: the number of the first row in the file, from 1.
-        source: what the rows are.
+        source: of the rows.
         typer: of the source's task.
     """
     assert source.task is not None
@@ -148,5 +148,5 @@ def _batch_of(columns: Sequence[pa.Array]) -> pa.RecordBatch:
 
 
 def type_names(task: TypingTask) -> dict[str, str]:
-    """Return what Arc calls the type of each field."""
+    """Return Arc's name of the type of each field."""
     return {field.name: type_name(field.type) for field in task.typing.fields}
