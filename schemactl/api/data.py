@@ -330,7 +330,7 @@ def _readable(
         SparkOptions(settings.master, settings.remote, settings.conf or {}),
     )
     request = replace(request, engine=options)
-    session = settings.session
+    session, session_origin = settings.session, "the session of `SparkSettings`"
     with ExitStack() as left:
         if isinstance(kind, tuple):
             request = replace(request, sources=kind)
@@ -338,7 +338,7 @@ def _readable(
             if request.dispatch is None:
                 request = replace(request, table=_table_of(request))
             if isinstance(kind, SparkDataFrame):
-                session = kind.sparkSession
+                session, session_origin = kind.sparkSession, "the session of the DataFrame"
                 source = left.enter_context(view_of(kind, f"schemactl_{request.name}"))
             else:
                 folder = Path(left.enter_context(tempfile.TemporaryDirectory(prefix="schemactl-")))
@@ -347,7 +347,7 @@ def _readable(
                 source = str(file)
             request = replace(request, sources=(source,))
         if session is not None:
-            yield request, partial(_open_sibling_engine, session)
+            yield request, partial(_open_sibling_engine, session, session_origin)
         else:
             yield request, None if options.spark_demand else _open_engine
 
@@ -361,19 +361,22 @@ def _open_engine(options: EngineOptions, inputs: Sequence[Input], progress: Prog
     # Without PySpark's modules no session is open, and importing them ahead of Java would delay its start.
     is_spark = choice.choose_engine(options, inputs).name is choice.EngineName.SPARK and "pyspark.sql" in sys.modules
     session = active_session() if is_spark else None
-    opened = choice.open_engine(options, inputs, progress) if session is None else _open_sibling_engine(session)
+    if session is None:
+        opened = choice.open_engine(options, inputs, progress)
+    else:
+        opened = _open_sibling_engine(session, "the active Spark session")
     with opened as engine:
         yield engine
 
 
 @contextmanager
-def _open_sibling_engine(session: Any, *_: Any) -> Iterator[Engine]:
+def _open_sibling_engine(session: Any, session_origin: str, *_: Any) -> Iterator[Engine]:
     """Open an engine in the Spark of a session that is open."""
     from schemactl.engine.spark.engine import SparkEngine
     from schemactl.engine.spark.session.opening import open_sibling_session
 
     with open_sibling_session(session) as spark:
-        yield SparkEngine(spark)
+        yield SparkEngine(spark, session_origin)
 
 
 @contextmanager

@@ -166,14 +166,13 @@ def counted_size(inputs: Sequence[Input]) -> int:
 
 
 def describe_reading(
-    engine: str, options: EngineOptions, inputs: Sequence[Input], start_seconds: float, seconds: float
+    engine: Engine, options: EngineOptions, inputs: Sequence[Input], start_seconds: float, seconds: float
 ) -> DataReading:
     """Return how some inputs were read; the seconds count from the start of the engine."""
-    choice = choose_engine(options, inputs)
-    reason = choice.reason if choice.name == engine else "the session that was given"
+    reason = engine.session_origin or choose_engine(options, inputs).reason
     sizes = [file.stored_size() if file.has_size else None for file in inputs]
     total = None if None in sizes else sum(size or 0 for size in sizes)
-    return DataReading(engine, reason, total, round(start_seconds, 3), round(seconds, 3))
+    return DataReading(engine.name, reason, total, round(start_seconds, 3), round(seconds, 3))
 
 
 def hint_at_engine(reading: DataReading, options: EngineOptions, inputs: Sequence[Input]) -> str:

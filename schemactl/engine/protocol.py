@@ -152,6 +152,11 @@ class Engine(Protocol):
         """``spark`` or ``local``."""
         ...
 
+    @property
+    def session_origin(self) -> str:
+        """Whose open Spark session this is, for people; empty if the engine was opened for one call."""
+        ...
+
     def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
         """Return the inputs as batches, by format; nothing is read but what formats look at first.
 

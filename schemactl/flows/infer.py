@@ -228,8 +228,8 @@ def collected(
             reader = ScanReader(engine, scan, progress) if sample.is_full and not table_part.saved else None
             for split_data in split_by_table(table_part.request, scan, before, reader):
                 table_data.append(replace(split_data, evidence=merge(saved_evidence, split_data.evidence)))
-        reading = describe_reading(engine.name, engine_options, inputs, start_seconds, time.monotonic() - begin)
-        hint = hint_at_engine(reading, engine_options, inputs)
+        reading = describe_reading(engine, engine_options, inputs, start_seconds, time.monotonic() - begin)
+        hint = "" if engine.session_origin else hint_at_engine(reading, engine_options, inputs)
         yield CollectedData(with_empty(table_data, empty_files), reading, hint)
 
 

@@ -243,7 +243,10 @@ def test_frames_and_files_are_loaded_in_the_spark_that_is_open(kind: str, spark)
 
 def test_a_frame_of_spark_is_inferred_where_it_is(spark) -> None:
     frame = spark.range(3).selectExpr("id", "named_struct('city', 'Bern') AS ship")
-    schema = infer(frame, "shop", columns=["id:bigint,primary_key"]).schema
+    report = infer(frame, "shop", columns=["id:bigint,primary_key"])
+    assert report.reading is not None
+    assert report.reading.reason == "the session of the DataFrame"
+    schema = report.schema
     assert schema is not None
     assert dict(schema.tables["shop"].columns["id"].properties)["primary_key"] is True
     assert "ship__city" in schema.tables["shop"].columns
@@ -259,7 +262,11 @@ def test_the_active_session_is_reused_and_stays_open(engine: api.data.EngineName
         assert (report.stops, report.rows_loaded) == ((), 1)
         assert report.inference is not None
         assert report.inference.reading is not None
-        assert report.inference.reading.engine == "spark"
+        assert (report.inference.reading.engine, report.inference.reading.reason) == (
+            "spark",
+            "the active Spark session",
+        )
+        assert not [hint for hint in report.inference.hints if "starting Spark" in hint]
     assert spark.conf.get("spark.sql.session.timeZone") == zone
     assert spark.sql("SELECT 1").first()[0] == 1
 

@@ -56,6 +56,11 @@ class LocalEngine:
         """``local``."""
         return "local"
 
+    @property
+    def session_origin(self) -> str:
+        """Empty, as this engine has no session."""
+        return ""
+
     def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
         """Return the inputs as batches, by format; nothing is read yet but what formats look at first."""
         for file in inputs:

@@ -51,6 +51,7 @@ class SparkEngine:
     """A Spark session as an engine (``engine.protocol.Engine``)."""
 
     spark: SparkSession
+    session_origin: str = ""
     name: str = "spark"
 
     def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
