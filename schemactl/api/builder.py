@@ -50,21 +50,16 @@ class SchemaBuilder:
         """
         naming = naming_of(self._schema)
         table_name = naming.normalize_tables_path(name)
-        existing_table = self._schema.tables.get(table_name) or Table(table_name)
-        new_properties = (
-            {"write_disposition": "append", "resource": table_name}
-            if parent is None and not existing_table.properties
-            else {}
-        )
-        given_properties = {
+        existing = self._schema.tables.get(table_name) or Table(table_name)
+        is_new_root = parent is None and not existing.properties
+        defaults = {"write_disposition": "append", "resource": table_name} if is_new_root else {}
+        properties = {
             "parent": None if parent is None else naming.normalize_tables_path(parent),
             "write_disposition": write_disposition,
             "description": description,
             **hints,
         }
-        table = replace(
-            existing_table, properties={**new_properties, **existing_table.properties, **_stated(given_properties)}
-        )
+        table = replace(existing, properties={**defaults, **existing.properties, **_stated(properties)})
         return SchemaBuilder(self._schema.with_table(table), table_name)
 
     def column(
@@ -125,14 +120,10 @@ class SchemaBuilder:
             [naming.normalize_path(name) for name in ([names] if isinstance(names, str) else names)]
             for names in (columns, referenced)
         )
-        own_table = self._schema.tables[self._table]
-        reference = {
-            "columns": column_names,
-            "referenced_table": naming.normalize_tables_path(table),
-            "referenced_columns": referenced_names,
-        }
-        references = [*(own_table.properties.get("references") or ()), reference]
-        return self._with(replace(own_table, properties={**own_table.properties, "references": references}))
+        owner, target = self._schema.tables[self._table], naming.normalize_tables_path(table)
+        reference = {"columns": column_names, "referenced_table": target, "referenced_columns": referenced_names}
+        references = [*(owner.properties.get("references") or ()), reference]
+        return self._with(replace(owner, properties={**owner.properties, "references": references}))
 
     def settings(self, **settings: Any) -> SchemaBuilder:
         """State settings of the schema: ``schema_contract="freeze"``, ``preferred_types={...}``."""
@@ -156,11 +147,8 @@ class SchemaBuilder:
 
 def _stated(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the properties that are not None, with hyphens in the names of ``x-`` hints."""
-    set_properties = {key: value for key, value in properties.items() if value is not None}
-    return {
-        f"x-{key[2:].replace('_', '-')}" if key.startswith("x_") else key: value
-        for key, value in set_properties.items()
-    }
+    values = {key: value for key, value in properties.items() if value is not None}
+    return {f"x-{key[2:].replace('_', '-')}" if key.startswith("x_") else key: value for key, value in values.items()}
 
 
 def build(name: str, *, naming: str = DEFAULT_NAMING, description: str | None = None) -> SchemaBuilder:

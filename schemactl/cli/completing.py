@@ -71,12 +71,10 @@ def complete_contracts(incomplete: str) -> list[str]:
     """Return the contracts that begin so: a mode for all, or the last of several ``ENTITY=MODE``."""
     from schemactl.schema.contract import Entity, Mode
 
-    prefix, comma, incomplete_contract = incomplete.rpartition(",")
+    prefix, comma, start = incomplete.rpartition(",")
     entity_modes = [f"{entity}={mode}" for entity in Entity for mode in Mode]
-    return [
-        f"{prefix}{comma}{candidate}"
-        for candidate in beginning(incomplete_contract, entity_modes if comma else (*Mode, *entity_modes))
-    ]
+    contracts = entity_modes if comma else (*Mode, *entity_modes)
+    return [f"{prefix}{comma}{contract}" for contract in beginning(start, contracts)]
 
 
 def complete_severities(incomplete: str) -> list[str]:
@@ -86,10 +84,8 @@ def complete_severities(incomplete: str) -> list[str]:
     rule, equals, level = incomplete.partition("=")
     if not equals:
         return complete_rules(incomplete)
-    return [
-        f"{rule}={severity}"
-        for severity in beginning(level, (severity for severity in Severity if severity is not Severity.DEPENDS))
-    ]
+    levels = (severity for severity in Severity if severity is not Severity.DEPENDS)
+    return [f"{rule}={severity}" for severity in beginning(level, levels)]
 
 
 def complete_dialects(incomplete: str) -> list[str]:
@@ -110,10 +106,9 @@ def revisions() -> list[str]:
     """Return the branches and tags of the working folder's repository, if it is in one."""
     from schemactl.store.git import run_git
 
+    folders = ("refs/heads", "refs/remotes", "refs/tags")
     try:
-        result = run_git(
-            Path.cwd(), "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"
-        )
+        result = run_git(Path.cwd(), "for-each-ref", "--format=%(refname:short)", *folders)
     except InputError:
         return []
     return result.stdout.decode(errors="replace").split() if result.returncode == 0 else []

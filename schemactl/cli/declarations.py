@@ -134,10 +134,8 @@ class OptionSpec:
     @property
     def _type(self) -> Any:
         """The type of its values other than None."""
-        alternatives = get_args(self.annotation)
-        return (
-            next(kind for kind in alternatives if kind is not NoneType) if NoneType in alternatives else self.annotation
-        )
+        types = get_args(self.annotation)
+        return next(kind for kind in types if kind is not NoneType) if NoneType in types else self.annotation
 
     def value_in(self, options: object) -> Any:
         """Return its value in a command's options."""

@@ -491,12 +491,11 @@ def parse_dispatch(assignments: Sequence[str]) -> dict[str, str]:
     {'click': 'clicks', 'view': 'views'}
     """
     tables: dict[str, str] = {}
-    for assignment in (assignment for assignment_list in assignments for assignment in assignment_list.split(",")):
+    for assignment in ",".join(assignments).split(",") if assignments else ():
         value, _, table = (piece.strip() for piece in assignment.rpartition("="))
         if not value or not table:
-            raise InputError(
-                f"`{assignment}` does not name a value and a table (`--dispatch`)", hint="for example `click=clicks`"
-            )
+            message = f"`{assignment}` does not name a value and a table (`--dispatch`)"
+            raise InputError(message, hint="for example `click=clicks`")
         if value in tables:
             raise InputError(f"`--dispatch` states `{value}` twice")
         tables[value] = table
@@ -509,19 +508,15 @@ def parse_tables(options: Sequence[str]) -> tuple[str | None, tuple[tuple[str, s
     >>> parse_tables(["orders", "contacts=crm/*.csv"])
     ('orders', (('contacts', 'crm/*.csv'),))
     """
-    tables_with_sources = [
-        (table, source) for table, equals, source in (option.partition("=") for option in options) if equals
-    ]
-    shared_tables = [option for option in options if "=" not in option]
-    if len(shared_tables) > 1:
-        hint = f"write `--table {shared_tables[1]}=SOURCE`"
-        raise InputError(
-            f"`--table {shared_tables[0]}` and `--table {shared_tables[1]}` are about the same sources", hint=hint
-        )
-    for table, source in tables_with_sources:
+    pairs = [(table, source) for table, equals, source in (option.partition("=") for option in options) if equals]
+    names = [option for option in options if "=" not in option]
+    if len(names) > 1:
+        hint = f"write `--table {names[1]}=SOURCE`"
+        raise InputError(f"`--table {names[0]}` and `--table {names[1]}` are about the same sources", hint=hint)
+    for table, source in pairs:
         if not table or not source:
             raise InputError(f"`--table {table}={source}` lacks a part", hint="write `--table 'contacts=crm/*.csv'`")
-    return (shared_tables[0] if shared_tables else None), tuple(tables_with_sources)
+    return (names[0] if names else None), tuple(pairs)
 
 
 def parse_hints(options: DataOptions, default_file: Path | None = None) -> Hints | None:

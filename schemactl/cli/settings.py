@@ -88,10 +88,8 @@ def _lines_by_key(text: str) -> Mapping[str, Sequence[int]]:
     for number, line in enumerate(text.splitlines(), start=1):
         start = line.lstrip()
         first = _FIRST_PART.match(start)
-        key_parts = (
-            _HEADER_PARTS.findall(start.partition("]")[0]) if start.startswith("[") else [first[1]] if first else []
-        )
-        for key in dict.fromkeys(key_part.strip("\"'").replace("_", "-") for key_part in key_parts):
+        words = _HEADER_PARTS.findall(start.partition("]")[0]) if start.startswith("[") else [first[1]] if first else []
+        for key in dict.fromkeys(word.strip("\"'").replace("_", "-") for word in words):
             lines_by_key.setdefault(key, []).append(number)
     return lines_by_key
 
@@ -431,12 +429,10 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[Any]]) -> None:
         if key == DESTINATIONS:
             for name, destination in _subtable({key: value}, key, file.path).items():
                 for inner_key in _subtable({name: destination}, name, file.path):
-                    known_keys = (
-                        *OF_DESTINATIONS,
-                        *keys_by_command.get("migrate", ()),
-                        *keys_by_command.get("normalize", ()),
+                    command_keys = (
+                        key for command in ("migrate", "normalize") for key in keys_by_command.get(command, ())
                     )
-                    _check_key(inner_key, f"{key}.{name}.", known_keys, file, {})
+                    _check_key(inner_key, f"{key}.{name}.", (*OF_DESTINATIONS, *command_keys), file, {})
         elif key in keys_by_table:
             for inner_key in _subtable({key: value}, key, file.path):
                 _check_key(inner_key, f"{key}.", keys_by_table[key], file, {} if key in sections else sections)
@@ -451,9 +447,7 @@ def _check_key(
     name = key.replace("_", "-")
     if name in known_keys or name in REMOVED_OPTIONS:
         return
-    keys_elsewhere = {
-        other_key: f"{other_key}` in `[{section}]" for section, keys in sections.items() for other_key in keys
-    }
-    hint = did_you_mean(name, known_keys) or did_you_mean(name, keys_elsewhere, keys_elsewhere.__getitem__)
+    sectioned = {word: f"{word}` in `[{section}]" for section, keys in sections.items() for word in keys}
+    hint = did_you_mean(name, known_keys) or did_you_mean(name, sectioned, sectioned.__getitem__)
     hint = hint or nearest_or_all(name, known_keys)
     raise InputError(f"there is no setting `{prefix}{key}`", at=file.locate(key), hint=hint)

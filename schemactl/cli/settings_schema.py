@@ -20,14 +20,10 @@ def settings_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
     specs = {
         name: [spec for spec in option_specs(options) if spec.setting.in_file] for name, options in commands.items()
     }
-    keys_by_command = {
-        name: [spec for spec in command_specs if spec.setting.section is None] for name, command_specs in specs.items()
-    }
-    everywhere = [
-        spec for command_specs in keys_by_command.values() for spec in command_specs if not spec.setting.in_file_only
-    ]
+    keys_by_command = {name: [spec for spec in group if spec.setting.section is None] for name, group in specs.items()}
+    everywhere = [spec for group in keys_by_command.values() for spec in group if not spec.setting.in_file_only]
     sections: dict[str, dict[str, Any]] = {}
-    for spec in (spec for command_specs in specs.values() for spec in command_specs):
+    for spec in (spec for group in specs.values() for spec in group):
         if (section := spec.setting.section) is not None:
             sections.setdefault(section[0], {})[section[1]] = _shape(spec)
     of_destination = {
@@ -35,7 +31,7 @@ def settings_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
         **{key: {"type": "boolean" if key == "protected" else "string"} for key in OF_DESTINATIONS},
     }
     tables = {
-        **{name: _table(_keys(command_specs)) for name, command_specs in keys_by_command.items()},
+        **{name: _table(_keys(group)) for name, group in keys_by_command.items()},
         **{name: _table(keys) for name, keys in sections.items()},
         DESTINATIONS: {"type": "object", "additionalProperties": _table(of_destination)},
     }

@@ -296,10 +296,7 @@ def _count(comparison: Comparison, request: DiffRequest, progress: Progress) -> 
         )
     )
     counts = count_survivors(comparison.base.schema, comparison.head.schema, questions, request.data, progress)
-    return {
-        (question.table, question.column, question.kind, question.field): counted
-        for question, counted in counts.items()
-    }
+    return {(item.table, item.column, item.kind, item.field): counted for item, counted in counts.items()}
 
 
 def _with_older(

@@ -89,9 +89,8 @@ def edit_import(
             replace_file(path, write(content, str(path), document.layout if document else None))
         if effective is not None:
             # The file may have hints that the schema has from data already.
-            changes = diff(
-                effective, with_lineage(read_effective(folder, name).merged.schema, effective), guess_renames=False
-            )
+            edited = with_lineage(read_effective(folder, name).merged.schema, effective)
+            changes = diff(effective, edited, guess_renames=False)
             _warn_of_slips(changes, effective)
         return Edited(name, str(path), changes, (str(path),))
     return Edited(name, str(path), changes)

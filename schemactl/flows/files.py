@@ -55,13 +55,11 @@ def format_files(files: tuple[Path, ...], schemas: SchemasPlace, *, is_check: bo
     folder = SchemasFolder.at(schemas)
     schema_files = (TextFile(path, read_text(path)) for path in _find(files, folder))
     documents = [(file, _parse(file, folder)) for file in schema_files]
-    rewritten_files = [
-        (file, write(bump(document.schema), str(file.path), document.layout)) for file, document in documents
-    ]
-    for file, text in rewritten_files:
+    texts = [(file, write(bump(document.schema), str(file.path), document.layout)) for file, document in documents]
+    for file, text in texts:
         if text != file.text and not is_check:
             replace_file(file.path, text)
-    return tuple((file.path, text != file.text) for file, text in rewritten_files)
+    return tuple((file.path, text != file.text) for file, text in texts)
 
 
 def _find(files: tuple[Path, ...], folder: SchemasFolder) -> tuple[Path, ...]:

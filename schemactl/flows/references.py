@@ -104,12 +104,9 @@ def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     if kind in ("import", "export"):
         return _from_imports(folder, remainder) if kind == "import" else _from_folder(folder.exports, remainder)
     if address := find_address(reference):
-        destination = DESTINATIONS[address[0]]
-        catalogue = destination.read_catalogue(address[1]).without_ours
-        referred = Referred(
-            catalogue.schema, catalogue.origin, destination=destination, address=address[1], hashes=catalogue.hashes
-        )
-        return (referred,)
+        destination, url = DESTINATIONS[address[0]], address[1]
+        tables = destination.read_catalogue(url).without_ours
+        return (Referred(tables.schema, tables.origin, destination=destination, address=url, hashes=tables.hashes),)
     if remainder.startswith("//"):
         raise DESTINATIONS.unknown(kind)
     if reference in list_names(folder.exports):
@@ -187,10 +184,8 @@ def _from_imports(folder: SchemasFolder, name: str) -> tuple[Referred, ...]:
 def find_exported(folder: SchemasFolder, name: str | None = None) -> tuple[Referred, ...]:
     """Return the schemas of the export folder, or the one of a name, if it exists."""
     names = list_names(folder.exports)
-    selected_names = names if name is None else (name,) if name in names else ()
-    return tuple(
-        _named(file) for selected_name in selected_names if (file := read_schema(folder.exports, selected_name))
-    )
+    selection = names if name is None else (name,) if name in names else ()
+    return tuple(_named(file) for selected in selection if (file := read_schema(folder.exports, selected)))
 
 
 def effective_schemas(folder: SchemasFolder) -> tuple[Referred, ...]:
@@ -344,10 +339,7 @@ def _heads(base: str, bases: tuple[Referred, ...], head: str | None, folder: Sch
 
 
 def _by_name(bases: tuple[Referred, ...], heads: tuple[Referred, ...]) -> tuple[Pair, ...]:
-    by_name = (
-        {referred.schema.name: referred for referred in bases},
-        {referred.schema.name: referred for referred in heads},
-    )
+    by_name = ({side.schema.name: side for side in bases}, {side.schema.name: side for side in heads})
     names = sorted(by_name[0].keys() | by_name[1].keys())
     return tuple(Pair(by_name[0].get(name), by_name[1].get(name)) for name in names)
 

@@ -264,10 +264,8 @@ def check_unchanged(folder: SchemasFolder, opened: Opened) -> None:
 def _without_marks(table: Table, stored_table: Table | None = None) -> Table:
     columns = {}
     for name, column in table.columns.items():
-        stored_column = stored_table.columns.get(name) if stored_table else None
-        columns[name] = Column(
-            name, _kept(column.properties, _COLUMN_MARKS, stored_column.properties if stored_column else {})
-        )
+        stored = stored_table.columns.get(name) if stored_table else None
+        columns[name] = Column(name, _kept(column.properties, _COLUMN_MARKS, stored.properties if stored else {}))
     return replace(
         table,
         columns=columns,
@@ -281,10 +279,7 @@ def _kept(properties: Mapping[str, Any], marks: frozenset[str], stored_propertie
         if key not in marks:
             unmarked_properties[key] = value
         elif key in stored_properties:
-            stored_value = stored_properties[key]
-            unmarked_properties[key] = (
-                {k: v for k, v in value.items() if k in stored_value}
-                if isinstance(stored_value, Mapping)
-                else stored_value
-            )
+            stored = stored_properties[key]
+            is_mapping = isinstance(stored, Mapping)
+            unmarked_properties[key] = {k: v for k, v in value.items() if k in stored} if is_mapping else stored
     return unmarked_properties

@@ -83,10 +83,8 @@ def _models(native: Mapping[str, Any], choice: Choice) -> Iterator[Relation]:
             continue
         table = _alias(version) or f"{_alias(native) or name}{'' if choice is Choice.LATEST else f'_v{number}'}"
         columns, losses = _columns(native, version, f"{name}.v{number}")
-        skipped_losses = tuple(Loss(table, "version", skipped_number) for skipped_number in skipped)
-        yield Relation(
-            name, table, _merged(native, version, columns), number, number == latest, (*losses, *skipped_losses)
-        )
+        skips = tuple(Loss(table, "version", skipped_number) for skipped_number in skipped)
+        yield Relation(name, table, _merged(native, version, columns), number, number == latest, (*losses, *skips))
 
 
 def _number(version: Any) -> str:
@@ -104,41 +102,33 @@ def _order(versions: Sequence[str]) -> Any:
 
 
 def _merged(native: Mapping[str, Any], version: Mapping[str, Any], columns: list[Any]) -> dict[str, Any]:
-    version_properties = {
-        key: value for key, value in version.items() if key not in ("v", "columns", "config", "defined_in")
-    }
+    overrides = {key: value for key, value in version.items() if key not in ("v", "columns", "config", "defined_in")}
     if any(key in version for key in _TESTS):
         native = {key: value for key, value in native.items() if key not in _TESTS}
     config = {**mapping(native.get("config")), **mapping(version.get("config"))}
     model_properties = {key: value for key, value in native.items() if key not in ("versions", "latest_version")}
-    return {**model_properties, **version_properties, "columns": columns, **({"config": config} if config else {})}
+    return {**model_properties, **overrides, "columns": columns, **({"config": config} if config else {})}
 
 
 def _columns(
     native: Mapping[str, Any], version: Mapping[str, Any], holder: str
 ) -> tuple[list[dict[str, Any]], tuple[Loss, ...]]:
     """Return the columns of a version, and what it states of columns that its model has not."""
-    version_columns = version.get("columns") or ()
-    choices = [column for column in version_columns if "name" not in column]
+    overrides = version.get("columns") or ()
+    choices = [column for column in overrides if "name" not in column]
     choice = choices[0] if choices else {}
     included, excluded = _names(choice.get("include", "all")), _names(choice.get("exclude"))
     base = {column["name"]: column for column in named(native.get("columns"))}
     has_all = not set(_ALL).isdisjoint(included)
-    included_names = [name for name in base if (has_all or name in included) and name not in excluded]
-    columns = {
-        **{name: base[name] for name in included_names},
-        **{column["name"]: column for column in named(list(version_columns))},
-    }
+    chosen = [name for name in base if (has_all or name in included) and name not in excluded]
+    columns = {**{name: base[name] for name in chosen}, **{column["name"]: column for column in named(list(overrides))}}
     unknown = [
         Loss(holder, word, name)
         for word, names in (("include", included), ("exclude", excluded))
         for name in names
         if name not in (*base, *_ALL)
     ]
-    return list(columns.values()), (
-        *unknown,
-        *(Loss(holder, "columns", choice_column) for choice_column in choices[1:]),
-    )
+    return list(columns.values()), (*unknown, *(Loss(holder, "columns", extra) for extra in choices[1:]))
 
 
 def _names(selection: Any) -> list[str]:

@@ -236,11 +236,8 @@ def _scalar(kind: exp.DataType, dialect: str) -> dict[str, Any] | None:  # noqa:
     from sqlglot import exp
 
     name = _word(kind)
-    sizes = [
-        int(argument.name)
-        for argument in kind.expressions
-        if isinstance(argument, exp.DataTypeParam) and argument.name.isdigit()
-    ]
+    parameters = [argument.name for argument in kind.expressions if isinstance(argument, exp.DataTypeParam)]
+    sizes = [int(parameter) for parameter in parameters if parameter.isdigit()]
     sized = {"precision": sizes[0]} if sizes else {}
     if name in ("ENUM", "ENUM8", "ENUM16"):  # ClickHouse numbers its values
         values = [(argument.this if isinstance(argument, exp.EQ) else argument).name for argument in kind.expressions]

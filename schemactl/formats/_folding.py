@@ -31,12 +31,8 @@ def fold(schema: Schema) -> Schema:
         fields = _document(table, schema, naming, 0)
         columns = {field.name: Column(field.name, properties_of(field)) for field in fields}
         folded[table.name] = replace(table, columns=columns)
-    data_names = {table.name for table in data_tables(schema)}
-    tables = {
-        name: folded.get(name, table)
-        for name, table in schema.tables.items()
-        if name in folded or name not in data_names
-    }
+    nested = {table.name for table in data_tables(schema) if table.is_nested}
+    tables = {name: folded.get(name, table) for name, table in schema.tables.items() if name not in nested}
     return replace(schema, tables=tables)
 
 

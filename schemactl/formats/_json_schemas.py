@@ -220,21 +220,17 @@ class Resolver:
         self, flat: FlatSchema, word: str, alternatives: list[Any], outer_definitions: frozenset[int], level: int
     ) -> None:
         """Include the only alternative that is not null, if there is one."""
-        flat_alternatives = [self.flatten(alternative, outer_definitions, level + 1) for alternative in alternatives]
-        values = [
-            flat_alternative
-            for flat_alternative in flat_alternatives
-            if types_of(flat_alternative.keywords) != ["null"]
-        ]
+        schemas = [self.flatten(alternative, outer_definitions, level + 1) for alternative in alternatives]
+        values = [schema for schema in schemas if types_of(schema.keywords) != ["null"]]
         if len(values) != 1:
-            types = [types_of(flat_alternative.keywords) for flat_alternative in flat_alternatives]
+            types = [types_of(schema.keywords) for schema in schemas]
             flat.excludes_null |= all(names and "null" not in names for names in types)
             return
-        (flat_alternative,) = values
-        if len(flat_alternatives) > 1 and (names := types_of(flat_alternative.keywords)):
-            flat_alternative.keywords["type"] = list(dict.fromkeys((*names, "null")))
+        (schema,) = values
+        if len(schemas) > 1 and (names := types_of(schema.keywords)):
+            schema.keywords["type"] = list(dict.fromkeys((*names, "null")))
         del flat.keywords[word]
-        flat.include(flat_alternative)
+        flat.include(schema)
 
 
 def _joined(base: str, reference: str) -> tuple[str, str]:

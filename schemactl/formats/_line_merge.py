@@ -30,11 +30,7 @@ class _Merge:
         self._base, self._theirs, self._ours = base, theirs, ours
         self._end = "\r" if any(line.endswith("\r") for line in theirs) else ""
         self._their_of = _aligned(base, theirs)
-        self._our_of = {
-            base_index: our_index
-            for base_index, our_index in _aligned(base, ours).items()
-            if base[base_index] == ours[our_index]
-        }
+        self._our_of = {index: other for index, other in _aligned(base, ours).items() if base[index] == ours[other]}
 
     def lines(self) -> list[str]:
         """Return the merged lines."""
@@ -50,11 +46,7 @@ class _Merge:
         """Yield places between lines that are known in all three texts."""
         for base_index in range(len(self._base) + 1):
             their_indexes, our_indexes = (
-                [
-                    line_index
-                    for line_index in (aligned.get(base_index - 1, -2) + 1, aligned.get(base_index, -1))
-                    if line_index >= 0
-                ]
+                [index for index in (aligned.get(base_index - 1, -2) + 1, aligned.get(base_index, -1)) if index >= 0]
                 for aligned in (self._their_of, self._our_of)
             )
             if their_indexes and our_indexes:
@@ -95,15 +87,13 @@ class _Merge:
 
     def _deeper(self, indent: int, base_index: int) -> int:
         """Return how much deeper ``theirs`` has what stands at a place of ``base``, or what that is within."""
-        for nearby_index in (
-            index for index in (base_index, *range(base_index - 1, -1, -1)) if index in self._their_of
-        ):
-            line = self._base[nearby_index].lstrip(" ")
-            base_indent = len(self._base[nearby_index]) - len(line)
+        for near_index in (index for index in (base_index, *range(base_index - 1, -1, -1)) if index in self._their_of):
+            line = self._base[near_index].lstrip(" ")
+            base_indent = len(self._base[near_index]) - len(line)
             if line[:1] not in ("", "#") and (
-                base_indent == indent or (base_indent < indent and nearby_index < base_index)
+                base_indent == indent or (base_indent < indent and near_index < base_index)
             ):
-                return _indent(self._theirs[self._their_of[nearby_index]]) - base_indent
+                return _indent(self._theirs[self._their_of[near_index]]) - base_indent
         return 0
 
 

@@ -86,22 +86,18 @@ def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Itera
     for name, table in before.tables.items():
         if name.startswith(prefix):
             continue
-        after_table = after.tables.get(name)
-        if with_tables and after_table is None:
+        other = after.tables.get(name)
+        if with_tables and other is None:
             yield Loss(name, "table")
             continue
-        yield from _differences(
-            name, _meant(table.properties, name), _meant(after_table.properties if after_table else {}, name)
-        )
+        yield from _differences(name, _meant(table.properties, name), _meant(other.properties if other else {}, name))
         for column in table.columns.values():
             path = f"{name}.{column.name}"
-            after_column = after_table.columns.get(column.name) if after_table else None
-            if with_tables and after_column is None:
+            twin = other.columns.get(column.name) if other else None
+            if with_tables and twin is None:
                 yield Loss(path, "column")
             else:
-                yield from _differences(
-                    path, _meant(column.properties), _meant(after_column.properties if after_column else {})
-                )
+                yield from _differences(path, _meant(column.properties), _meant(twin.properties if twin else {}))
 
 
 def _meant(properties: Properties, name: str | None = None) -> dict[str, Any]:

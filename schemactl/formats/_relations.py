@@ -41,15 +41,10 @@ def relations_of(schema: Schema) -> Iterator[Relation]:
             child_key, parent_key = _key(table, "parent_key", parent), _key(parent_table, "row_key", row)
             yield Relation(table.name, child_key, parent_table.name, parent_key, is_nested=True)
         for reference in table.properties.get("references") or ():
-            if reference["referenced_table"] in names:
+            target = reference["referenced_table"]
+            if target in names:
                 columns, referenced_columns = tuple(reference["columns"]), tuple(reference["referenced_columns"])
-                yield Relation(
-                    table.name,
-                    columns,
-                    reference["referenced_table"],
-                    referenced_columns,
-                    label=reference.get("label") or "",
-                )
+                yield Relation(table.name, columns, target, referenced_columns, label=reference.get("label") or "")
 
 
 def _key(table: Table, hint: str, usual: str) -> tuple[str, ...]:
@@ -90,13 +85,12 @@ REFERENCE: Final = ("columns", "referenced_table", "referenced_columns")
 
 def references_of(table: Table, schema: Schema) -> list[dict[str, Any]]:
     """Return the relations of a table as the property ``references`` states them, that to its parent among them."""
-    references = [
-        {
-            "columns": list(relation.columns),
-            "referenced_table": relation.other,
-            "referenced_columns": list(relation.other_columns),
-        }
+    relations = [
+        (relation.columns, relation.other, relation.other_columns)
         for relation in relations_of(schema)
         if relation.table == table.name and relation.columns and len(relation.columns) == len(relation.other_columns)
     ]
-    return [reference for index, reference in enumerate(references) if reference not in references[:index]]
+    return [
+        {"columns": list(columns), "referenced_table": target, "referenced_columns": list(target_columns)}
+        for columns, target, target_columns in dict.fromkeys(relations)
+    ]

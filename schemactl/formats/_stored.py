@@ -106,20 +106,15 @@ def completed(raw: Mapping[str, Any], path: str) -> dict[str, Any]:
     if isinstance(completed_schema["tables"], Mapping):
         tables = {name: _table(table) for name, table in completed_schema["tables"].items()}
         table_names = {name.lower() for name in tables if isinstance(name, str)}
-        missing_tables = {
-            name: table.to_dict() for name, table in template.tables.items() if name.lower() not in table_names
-        }
-        completed_schema["tables"] = {**missing_tables, **tables}
+        missing = {name: table.to_dict() for name, table in template.tables.items() if name.lower() not in table_names}
+        completed_schema["tables"] = {**missing, **tables}
     if "engine_version" not in raw:
         settings, normalizers = completed_schema.get("settings") or {}, completed_schema.get("normalizers") or {}
         if isinstance(settings, Mapping):
             hints = settings.get("default_hints") or {}
-            default_hints = template.settings["default_hints"]
+            defaults = template.settings["default_hints"]
             if isinstance(hints, Mapping):
-                hints = {
-                    **default_hints,
-                    **{hint: _joined(default_hints.get(hint), names) for hint, names in hints.items()},
-                }
+                hints = {**defaults, **{hint: _joined(defaults.get(hint), names) for hint, names in hints.items()}}
             completed_schema["settings"] = {**template.settings, **settings, "default_hints": hints}
         if isinstance(normalizers, Mapping):
             completed_schema["normalizers"] = {**template.normalizers, **normalizers}
@@ -164,7 +159,4 @@ def _table(table: Any) -> Any:
         return {**table, "columns": {}}
     if not isinstance(columns, Mapping):
         return table
-    return {
-        **table,
-        "columns": {name: {} if properties is None else properties for name, properties in columns.items()},
-    }
+    return {**table, "columns": {name: {} if hints is None else hints for name, hints in columns.items()}}

@@ -276,12 +276,8 @@ class _Editor:
             positions[name] = index
             if name != key.value:
                 key_node = pairs[index][0]
-                new_key_node = self._yaml.compose(yaml_part(name, quote=_quote(key_node)))
-                key_node.value, key_node.style, key_node.ctag = (
-                    new_key_node.value,
-                    new_key_node.style,
-                    new_key_node.ctag,
-                )
+                new_key = self._yaml.compose(yaml_part(name, quote=_quote(key_node)))
+                key_node.value, key_node.style, key_node.ctag = (new_key.value, new_key.style, new_key.ctag)
             if name in new_value:
                 edited = self._edited(pairs[index][1], value, new_value[name], (*keys, key.value), node.flow_style)
                 pairs[index] = pairs[index][0], edited

@@ -150,12 +150,8 @@ def _named(native: Any, path: tuple[str, ...] | None) -> Any:
             inner = [_named(child, (*path, child["name"])) for child in fields]
             return {"type": "record", "name": name, "namespace": space, "fields": inner}
         case dict():
-            named_parts = {
-                key: _named(inner_type, path)
-                for key, inner_type in native.items()
-                if key in ("type", "items", "values")
-            }
-            return {**native, **named_parts}
+            parts = {key: _named(value, path) for key, value in native.items() if key in ("type", "items", "values")}
+            return {**native, **parts}
         case list():
             return [_named(branch, path) for branch in native]
     return native
@@ -167,28 +163,19 @@ def read(text: str, path: str) -> Document:
     tree = parse_json(source)
     root = value_of(tree)
     types_by_name: dict[str, Any] = {}
-    types = [_expanded(avro_type, types_by_name, ()) for avro_type in (root if isinstance(root, list) else [root])]
-    record_types = [
-        avro_type for avro_type in types if isinstance(avro_type, dict) and avro_type.get("type") == "record"
-    ]
-    if (not record_types and root != []) or any(
-        not isinstance(avro_type.get("name"), str) for avro_type in record_types
-    ):
+    types = [_expanded(native, types_by_name, ()) for native in (root if isinstance(root, list) else [root])]
+    record_types = [native for native in types if isinstance(native, dict) and native.get("type") == "record"]
+    if (not record_types and root != []) or any(not isinstance(native.get("name"), str) for native in record_types):
         raise source.refuse("this Avro schema describes no record", 0, "it must have `type: record` and a `name`")
     check_shape(source, tree, _SHAPES, "type")
     visited = set[int]()
     inner_names = {reference for record_type in record_types for reference in _references(record_type, visited)}
-    is_own = HINTS in str(root)
-    table_types = [
-        record_type
-        for record_type in record_types
-        if len(record_types) == 1 or is_own or record_type["name"] not in inner_names
-    ]
+
+    has_all = len(record_types) == 1 or HINTS in str(root)
+    table_types = [native for native in record_types if has_all or native["name"] not in inner_names]
     # What is neither a type nor defined here may be a record of another file.
-    unknown = [
-        type_name for type_name in types if isinstance(type_name, str) and type_name not in (*_PRIMITIVE, "null")
-    ]
-    records, losses = [], [Loss("", "type", {"type": type_name}, {}) for type_name in unknown]
+    unknown = [word for word in types if isinstance(word, str) and word not in (*_PRIMITIVE, "null")]
+    records, losses = [], [Loss("", "type", {"type": word}, {}) for word in unknown]
     expansion = Expansion(Location(path), len(text))
     for record_type in table_types:
         name = str(record_type[NAME]) if NAME in record_type else record_type["name"].rpartition(".")[2]
@@ -212,34 +199,29 @@ def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
     return CODEC.restored(_real_name(native), _named(native_type, None), native.get(HINTS), path)
 
 
-def _expanded(native: Any, types_by_name: dict[str, Any], outer_names: tuple[str, ...]) -> Any:
+def _expanded(native: Any, types: dict[str, Any], outer_names: tuple[str, ...]) -> Any:
     """Return a type with the types that it names in their place; one that names itself is any JSON."""
     match native:
         case str():
-            defined_type = types_by_name.get(native, types_by_name.get(native.rpartition(".")[2]))
+            defined_type = types.get(native, types.get(native.rpartition(".")[2]))
             return native if defined_type is None else dict(_ANY) if native in outer_names else defined_type
         case list():
-            return [_expanded(branch, types_by_name, outer_names) for branch in native]
+            return [_expanded(branch, types, outer_names) for branch in native]
         case {"type": "record" | "error", "fields": list(fields)}:
             name = str(native.get("name") or "")
-            _defined(name, _ANY, types_by_name)
-            expanded_types = (
-                isinstance(child, dict) and _expanded(child.get("type"), types_by_name, (*outer_names, name))
-                for child in fields
-            )
+            _defined(name, _ANY, types)
+            names = (*outer_names, name)
             expanded_fields = [
-                {**child, "type": expanded_type} if isinstance(child, dict) else child
-                for child, expanded_type in zip(fields, expanded_types, strict=True)
+                {**child, "type": _expanded(child.get("type"), types, names)} if isinstance(child, dict) else child
+                for child in fields
             ]
-            return _defined(name, {**native, "type": "record", "fields": expanded_fields}, types_by_name)
+            return _defined(name, {**native, "type": "record", "fields": expanded_fields}, types)
         case {"type": "enum" | "fixed"}:
-            return _defined(str(native.get("name")), native, types_by_name)
+            return _defined(str(native.get("name")), native, types)
         case {"type": dict() | list() as inner}:
-            return _expanded(inner, types_by_name, outer_names)
+            return _expanded(inner, types, outer_names)
         case dict():
-            parts = {
-                key: _expanded(native[key], types_by_name, outer_names) for key in ("items", "values") if key in native
-            }
+            parts = {key: _expanded(native[key], types, outer_names) for key in ("items", "values") if key in native}
             return {**native, **parts}
     return native
 

@@ -170,14 +170,9 @@ def _references(file: DbmlFile, source: Source) -> tuple[dict[str, list[dict[str
         if len(ref.left.columns) != len(ref.right.columns):
             raise source.refuse("the two sides of a reference have different numbers of columns", ref.start)
         if ref.mark == "<>" or origin.table not in tables or other.table not in tables:
-            table_path = tables[origin.table].name if origin.table in tables else ""
-            losses.append(
-                Loss(
-                    table_path,
-                    "ref",
-                    f"{ref.mark} {tables[other.table].name if other.table in tables else other.table}",
-                )
-            )
+            holder = tables[origin.table].name if origin.table in tables else ""
+            target = tables[other.table].name if other.table in tables else other.table
+            losses.append(Loss(holder, "ref", f"{ref.mark} {target}"))
             continue
         name = tables[origin.table].name
         reference: dict[str, Any] = {

@@ -93,9 +93,9 @@ def _read(source: Source) -> Document:
     raw = completed(root_value := _tree.value_of(root), source.path)
     stored = _upgraded(raw, source, finder)
     if findings := check(stored):
-        problems = tuple(
-            Problem(finding.message, source.locate(finder.find(finding.keys)), finding.hint) for finding in findings
-        )
+        locations = (source.locate(finder.find(finding.keys)) for finding in findings)
+        pairs = zip(findings, locations, strict=True)
+        problems = tuple(Problem(finding.message, location, finding.hint) for finding, location in pairs)
         raise InputError("this is not a schema that dlt would take", at=Location(source.path), problems=problems)
     filled = with_defaults(plain(stored))
     schema = schema_from_dict(with_sections(filled))

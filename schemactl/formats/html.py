@@ -136,10 +136,9 @@ def _section(table: Table, ids: dict[str, str], relations: list[Relation], prefi
     folded = f"<details><summary>dlt: {names}</summary>{_column_table(system_rows)}</details>" if system_rows else ""
     related = ""
     for is_nested, verb in ((True, "holds"), (False, "named by")):
-        related_names = [
-            relation.table for relation in relations if relation.other == table.name and relation.is_nested == is_nested
-        ]
-        links = [f'<a href="#{ids[name]}">{_text(name)}</a>' for name in dict.fromkeys(related_names)]
+        origins = (link for link in relations if link.other == table.name and link.is_nested == is_nested)
+        linked_tables = dict.fromkeys(link.table for link in origins)
+        links = [f'<a href="#{ids[name]}">{_text(name)}</a>' for name in linked_tables]
         related += f"<p>{verb} {', '.join(links)}</p>" if links else ""
     return f"""<section id="{ids[table.name]}">
 <header><h2>{_text(table.name)}</h2>
@@ -225,12 +224,9 @@ def _levels(tables: Sequence[Table], relations: Sequence[Relation]) -> Mapping[s
     levels = {table.name: 0 for table in tables}
     for _ in tables:
         moved = False
-        for relation in relations:
-            if (
-                relation.table != relation.other
-                and levels[relation.other] + 1 > levels[relation.table] < len(tables) - 1
-            ):
-                levels[relation.table], moved = levels[relation.other] + 1, True
+        for link in relations:
+            if link.table != link.other and levels[link.other] + 1 > levels[link.table] < len(tables) - 1:
+                levels[link.table], moved = levels[link.other] + 1, True
         if not moved:
             break
     return levels

@@ -211,13 +211,9 @@ def read(text: str, path: str) -> Document:
         native = {key: value for key, value in field.items() if key in _READ}
         # In our own file the hints have the numbers that the schema states.
         native = native if own_hints is None else _unnumbered(native)
-        properties_of_field = CODEC.restored(
-            field["name"], native, (own_hints or {}).get("columns", {}).get(field["name"]), path
-        )
-        properties_of_field |= {"primary_key": True} if field.get("id") in keys else {}
-        columns.append(
-            (field["name"], {**properties_of_field, **({"partition": True} if field["name"] in partitions else {})})
-        )
+        restored = CODEC.restored(field["name"], native, (own_hints or {}).get("columns", {}).get(field["name"]), path)
+        restored |= {"primary_key": True} if field.get("id") in keys else {}
+        columns.append((field["name"], {**restored, **({"partition": True} if field["name"] in partitions else {})}))
         losses += losses_of([_read(field["name"], field)], name)
     table = record(name, columns, properties.get("comment"), (own_hints or {}).get("table"))
     losses += [Loss(name, key, value) for key, value in properties.items() if key not in (HINTS, "comment")]
@@ -256,10 +252,8 @@ def _unnumbered(native: Any) -> Any:
         case {"type": "struct", "fields": list(fields)}:
             return {"type": "struct", "fields": [_unnumbered(child) for child in fields if isinstance(child, dict)]}
         case {"type": "list" | "map"}:
-            unnumbered = {key: value for key, value in native.items() if not key.endswith("-id")}
-            return {
-                key: _unnumbered(value) if key in ("element", "value") else value for key, value in unnumbered.items()
-            }
+            plain = {key: value for key, value in native.items() if not key.endswith("-id")}
+            return {key: _unnumbered(value) if key in ("element", "value") else value for key, value in plain.items()}
         case {"name": _, "type": inner_type}:
             return {**{key: value for key, value in native.items() if key != "id"}, "type": _unnumbered(inner_type)}
     return native

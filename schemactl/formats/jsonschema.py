@@ -328,11 +328,9 @@ class _Reader:
         unread += [(*lost, None) for lost in _unread_keywords(flat, _STRUCTURE | read_words)]
         return Field(name, properties, members, element, value, tuple(unread))
 
-    def _members(self, keywords: dict[str, Any], outer_definitions: frozenset[int], level: int) -> tuple[Field, ...]:
+    def _members(self, keywords: dict[str, Any], outer: frozenset[int], level: int) -> tuple[Field, ...]:
         required = _required(keywords)
-        fields = [
-            self._field(name, schema, outer_definitions, level + 1) for name, schema in keywords["properties"].items()
-        ]
+        fields = [self._field(name, schema, outer, level + 1) for name, schema in keywords["properties"].items()]
         return tuple(
             field if field.name in required else replace(field, properties={**field.properties, "nullable": True})
             for field in fields

@@ -28,17 +28,9 @@ _KEY: Final = re.compile(r"[pfu]k\b", re.IGNORECASE)
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return what the diagram does not show: it has keys, types, relations and descriptions of columns."""
     property_losses = unstated(schema, ("primary_key", "unique", "parent", "references", "nullable", "description"))
-    tables = {table.name: table for table in data_tables(schema)}
-    description_losses = (
-        Loss(name, "description", table.properties["description"])
-        for name, table in tables.items()
-        if table.properties.get("description")
-    )
-    return (
-        *property_losses,
-        *description_losses,
-        *((Loss("", "description", schema.description),) if schema.description else ()),
-    )
+    descriptions = [(table.name, table.properties.get("description")) for table in data_tables(schema)]
+    descriptions.append(("", schema.description))
+    return (*property_losses, *(Loss(name, "description", text) for name, text in descriptions if text))
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings

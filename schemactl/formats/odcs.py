@@ -186,9 +186,13 @@ def read(text: str, path: str) -> Document:
 
 
 def _hints(native: dict[str, Any]) -> dict[str, Any] | None:
-    custom = (property_ for property_ in native.get("customProperties") or () if isinstance(property_, dict))
-    values = (property_.get("value") for property_ in custom if property_.get("property") == HINTS)
+    values = (value for name, value in _custom_properties(native) if name == HINTS)
     return next((value for value in values if isinstance(value, dict)), None)
+
+
+def _custom_properties(native: dict[str, Any]) -> list[tuple[Any, Any]]:
+    items = (item for item in native.get("customProperties") or () if isinstance(item, dict))
+    return [(item.get("property"), item.get("value")) for item in items]
 
 
 def _record(table: dict[str, Any], path: str) -> Record:
@@ -230,12 +234,7 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     read_words |= {"maxLength"} if scalar.get("precision") == options.get("maxLength") else set()
     unread: list[tuple[str, Any, Any]] = [(key, value, None) for key, value in native.items() if key not in _READ]
     unread += [(f"logicalTypeOptions.{word}", value, None) for word, value in options.items() if word not in read_words]
-    custom = [property_ for property_ in native.get("customProperties") or () if isinstance(property_, dict)]
-    unread += [
-        ("customProperties", property_.get("property"), None)
-        for property_ in custom
-        if property_.get("property") != HINTS
-    ]
+    unread += [("customProperties", name, None) for name, _ in _custom_properties(native) if name != HINTS]
     field = Field(name, {"data_type": "json", **properties}, unread=tuple(unread))
     if inner := tuple(_read(_physical_name(child), child) for child in named(native.get("properties"))):
         return replace(field, fields=inner)

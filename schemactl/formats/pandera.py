@@ -71,12 +71,8 @@ def _table(table: Table, name: str) -> str:
 def _column(field: Field) -> str:
     type_text = _type(write_field(field)["type"]) if field.properties.get("data_type") else None
     checks = _checks(field)
-    covered_hints = {
-        *_SAID,
-        *(hint for hint, _ in checks),
-        *(["primary_key"] if field.properties.get("primary_key") else []),
-    }
-    hints = {key: value for key, value in stated(field.properties).items() if key not in covered_hints}
+    covered = {*_SAID, *(hint for hint, _ in checks), *(["primary_key"] if field.properties.get("primary_key") else [])}
+    hints = {key: value for key, value in stated(field.properties).items() if key not in covered}
     is_decimal = field.data_type == "decimal" and field.precision is not None
     hints = {key: value for key, value in hints.items() if not (key == "precision" and is_decimal)}
     hints |= {"data_type": str(field.data_type)} if field.data_type in ("wei", "json", "time") else {}
@@ -89,14 +85,10 @@ def _column(field: Field) -> str:
 
 def _checks(field: Field) -> list[tuple[str, Any]]:
     is_number = field.data_type in ("bigint", "double", "decimal")
-    value_types: dict[str, Any] = {"x-enum": list, **({"x-pattern": str} if field.data_type == "text" else {})}
-    value_types |= {hint: int | float for hint in _CHECKS if hint not in ("x-enum", "x-pattern") and is_number}
-    declared = ((hint, field.properties.get(hint)) for hint in _CHECKS if hint in value_types)
-    return [
-        (hint, value)
-        for hint, value in declared
-        if isinstance(value, value_types[hint]) and not isinstance(value, bool)
-    ]
+    types: dict[str, Any] = {"x-enum": list, **({"x-pattern": str} if field.data_type == "text" else {})}
+    types |= {hint: int | float for hint in _CHECKS if hint not in ("x-enum", "x-pattern") and is_number}
+    declared = ((hint, field.properties.get(hint)) for hint in _CHECKS if hint in types)
+    return [(hint, value) for hint, value in declared if isinstance(value, types[hint]) and not isinstance(value, bool)]
 
 
 def _type(of: Any) -> str | None:

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, starmap
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
@@ -208,10 +208,8 @@ def _numbers(fields: Sequence[Field], reserved: Sequence[range]) -> dict[str, in
             declared_numbers[field.name] = number
     unused_numbers = _free_numbers({*declared_numbers.values()}, (_RESERVED, *reserved))
     try:
-        return {
-            field.name: declared_numbers[field.name] if field.name in declared_numbers else next(unused_numbers)
-            for field in fields
-        }
+        names = [field.name for field in fields]
+        return {name: declared_numbers[name] if name in declared_numbers else next(unused_numbers) for name in names}
     except StopIteration:
         message = "the numbers that are not reserved are too few for the fields"
         raise InputError(message, hint=f"shorten `{RESERVED_HINT}`") from None
@@ -538,7 +536,7 @@ class _Resolver:
     def _native(self, field: ProtoField, scopes: tuple[Message, ...], message_ids: tuple[int, ...]) -> Native:
         """Return a field with the message that it has as its type; one that holds itself is any JSON."""
         type_name = field.type.removeprefix(".")
-        native_type: Any = type_name
+        kind: Any = type_name
         lost_type = ""
         reserved: tuple[str, ...] = ()
         is_named = type_name not in _SCALARS and type_name not in _KNOWN and type_name not in _ANY
@@ -546,24 +544,20 @@ class _Resolver:
         symbols = [symbol for symbol, _ in target.values] if isinstance(target, ProtoEnum) else []
         self._expansion.count(len(message_ids), field.name, field.comment, *field.options.values(), *symbols)
         if is_named:
-            native_type, lost_type = _VALUE, type_name
+            kind, lost_type = _VALUE, type_name
             if isinstance(target, ProtoEnum) and target.values:
-                native_type, lost_type = Enum(target.name, target.values), ""
+                kind, lost_type = Enum(target.name, target.values), ""
             elif isinstance(target, Message) and target.fields and not self._holds_itself(target, scopes, message_ids):
                 inner_scope = (*scopes, target), (*message_ids, id(target))
                 names = (child.options.get("json_name", child.name) for child in target.fields)
-                native_type = tuple(
-                    zip(names, (self._native(child, *inner_scope) for child in target.fields), strict=True)
-                )
+                kind = tuple(zip(names, (self._native(child, *inner_scope) for child in target.fields), strict=True))
                 reserved, lost_type = tuple(_quoted(target.reserved)), ""
         # Of others a message may be left out; in our files `optional` says so.
-        has_default = (
-            self._is_own or isinstance(native_type, Enum) or (isinstance(native_type, str) and native_type in _SCALARS)
-        )
+        has_default = self._is_own or isinstance(kind, Enum) or (isinstance(kind, str) and kind in _SCALARS)
         is_present = field.label == "required" or (field.label == "" and has_default)
         label = field.label if field.label in ("repeated", "map") else "" if is_present else "optional"
         number = None if self._is_own else field.number
-        return Native(label, native_type, field.comment, field.key, reserved, lost_type, number)
+        return Native(label, kind, field.comment, field.key, reserved, lost_type, number)
 
     def _holds_itself(self, message: Message, scopes: tuple[Message, ...], message_ids: tuple[int, ...]) -> bool:
         return id(message) in message_ids or any(message is scope for scope in scopes)
@@ -583,35 +577,29 @@ class _Resolver:
 
 
 def _read(name: str, native: Native) -> Field:
-    properties_of_field = {**note(native.comment), **({} if native.number is None else {"x-id": native.number})}
-    properties_of_field |= {RESERVED_HINT: list(native.reserved)} if native.reserved else {}
+    common = {**note(native.comment), **({} if native.number is None else {"x-id": native.number})}
+    common |= {RESERVED_HINT: list(native.reserved)} if native.reserved else {}
     if native.label in ("repeated", "map"):
         child = _read("element", Native("", native.type, lost_type=native.lost_type))
         hints = {hint: child.properties[hint] for hint in (TYPE, ENUM) if hint in child.properties}
         hints |= {KEY: native.key} if native.key != "string" else {}
-        properties = {"data_type": "json", "nullable": True, **properties_of_field, **hints}
+        properties = {"data_type": "json", "nullable": True, **common, **hints}
         if native.label == "repeated":
             return Field(name, properties, element=child)
         return Field(name, properties, values=replace(child, name="value"))
-    properties_of_field["nullable"] = native.label == "optional"
+    common["nullable"] = native.label == "optional"
     match native.type:
         case str(of_type):
             lost_fact = ("type", {"type": native.lost_type}, {"data_type": "json"})
-            field = Field(
-                name, {**_PROPERTIES[of_type], **properties_of_field}, unread=(lost_fact,) if native.lost_type else ()
-            )
+            field = Field(name, {**_PROPERTIES[of_type], **common}, unread=(lost_fact,) if native.lost_type else ())
             hints = {TYPE: of_type} if _scalar_type(field) != of_type else {}
             return replace(field, properties={**field.properties, **hints})
         case Enum() as enum:
             numbers = dict(enum.values)
             hints = {"x-enum": list(numbers), TYPE: enum.name, ENUM: numbers}
-            return Field(name, {"data_type": "text", **properties_of_field, **hints})
+            return Field(name, {"data_type": "text", **common, **hints})
         case fields:
-            return Field(
-                name,
-                {"data_type": "json", **properties_of_field},
-                fields=tuple(_read(*name_and_native) for name_and_native in fields),
-            )
+            return Field(name, {"data_type": "json", **common}, fields=tuple(starmap(_read, fields)))
 
 
 CODEC: Final = Codec(_write, _read)

@@ -119,11 +119,9 @@ class _Classes:
         annotation = _nullable(self._type(path, field, native[0], names), field)
         if not arguments:
             return f"{name}: {annotation}{' = None' if field.nullable else ''}"
-        arguments_text = _arguments({**({"default": None} if field.nullable else {}), **arguments})
-        line = f"{name}: {annotation} = Field({arguments_text})"
-        return (
-            line if len(line) <= _WIDTH else line.replace(f"({arguments_text})", f"(\n        {arguments_text}\n    )")
-        )
+        text = _arguments({**({"default": None} if field.nullable else {}), **arguments})
+        line = f"{name}: {annotation} = Field({text})"
+        return line if len(line) <= _WIDTH else line.replace(f"({text})", f"(\n        {text}\n    )")
 
     def _type(self, path: str, field: Field, plain: str, names: Mapping[str, str]) -> str:
         if field.fields:
@@ -218,19 +216,12 @@ def _hints(field: Field, native: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     """Return those of the properties of a field that its type and the arguments of its ``Field`` do not say."""
     annotation, limits = native
     kind = field.properties.get("data_type")
-    covered_hints = {
-        "nullable",
-        "description",
-        SPARK_TYPE,
-        FIELDS,
-        *(hint for hint, word in _LIMITS.items() if word in limits),
-    }
-    covered_hints |= {"data_type"} if kind != DataType.WEI else set()
-    covered_hints |= {"x-enum"} if annotation.startswith("Literal") else set()
-    covered_hints |= {
-        hint for word, hint in (("pattern", "x-pattern"), ("min_length", "x-min-length")) if word in limits
-    }
+    covered = {"nullable", "description", SPARK_TYPE, FIELDS}
+    covered |= {hint for hint, word in _LIMITS.items() if word in limits}
+    covered |= {"data_type"} if kind != DataType.WEI else set()
+    covered |= {"x-enum"} if annotation.startswith("Literal") else set()
+    covered |= {hint for word, hint in (("pattern", "x-pattern"), ("min_length", "x-min-length")) if word in limits}
     has_limits = bool({"x-minimum", "x-maximum"} & field.properties.keys())
     is_sized = kind == "bigint" and field.precision in _BITS and not has_limits
-    covered_hints |= {"precision", "scale"} if is_sized or {"max_length", "max_digits"} & limits.keys() else set()
-    return {key: value for key, value in stated(field.properties).items() if key not in covered_hints}
+    covered |= {"precision", "scale"} if is_sized or {"max_length", "max_digits"} & limits.keys() else set()
+    return {key: value for key, value in stated(field.properties).items() if key not in covered}

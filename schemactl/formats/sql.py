@@ -277,10 +277,8 @@ class SqlDialect:
         return f"FOREIGN KEY ({columns}) REFERENCES {self.sql.quote(reference['referenced_table'])} ({others})"
 
     def _late_foreign_keys(self, ordered: _Made) -> str:
-        qualified_name = self.sql.place(ordered.table.name)
-        return "".join(
-            f"ALTER TABLE {qualified_name} ADD {self._foreign_key(reference)};\n" for reference in ordered.late
-        )
+        name = self.sql.place(ordered.table.name)
+        return "".join(f"ALTER TABLE {name} ADD {self._foreign_key(reference)};\n" for reference in ordered.late)
 
     @property
     def sql(self) -> Dialect:

@@ -160,14 +160,11 @@ def report_of_verification(report: VerifyReport) -> Report:
         table, column = odd_values.table, odd_values.column
         message = f"`{table}.{column}`: {odd_values.count:,} of {odd_values.rows:,} rows: {odd_values.message}"
         findings.append(finding_of(rules.VALUES, message, name, table=table, column=column))
-    findings += [
-        finding_of(rules.VALUES, disagreement.message, name, table=disagreement.table)
-        for disagreement in report.disagreements
-    ]
-    for misplaced in report.misplaced:
-        name_at_destination = f"{misplaced.table}.{misplaced.column}" if misplaced.column else misplaced.table
-        message = f"`{name_at_destination}` does not hold what `{misplaced.origin}` held, as `x-renamed-from` says"
-        findings.append(finding_of(rules.VALUES, message, name, table=misplaced.table, column=misplaced.column))
+    findings += [finding_of(rules.VALUES, file.message, name, table=file.table) for file in report.disagreements]
+    for moved in report.misplaced:
+        path = f"{moved.table}.{moved.column}" if moved.column else moved.table
+        message = f"`{path}` does not hold what `{moved.origin}` held, as `x-renamed-from` says"
+        findings.append(finding_of(rules.VALUES, message, name, table=moved.table, column=moved.column))
     return _report("schemactl migrate verify", name, findings)
 
 
@@ -191,10 +188,8 @@ def _report(command: str, name: str, findings: Iterable[Finding]) -> Report:
 
 def render_data_findings(report: InferenceReport | None, name: str, command: str) -> str:
     """Return the findings about data in a format of CI systems."""
-    findings_report = (
-        _report(command, command, ()) if report is None else _report(command, report.name, _findings(report))
-    )
-    return render_findings(findings_report, (), name, "Data and schema")
+    source, findings = (command, ()) if report is None else (report.name, _findings(report))
+    return render_findings(_report(command, source, findings), (), name, "Data and schema")
 
 
 def _place(position: Position) -> Location | None:
@@ -227,9 +222,8 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
         )
         location = _place(violation.first) if violation.first is not None else None
-        finding = finding_of(
-            rules.VIOLATES, message, name, location=location, table=violation.table, column=column_name
-        )
+        table_and_column = {"table": violation.table, "column": column_name}
+        finding = finding_of(rules.VIOLATES, message, name, location=location, **table_and_column)
         # What a contract discards is left out as it was asked for.
         yield finding if violation.mode == "freeze" else replace(finding, severity=Severity.WARN)
     for table in report.tables:

@@ -108,11 +108,9 @@ def _read_of(documents: int, records: int) -> str:
 
 def show_bad_records(file: FileFinding) -> Text:
     """Return a line on the records of a file that could not be read."""
-    first_record = (
-        "" if file.first_bad is None else f", the first is {escape(str(Position(file.path, file.first_bad)))}"
-    )
+    first = "" if file.first_bad is None else f", the first is {escape(str(Position(file.path, file.first_bad)))}"
     file_name = f"in {escape(file.path)}" if file.first_bad is None else ""
-    records = f"{counted(file.bad, 'record')} could not be read{first_record or ' ' + file_name}"
+    records = f"{counted(file.bad, 'record')} could not be read{first or ' ' + file_name}"
     return warning("warning", f"{records}; skipped")
 
 
@@ -156,21 +154,19 @@ def show_typing(finding: TypingFinding) -> Text:
     """Return a line on values that could not be typed, or that a model rejects."""
     if finding.contract is not None:
         column, noun = (f" of `{escape(finding.column)}`", "value") if finding.column else ("", "document")
-        occurrences = f"{counted(finding.count, noun)}{column}, first in {escape(str(finding.first))}"
+        values = f"{counted(finding.count, noun)}{column}, first in {escape(str(finding.first))}"
         label, style = ("model", {"style": ERROR}) if finding.stops else ("rejected", {})
-        return warning(label, f"{occurrences}: {escape(finding.message)} (contract {finding.contract})", **style)
-    occurrences = (
-        f"{counted(finding.count, 'text')} of `{escape(finding.column)}`, first in {escape(str(finding.first))}"
-    )
+        return warning(label, f"{values}: {escape(finding.message)} (contract {finding.contract})", **style)
+    values = f"{counted(finding.count, 'text')} of `{escape(finding.column)}`, first in {escape(str(finding.first))}"
     if finding.stops:
         rule = " (--typing-errors fail)"
         if not finding.nullable:
             rule = " (no null allowed)"
         elif finding.converted == 0:
             rule = "; no text of the column can be typed (--typing-errors column loads nulls)"
-        return warning("typing", f"{occurrences}: {escape(finding.message)}{rule}", ERROR)
+        return warning("typing", f"{values}: {escape(finding.message)}{rule}", ERROR)
     become = "rejected" if finding.mode == "reject" else "null, see `_errors`"
-    return warning("typing", f"{occurrences}: {escape(finding.message)} ({become})")
+    return warning("typing", f"{values}: {escape(finding.message)} ({become})")
 
 
 def _collision(finding: CollisionFinding) -> Text:

@@ -144,10 +144,8 @@ def _undone_steps(steps: Sequence[reports.UndoneStep], look: Look) -> Iterator[l
         is_shared = len(group) > 1
         sections = [list(_undone_step(undone, () if is_shared else _undo_statements(undone, look))) for undone in group]
         if is_shared:
-            at_once_text = words.at_once(
-                [undone.planned for undone in group], [undone.number for undone in group], is_undo=True
-            )
-            sections[-1].append(Inside(Text(at_once_text)))
+            steps_at_once, numbers = [undone.planned for undone in group], [undone.number for undone in group]
+            sections[-1].append(Inside(Text(words.at_once(steps_at_once, numbers, is_undo=True))))
             sections[-1] += [Inside(statement) for statement in _undo_statements(group[-1], look)]
         yield from sections
         start += len(group)
@@ -379,25 +377,18 @@ def _verdict(report: reports.StatusReport) -> Text:
 
 def _odd(report: reports.VerifyReport) -> Iterator[RenderableType]:
     """Yield values that are not as the schema says, files that disagree, and values under wrong names."""
-    for odd_values in report.odd:
-        share = f" of {counted(odd_values.rows, 'row')}" if odd_values.rows else ""
-        yield from _counted(
-            "values",
-            f"`{odd_values.table}.{odd_values.column}`: {odd_values.count:,}{share}: {odd_values.message}",
-            odd_values.examples,
-        )
+    for values in report.odd:
+        share = f" of {counted(values.rows, 'row')}" if values.rows else ""
+        message = f"`{values.table}.{values.column}`: {values.count:,}{share}: {values.message}"
+        yield from _counted("values", message, values.examples)
     for disagreement in report.disagreements:
         yield from (warning("files", escape(disagreement.message)), *show_hint(disagreement.hint))
-    for misplaced in report.misplaced:
-        name, noun = (
-            (misplaced.table, "rows")
-            if misplaced.column is None
-            else (f"{misplaced.table}.{misplaced.column}", "values")
-        )
-        message = f"`{name}` does not hold the {noun} of `{misplaced.origin}`, as `x-renamed-from` says"
+    for moved in report.misplaced:
+        name, noun = (moved.table, "rows") if moved.column is None else (f"{moved.table}.{moved.column}", "values")
+        message = f"`{name}` does not hold the {noun} of `{moved.origin}`, as `x-renamed-from` says"
         yield warning("values", escape(message))
         yield from show_hint(
-            f"state it anew, `x-renamed-from: [{misplaced.origin}]`, and apply that while `{misplaced.origin}` is "
+            f"state it anew, `x-renamed-from: [{moved.origin}]`, and apply that while `{moved.origin}` is "
             "still there; where all is right by now, `schemactl migrate baseline` records it"
         )
 
@@ -524,11 +515,6 @@ def print_compared(report: reports.CompareReport, look: Look) -> str:
 
 def _compared(side: reports.Compared) -> Iterator[RenderableType]:
     yield Text(_place(side.place), style="bold")
-    ledger_schema = side.there
-    schema_text = (
-        f"version {ledger_schema.version}, hash {ledger_schema.version_hash}"
-        if ledger_schema is not None
-        else "no schema"
-    )
+    state = "no schema" if side.there is None else f"version {side.there.version}, hash {side.there.version_hash}"
     migration_suffix = f", migration {side.migration}" if side.migration is not None else ""
-    yield indented(Text(f"{schema_text}{escape(migration_suffix)}"))
+    yield indented(Text(f"{state}{escape(migration_suffix)}"))

@@ -138,18 +138,16 @@ def _overwrite(finding: OverwriteFinding) -> Text:
 
 
 def _unfit(finding: UnfitFinding) -> Text:
-    column_name, first_position = show_place(finding.table, finding.column), f"first in {escape(str(finding.first))}"
+    column, first_position = show_place(finding.table, finding.column), f"first in {escape(str(finding.first))}"
     if finding.kind == "null":
         rows = counted(finding.count, "row")
-        return warning(
-            "unfit", f"{column_name} finds rows by their key, but is missing in {rows}, {first_position}", ERROR
-        )
+        return warning("unfit", f"{column} finds rows by their key, but is missing in {rows}, {first_position}", ERROR)
     # As in data: texts in quotes.
     shown = quote if finding.kind == "text" else escape
     example = f": {shown(finding.example)}" if finding.example is not None else ""
     values = f"{counted(finding.count, escape(finding.kind) + ' value')} of {escape(finding.source)}"
     kind = f" ({escape(finding.expected)})" if finding.expected else ""
-    return warning("unfit", f"{column_name}{kind} cannot hold {values}, {first_position}{example}", ERROR)
+    return warning("unfit", f"{column}{kind} cannot hold {values}, {first_position}{example}", ERROR)
 
 
 def _balance(report: NormalizeReport) -> Iterator[Text]:

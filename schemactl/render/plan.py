@@ -120,9 +120,7 @@ def _own(own_sql: OwnSql, look: Look) -> Iterator[RenderableType]:
 
 def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> Iterator[RenderableType]:
     """Yield the statements; a short form of long ones that convert values, unless verbose."""
-    short = (
-        words.conversion(planned.step, statements) if any(len(statement) > _LONG for statement in statements) else None
-    )
+    short = words.conversion(planned.step, statements) if any(len(sql) > _LONG for sql in statements) else None
     shown = statements if look.is_verbose or short is None else (f"{short} (--verbose shows the SQL)",)
     yield from (Inside(_statement(text)) for text in shown)
 

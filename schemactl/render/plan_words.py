@@ -129,7 +129,7 @@ def summary(plan: MigrationPlan) -> str:
     blocked = Counter(_blocked(planned) for planned in plan.steps if planned.risk is Risk.BLOCKS)
     final = sum(not planned.undo.is_possible for planned in plan.steps)
     impossible = sum(not planned.is_possible for planned in plan.steps)
-    risks_and_limits = (
+    phrases = (
         (blocked["writers"], "blocks writers", "block writers"),
         (blocked["readers and writers"], "blocks readers and writers", "block readers and writers"),
         (risks[Risk.REWRITES], "rewrites its table", "rewrite their tables"),
@@ -137,7 +137,5 @@ def summary(plan: MigrationPlan) -> str:
         (final, "cannot be undone", "cannot be undone"),
         (impossible, "is not possible at this destination", "are not possible at this destination"),
     )
-    parts = [
-        f"{number:,} {singular if number == 1 else plural}" for number, singular, plural in risks_and_limits if number
-    ]
+    parts = [f"{number:,} {singular if number == 1 else plural}" for number, singular, plural in phrases if number]
     return "; ".join((f"Plan: {counts}", *parts)) + "."

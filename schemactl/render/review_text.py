@@ -300,9 +300,7 @@ def _unused_silence(unused: tuple[Silence, str]) -> Text:
 
 
 def _thing(finding: Finding, names_schema: bool) -> str:
-    name = ".".join(
-        show_name(table_or_column) for table_or_column in (finding.table, finding.column) if table_or_column is not None
-    )
+    name = ".".join(show_name(word) for word in (finding.table, finding.column) if word is not None)
     schema = f"schema {show_name(finding.schema)}"
     return f"{schema}, {name}" if name and names_schema else name or schema
 

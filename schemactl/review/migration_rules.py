@@ -174,9 +174,7 @@ def finding_of(
     column: str | None = None,
 ) -> Finding:
     """Return a finding of a rule about migrations."""
-    fingerprint = hashlib.sha256("\x1f".join((rule.id, name, message)).encode("utf-8", "surrogatepass")).hexdigest()[
-        :12
-    ]
+    digest = hashlib.sha256("\x1f".join((rule.id, name, message)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return Finding(
         rule=rule.id,
         title=rule.title,
@@ -187,7 +185,7 @@ def finding_of(
         why=rule.why,
         fix=rule.fix,
         schema=name,
-        fingerprint=fingerprint,
+        fingerprint=digest,
         table=table,
         column=column,
         location=location,

@@ -54,9 +54,7 @@ def reshaped_tables(comparison: Comparison) -> frozenset[str]:
 
 def reshaped_columns(comparison: Comparison) -> frozenset[tuple[str, str]]:
     """Return the columns (table, column) whose coming or going is part of a reshape."""
-    return frozenset(
-        (reshape.table, name) for reshape in reshapes(comparison) for name in (reshape.column, *reshape.columns)
-    )
+    return frozenset((shape.table, name) for shape in reshapes(comparison) for name in (shape.column, *shape.columns))
 
 
 class _Finder:
@@ -81,10 +79,8 @@ class _Finder:
 
     def _collapsed(self, added: ColumnAdded, naming: Naming) -> Iterator[Reshape]:
         old_name = self._comparison.base_tables.get(added.table, added.table)
-        parent_names = {added.table: None, old_name: None}
-        tables = [
-            name for parent_name in parent_names for name in _below(parent_name, added.column.name, self._gone, naming)
-        ]
+        parents = {added.table: None, old_name: None}
+        tables = [name for parent in parents for name in _below(parent, added.column.name, self._gone, naming)]
         columns = _flattened(added.table, added.column.name, self._removed, naming)
         if tables or columns:
             yield Reshape(Form.COLLAPSED, added.table, added.column.name, tuple(sorted(tables)), columns)

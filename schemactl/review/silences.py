@@ -65,9 +65,7 @@ def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -
         items: tables such as ``{"rule": "C204", "table": "orders", "reason": "...", "until": "2026-03-31"}``, each
             with the place where it is written.
     """
-    problems = [
-        problem for number, (table, location) in enumerate(items, 1) for problem in _problems(table, number, location)
-    ]
+    problems = [problem for number, item in enumerate(items, 1) for problem in _problems(item[0], number, item[1])]
     if len(problems) == 1:
         raise InputError(problems[0].message, at=problems[0].at, hint=problems[0].hint)
     if problems:

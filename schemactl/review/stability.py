@@ -53,15 +53,9 @@ def promise_of(comparison: Comparison, table: str | None, column: str | None) ->
     schema, name = comparison.head.schema, table
     if base_table in comparison.base.schema.tables:
         schema, name = comparison.base.schema, base_table
-    of_chain = (
-        schema.tables[ancestor].properties.get(STABILITY)
-        for ancestor in chain_of(schema, name)
-        if ancestor in schema.tables
-    )
-    return next(
-        (table_stability for table_stability in map(_stability, of_chain) if table_stability is not None),
-        Stability.STABLE,
-    )
+    tables = (schema.tables[ancestor] for ancestor in chain_of(schema, name) if ancestor in schema.tables)
+    promises = (_stability(table.properties.get(STABILITY)) for table in tables)
+    return next((promise for promise in promises if promise is not None), Stability.STABLE)
 
 
 def _stability(hint: Any) -> Stability | None:

@@ -108,12 +108,9 @@ def _chosen(report: Report, fingerprints: Sequence[str], *, has_base: bool) -> l
     from schemactl.review.severity import Severity
 
     # What changes the settings of reviews is for the base to accept.
-    review_findings = (finding for review in report.reviews if not review.is_of_settings for finding in review.findings)
-    findings = {
-        finding.fingerprint: finding
-        for finding in review_findings
-        if finding.silence is None and not finding.is_cosmetic
-    }
+    reviews = (review for review in report.reviews if not review.is_of_settings)
+    active = (finding for review in reviews for finding in review.findings if finding.silence is None)
+    findings = {finding.fingerprint: finding for finding in active if not finding.is_cosmetic}
     if not fingerprints:
         return [finding for finding in findings.values() if finding.severity.rank >= Severity.WARN.rank]
     for fingerprint in fingerprints:

@@ -218,10 +218,8 @@ def make_request(options: Options) -> DiffRequest:
         data = DataRequest(sources, options.table, options.input_format, options.sample, options.engine_options())
     before, after = (resolve(Options, Call("diff", (), Surroundings({}, side_files))) for side_files in files)
     # The head's own silences that have a fingerprint are its purpose.
-    silence_tables = [table.values for table in options.silence]
-    head_silences = (
-        table for table in after.silence if "fingerprint" in table.values and table.values not in silence_tables
-    )
+    silences = [table.values for table in options.silence]
+    head_silences = (table for table in after.silence if "fingerprint" in table.values and table.values not in silences)
     specs = {spec.key: spec for spec in option_specs(Options)}
     changed_settings = []
     for key in ("schemas",) if options.policy else ("schemas", *JUDGING):
@@ -250,11 +248,9 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     # A silence of one finding comes with the change that it accepts.
-    items = [entry for entry in value if not isinstance(entry, SettingsTable) or "fingerprint" not in entry.values]
-    tables = [entry.values if isinstance(entry, SettingsTable) else entry for entry in items]
-    return [
-        {key: str(item) for key, item in entry.items()} if isinstance(entry, Mapping) else entry for entry in tables
-    ]
+    items = [item for item in value if not isinstance(item, SettingsTable) or "fingerprint" not in item.values]
+    tables = [item.values if isinstance(item, SettingsTable) else item for item in items]
+    return [{key: str(text) for key, text in item.items()} if isinstance(item, Mapping) else item for item in tables]
 
 
 def parse_severities(pairs: Iterable[str]) -> Mapping[str, Severity]:

@@ -46,25 +46,21 @@ def render(report: Report) -> str:
     parts += fitting_table(finding_table(columns, partial(_row, report=report)), shown_findings, parts)
     silenced = (finding for review in report.reviews for finding in review.findings if finding.silence is not None)
     silenced_rules = _plain(selection.count_labels(map(selection.label, silenced)))
-    notes, hidden_count = _fitting(
-        [partial(str, f"{note}\n\n") for note in _notes(report)], room_left((*parts, silenced_rules))
-    )
-    parts.extend(notes)
+    notes = [partial(str, f"{note}\n\n") for note in _notes(report)]
+    fitting_notes, hidden = _fitting(notes, room_left((*parts, silenced_rules)))
+    parts.extend(fitting_notes)
     for review in report.reviews:
         if words.is_same(review):
             continue
         headline = _plain(words.headline(review, is_whole=False))
         opening = f"<details><summary><code>{_html(show_name(_short(review.name)))}</code>: {headline}</summary>\n\n"
-        details, unfitting_count = _fitting(
-            list(_details(review)), room_left((*parts, silenced_rules, opening, _CLOSE))
-        )
-        hidden_count += unfitting_count
+        details, unfitting = _fitting(list(_details(review)), room_left((*parts, silenced_rules, opening, _CLOSE)))
+        hidden += unfitting
         if details:
             parts.extend((opening, *details, _CLOSE))
-    if hidden_count:
-        parts.append(
-            f"{counted(hidden_count, 'detail')} did not fit into this comment; `schemactl diff --verbose` has all.\n"
-        )
+    if hidden:
+        count = counted(hidden, "detail")
+        parts.append(f"{count} did not fit into this comment; `schemactl diff --verbose` has all.\n")
         parts.append(f"\nSilenced: {silenced_rules}.\n" if silenced_rules else "")
     return "".join(parts).rstrip("\n") + "\n"
 

@@ -73,10 +73,8 @@ def _invocations(left_out: Sequence[Finding], report: Report) -> dict[str, Any]:
     notifications: dict[str, list[dict[str, Any]]] = {}
     if left_out:
         command = f"`{report.command} --format json`"
-        left_out_rules = escape(count_labels(map(label, left_out)))
-        message = (
-            f"{counted(len(left_out), 'result')} left out: {left_out_rules}; GitHub shows {LIMIT:,}; {command} has all"
-        )
+        rules = escape(count_labels(map(label, left_out)))
+        message = f"{counted(len(left_out), 'result')} left out: {rules}; GitHub shows {LIMIT:,}; {command} has all"
         notifications["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": message}}]
     if unused := unused_silences(report):
         notifications["toolConfigurationNotifications"] = [

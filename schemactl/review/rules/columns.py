@@ -228,22 +228,14 @@ C207 = Rule(
 def find_variant_added(comparison: Comparison) -> Matches:
     """Yield each added variant, by its mark or by its name."""
     for change in added_columns(comparison, Addition.VARIANT):
-        base_name = variant_of(comparison, change)
-        base_column = comparison.head_column(change.table, base_name) if base_name else None
-        beside = (
-            f" beside `{base_name}` (which is {quote_value(base_column.properties.get('data_type'))})"
-            if base_column
-            else ""
-        )
-        variant_type, base_type = change.column.data_type, base_column.data_type if base_column else None
-        is_same_family = (
-            variant_type is not None and base_type is not None and not crosses_families(base_type, variant_type)
-        )
-        yield Match.of(
-            change,
-            f"variant {typed(change.column)} is new in `{change.table}`{beside}",
-            impact=replace(C208.impact, readers=Severity.ERROR) if is_same_family else None,
-        )
+        base_name, variant_type = variant_of(comparison, change), change.column.data_type
+        base = comparison.head_column(change.table, base_name) if base_name else None
+        sentence, impact = f"variant {typed(change.column)} is new in `{change.table}`", None
+        if base is not None:
+            sentence += f" beside `{base.name}` (which is {quote_value(base.properties.get('data_type'))})"
+            if variant_type and base.data_type and not crosses_families(base.data_type, variant_type):
+                impact = replace(C208.impact, readers=Severity.ERROR)
+        yield Match.of(change, sentence, impact=impact)
 
 
 C208 = Rule(

@@ -139,17 +139,14 @@ def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[Fiel
 
     As with columns, removed and reordered fields violate none, since data asks for neither.
     """
-    column_path = violation.table, violation.column
+    column = violation.table, violation.column
     other_changes: list[ColumnRetyped | NullabilityChanged] = [*comparison.of(ColumnRetyped)]
     other_changes += comparison.of(NullabilityChanged)
     structure_changes = comparison.of(ColumnPropertyChanged, SPARK_TYPE)
-    is_of_structure = any((change.table, change.column) == column_path for change in structure_changes)
+    is_of_structure = any((change.table, change.column) == column for change in structure_changes)
     is_of_type = violation.entity is Entity.DATA_TYPE and violation.variant_of is None
-    if (
-        not is_of_structure
-        or not is_of_type
-        or any((change.table, change.column) == column_path for change in other_changes)
-    ):
+    has_other_changes = any((change.table, change.column) == column for change in other_changes)
+    if not is_of_structure or not is_of_type or has_other_changes:
         return None
     if not any(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)):
         # Loads of such schemas ignore the stated structure.

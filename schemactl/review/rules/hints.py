@@ -291,17 +291,15 @@ def find_removal_announced(comparison: Comparison) -> Matches:
         elif notice.after and notice.before and notice.after > notice.before:
             yield notice.match(f"the last day of {notice.where} is {notice.after} now, before it was {notice.before}")
     for change in extra_hints(comparison, DEPRECATED):
-        deprecation = change.after
-        if _has_day(change.before) or _has_day(deprecation):
+        mark = change.after
+        if _has_day(change.before) or _has_day(mark):
             continue
-        if is_unset(deprecation):
+        if is_unset(mark):
             yield hint_match(change, "is no longer deprecated")
-        elif isinstance(deprecation, Mapping) and deprecation.get("use"):
-            yield hint_match(change, f"is deprecated; use `{deprecation['use']}`")
+        elif isinstance(mark, Mapping) and mark.get("use"):
+            yield hint_match(change, f"is deprecated; use `{mark['use']}`")
         else:
-            yield hint_match(
-                change, f"is deprecated: {deprecation}" if isinstance(deprecation, str) else "is deprecated"
-            )
+            yield hint_match(change, f"is deprecated: {mark}" if isinstance(mark, str) else "is deprecated")
 
 
 def _has_day(deprecation: Any) -> bool:

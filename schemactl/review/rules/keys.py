@@ -418,10 +418,8 @@ def find_root_key_added(comparison: Comparison) -> Matches:
         base, column = comparison.base_table(change.table), change.column
         is_root_key = bool(column.properties.get("root_key")) or column.name.casefold() == "_dlt_root_id"
         if base and base.is_nested and not base.is_new and is_root_key and not column.nullable:
-            where = full_name(change.table, change.column.name)
-            yield Match.of(
-                change, f"{where} is new and may not be null; the rows of {full_name(change.table)} have none"
-            )
+            where, table = full_name(change.table, change.column.name), full_name(change.table)
+            yield Match.of(change, f"{where} is new and may not be null; the rows of {table} have none")
 
 
 K512 = Rule(

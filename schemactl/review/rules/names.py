@@ -377,12 +377,8 @@ def find_case_clash(comparison: Comparison) -> Matches:
         clashing_name = next((candidate for candidate in by_case[owner][name.casefold()] if candidate != name), None)
         if clashing_name is not None:
             subject = f"table `{table}`" if column is None else full_name(table, column)
-            yield Match(
-                sentence=f"{subject} differs from `{clashing_name}` in case alone",
-                table=table,
-                column=column,
-                after=clashing_name,
-            )
+            sentence = f"{subject} differs from `{clashing_name}` in case alone"
+            yield Match(sentence=sentence, table=table, column=column, after=clashing_name)
 
 
 def _by_case(names: Iterable[str]) -> Mapping[str, Sequence[str]]:

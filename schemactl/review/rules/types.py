@@ -262,9 +262,8 @@ def find_field_retyped(comparison: Comparison) -> Matches:
             impact = replace(impact, writers=Severity.ERROR)
         is_resized = before == after  # the size is not part of what Spark calls the type
         labels = sizes if is_resized else (type_label(before), type_label(after))
-        sentence = (
-            f"{full_name(change.table, change.name)} changes from `{labels[0]}` to `{labels[1]}`: {effect.phrase}"
-        )
+        where = full_name(change.table, change.name)
+        sentence = f"{where} changes from `{labels[0]}` to `{labels[1]}`: {effect.phrase}"
         yield field_match(change, sentence, impact, "field" if effect.is_open and not is_resized else None)
 
 

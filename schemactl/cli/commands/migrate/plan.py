@@ -82,7 +82,7 @@ class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
 
         def without_to(table: Mapping[str, Any]) -> dict[str, Any]:
             return {
-                key: without_to(value) if key == "migrate" else value for key, value in table.items() if key != "to"
+                key: without_to(inner) if key == "migrate" else inner for key, inner in table.items() if key != "to"
             }
 
         files = tuple(replace(file, table=without_to(file.table)) for file in surroundings.files)
