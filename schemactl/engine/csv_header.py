@@ -107,8 +107,8 @@ def looks_like_record(header: Sequence[str], rows: Sequence[Sequence[str]]) -> b
     False
     """
     kinds = [_kind_of(row[number] for row in rows if number < len(row)) for number in range(len(header))]
-    typed = [(name, kind) for name, kind in zip(header, kinds, strict=True) if kind is not None]
-    return bool(typed) and all(_VALUE_KINDS[kind].fullmatch(name.strip()) for name, kind in typed)
+    columns_of_kinds = [(name, kind) for name, kind in zip(header, kinds, strict=True) if kind is not None]
+    return bool(columns_of_kinds) and all(_VALUE_KINDS[kind].fullmatch(name.strip()) for name, kind in columns_of_kinds)
 
 
 def _kind_of(cells: Iterable[str]) -> str | None:

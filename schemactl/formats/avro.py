@@ -285,11 +285,11 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     unread = [(key, value, None) for key, value in native.items() if key not in (*_READ, "default")]
     unread += [("default", native["default"], None)] if native.get("default") is not None else []
     unread += [("union", value_types, None)] if len(value_types) > 1 or not branches else []
-    field = _typed(name, value_types[0] if len(value_types) == 1 else _ANY, properties)
+    field = _field_of(name, value_types[0] if len(value_types) == 1 else _ANY, properties)
     return replace(field, unread=(*unread, *field.unread))
 
 
-def _typed(name: str, native: Any, properties: dict[str, Any]) -> Field:
+def _field_of(name: str, native: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
     match native:
         case {"type": "record", "fields": list(fields)}:

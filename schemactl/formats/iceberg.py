@@ -262,20 +262,20 @@ def _unnumbered(native: Any) -> Any:
 def _read(name: str, native: dict[str, Any]) -> Field:
     number = {"x-id": native["id"]} if type(native.get("id")) is int else {}
     properties = {"nullable": native.get("required") is not True, **note(native.get("doc")), **number}
-    read = _typed(name, native.get("type"), properties)
+    read = _field_of(name, native.get("type"), properties)
     unread = tuple((key, value, None) for key, value in native.items() if key not in _READ)
     return replace(read, unread=(*unread, *read.unread))
 
 
-def _typed(name: str, native: Any, properties: dict[str, Any]) -> Field:
+def _field_of(name: str, native: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
     match native:
         case {"type": "struct", "fields": [_, *_] as fields}:
             return Field(name, json_, fields=tuple(_read(str(child.get("name")), child) for child in fields))
         case {"type": "list"}:
-            return Field(name, json_, element=_typed("element", native.get("element"), {}))
+            return Field(name, json_, element=_field_of("element", native.get("element"), {}))
         case {"type": "map", "key": "string"}:
-            return Field(name, json_, values=_typed("value", native.get("value"), {}))
+            return Field(name, json_, values=_field_of("value", native.get("value"), {}))
         case {"type": "struct", "fields": []}:
             return Field(name, json_)
         case str():

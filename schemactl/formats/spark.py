@@ -137,12 +137,12 @@ def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -
 def _read(name: str, native: dict[str, Any]) -> Field:
     metadata = mapping(native.get("metadata"))
     properties = {"nullable": native.get("nullable") is not False, **note(metadata.get("comment"))}
-    read = _typed(name, native.get("type"), properties)
+    read = _field_of(name, native.get("type"), properties)
     unread = tuple((key, value, None) for key, value in metadata.items() if key not in ("comment", HINTS))
     return replace(read, unread=(*unread, *read.unread))
 
 
-def _typed(name: str, native: Any, properties: dict[str, Any]) -> Field:
+def _field_of(name: str, native: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
     match native:
         case {"type": "struct"} if named(native.get("fields")):
@@ -150,9 +150,9 @@ def _typed(name: str, native: Any, properties: dict[str, Any]) -> Field:
                 name, json_, fields=tuple(_read(child["name"], child) for child in named(native.get("fields")))
             )
         case {"type": "array"}:
-            return Field(name, json_, element=_typed("element", native.get("elementType"), {}))
+            return Field(name, json_, element=_field_of("element", native.get("elementType"), {}))
         case {"type": "map", "keyType": "string"}:
-            return Field(name, json_, values=_typed("value", native.get("valueType"), {}))
+            return Field(name, json_, values=_field_of("value", native.get("valueType"), {}))
         case str():
             if native in _NAMES or re.fullmatch(r"decimal\(\d+,\d+\)|time\(\d+\)", native):
                 return Field(name, {**(leaf_properties(_NAMES.get(native, native)) or {}), **properties})

@@ -47,7 +47,7 @@ def joined(phrases: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1])))
 
 
-def typed(column: Column) -> str:
+def with_type(column: Column) -> str:
     """Return the column's name with its data type and that of its database, as far as it has them."""
     type_names = (column.properties.get("data_type"), column.properties.get(DATABASE_TYPE))
     types = ", stored as ".join(f"`{type_name}`" for type_name in type_names if type_name)

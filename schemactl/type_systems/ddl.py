@@ -289,10 +289,10 @@ class Dialect:
 
     def _bare(self, column: Column, kind: str) -> str:
         """Return a column as it is stated again, without its description."""
-        typed = self.defined_type(column, kind)
-        is_said = self.restates_columns and typed == kind
+        written_type = self.defined_type(column, kind)
+        is_said = self.restates_columns and written_type == kind
         null = " NOT NULL" if not column.nullable else " NULL" if is_said else ""
-        return f"{self.quote(column.name)} {typed}{null}"
+        return f"{self.quote(column.name)} {written_type}{null}"
 
 
 @lru_cache(maxsize=64)

@@ -38,7 +38,7 @@ from schemactl.review.rule import (
     Rule,
     Severity,
 )
-from schemactl.review.wording import advice, full_name, listed, plain, quote_value, typed
+from schemactl.review.wording import advice, full_name, listed, plain, quote_value, with_type
 from schemactl.schema.backfill import BACKFILL, backfill_fault
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
@@ -60,7 +60,7 @@ def find_column_added(comparison: Comparison) -> Matches:
     for change in added_columns(comparison, Addition.PLAIN):
         column = change.column
         waits = "" if has_type(column) else ", without a data type so far"
-        yield Match.of(change, f"column {typed(column)} is new in `{change.table}`{waits}")
+        yield Match.of(change, f"column {with_type(column)} is new in `{change.table}`{waits}")
 
 
 C201 = Rule(
@@ -79,7 +79,9 @@ def find_required_column_added(comparison: Comparison) -> Matches:
     for change in added_columns(comparison, Addition.REQUIRED):
         fault = backfill_fault(change.column)
         odd = f"; its `{BACKFILL}` cannot fill stored rows: {fault}" if fault else ""
-        yield Match.of(change, f"column {typed(change.column)} is new in `{change.table}`, and may not be null{odd}")
+        yield Match.of(
+            change, f"column {with_type(change.column)} is new in `{change.table}`, and may not be null{odd}"
+        )
 
 
 C202 = Rule(
@@ -98,10 +100,8 @@ def find_backfilled_column_added(comparison: Comparison) -> Matches:
     """Yield each added column that may not be null and states ``x-backfill``."""
     for change in added_columns(comparison, Addition.BACKFILLED):
         value = quote_value(change.column.properties[BACKFILL])
-        yield Match.of(
-            change,
-            f"column {typed(change.column)} is new in `{change.table}` and may not be null; stored rows get {value}",
-        )
+        new_column = f"column {with_type(change.column)} is new in `{change.table}`"
+        yield Match.of(change, f"{new_column} and may not be null; stored rows get {value}")
 
 
 C203 = Rule(
@@ -208,7 +208,7 @@ def find_retired_name_reused(comparison: Comparison) -> Matches:
         column = change.column
         since = column_last_day(comparison.base_table(change.table), column.name)
         yield Match.of(
-            change, f"column {typed(column)} is new in `{change.table}`, but the name is retired since {since}"
+            change, f"column {with_type(column)} is new in `{change.table}`, but the name is retired since {since}"
         )
 
 
@@ -230,7 +230,7 @@ def find_variant_added(comparison: Comparison) -> Matches:
     for change in added_columns(comparison, Addition.VARIANT):
         base_name, variant_type = variant_of(comparison, change), change.column.data_type
         base = comparison.head_column(change.table, base_name) if base_name else None
-        sentence, impact = f"variant {typed(change.column)} is new in `{change.table}`", None
+        sentence, impact = f"variant {with_type(change.column)} is new in `{change.table}`", None
         if base is not None:
             sentence += f" beside `{base.name}` (which is {quote_value(base.properties.get('data_type'))})"
             if variant_type and base.data_type and not crosses_families(base.data_type, variant_type):
@@ -259,7 +259,7 @@ def find_variant_folded(comparison: Comparison) -> Matches:
         column = comparison.head_column(change.table, of) if of else None
         if column is not None:
             yield Match(
-                sentence=f"variant {typed(change.column)} is gone from `{change.table}`: `{of}` "
+                sentence=f"variant {with_type(change.column)} is gone from `{change.table}`: `{of}` "
                 f"({quote_value(column.properties.get('data_type'))}) has to hold its values",
                 table=change.table,
                 column=of,
