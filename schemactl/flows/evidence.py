@@ -58,8 +58,8 @@ def find_sources(
         return tuple(dict.fromkeys(saved)), ()
     from schemactl.engine.choice import EngineOptions, find_engine_inputs
 
-    found = find_engine_inputs(engine or EngineOptions(), others, input_format)
-    inputs = [replace(file, has_header=has_header) for file in found]
+    files = find_engine_inputs(engine or EngineOptions(), others, input_format)
+    inputs = [replace(file, has_header=has_header) for file in files]
     saved += [file.path for file in inputs if is_evidence_file(file.path)]
     return tuple(dict.fromkeys(saved)), tuple(file for file in inputs if not is_evidence_file(file.path))
 

@@ -51,17 +51,17 @@ def with_detection(before: Schema, table: str, source: str, requested: str | Non
     has_rules = (
         bool(before.settings.get("preferred_types")) or current.schema not in unruled or table_detections is not None
     )
-    wanted = replace(current, table=_BY_DEFAULT) if has_new_texts and not has_rules else current
+    detection = replace(current, table=_BY_DEFAULT) if has_new_texts and not has_rules else current
     if requested is not None:
-        wanted = parse_detection(requested, wanted)
-    if wanted == current:
+        detection = parse_detection(requested, detection)
+    if detection == current:
         return before
     root = stored_table or Table(table, {}, {"write_disposition": "append", "resource": source})
     properties = {key: value for key, value in root.properties.items() if key != DETECTIONS}
-    if wanted.table:
-        properties[DETECTIONS] = list(wanted.table)
+    if detection.table:
+        properties[DETECTIONS] = list(detection.table)
     changed = before.with_table(replace(root, properties=properties))
-    return replace(changed, settings={**before.settings, "detections": list(wanted.schema)})
+    return replace(changed, settings={**before.settings, "detections": list(detection.schema)})
 
 
 def parse_detection(requested: str, current: Detection) -> Detection:
