@@ -658,8 +658,11 @@ def test_tables_that_dlt_made_without_a_catalogue_are_not_migrated(tmp_path: Pat
 
 
 def test_what_iceberg_alone_has_types_for_is_not_made(url: str) -> None:
-    with pytest.raises(DestinationError, match="is of type `uuid`, which only Iceberg's own tools make"):
-        run_unrendered(url, AddColumn("orders", Column("u", {"x-database-type": "uuid"})))
+    step = AddColumn("orders", Column("u", {"x-database-type": "timestamp_ns"}))
+    with pytest.raises(InputError, match="no column of type `timestamp_ns` can be created: `u`"):
+        destination.render(step, None, "shop")
+    with pytest.raises(DestinationError, match="`timestamp_ns` is not a type that files have"):
+        run_unrendered(url, step)
 
 
 def run_unrendered(url: str, step: Step) -> None:

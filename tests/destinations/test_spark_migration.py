@@ -753,3 +753,29 @@ def test_a_load_that_was_certain_is_finished_before_a_migration(
     with destination.connect(moved.url, "shop") as session:
         assert session.row_count("orders") == 3
     assert rows("orders", "id") == [(1,), (2,), (6,)]
+
+
+def test_types_of_spark_are_made_and_those_of_others_become_the_nearest(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = {
+        "uuid": "text",
+        "UBIGINT": "wei",
+        "interval day to second(3)": "text",
+        "ENUM('a', 'b')": "text",
+        "array<int>": "array<int>",
+        "interval day to second": "interval day to second",
+    }
+    columns = (Column(f"c{number}", {"x-database-type": kind}) for number, kind in enumerate(written))
+    made = bump(replace(new_schema("shop"), tables={"orders": table("orders", *columns)}))
+    Path("shop.yaml").write_text(dlt.write(made))
+    request = ApplyRequest("./shop.yaml", url, Path("schemas"), PlanOptions())
+    assert apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+    assert verify(VerifyRequest("./shop.yaml", url, Path("schemas"))).drift == ()
+    there = destination.read_catalogue(url).schema.tables["orders"].columns.values()
+    assert [next(iter(each.properties.values())) for each in there] == list(written.values())
+    odd = replace(made, tables={"orders": table("orders", Column("odd", {"x-database-type": "shop.mood"}))})
+    Path("odd.yaml").write_text(dlt.write(bump(odd)))
+    with pytest.raises(InputError, match="`odd` is not a type of Spark"):
+        apply_migration(replace(request, reference="./odd.yaml"), lambda _: True, lambda: nullcontext(None))

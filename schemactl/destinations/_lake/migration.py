@@ -23,6 +23,7 @@ from schemactl.destinations._lake.rewriting import (
     source_of,
 )
 from schemactl.destinations._lake.table import FilesTable
+from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._migration.ledger import Ledger
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements
@@ -115,7 +116,13 @@ def type_words(column: Column) -> str:
         InputError: it has none, or one that only a database knows, or its sizes are no numbers.
     """
     properties = column.properties
-    if DATABASE_TYPE in properties or column.data_type is None:
+    if (own_type := properties.get(DATABASE_TYPE)) is not None:
+        try:
+            arrow_type({DATABASE_TYPE: own_type})
+        except DestinationError as error:
+            raise InputError(f"no column of type `{own_type}` can be created: `{column.name}`") from error
+        return str(own_type)
+    if column.data_type is None:
         raise InputError(f"column `{column.name}` has no type of dlt's")
     if structure_of(column) is not None:
         return str(properties[SPARK_TYPE])

@@ -5,11 +5,13 @@ So are structs, lists and maps: what ``x-spark-type`` states of columns that kee
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import unknown
 from schemactl.destinations._structure import cut
-from schemactl.destinations._types import decimal, integer
+from schemactl.destinations._types import TypeSystem, decimal, integer
 from schemactl.errors import DestinationError
 from schemactl.schema.full_types import MAX_DIGITS, check_scale, decimal_sizes
 from schemactl.schema.nested_types import (
@@ -38,6 +40,28 @@ from schemactl.type_systems.arrow_types import (
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+def types_of_files(format_name: str, is_native: Callable[[str], bool]) -> TypeSystem:
+    """Return the types of a format of files: structs, lists and maps as Spark's DDL, and what its catalog writes else.
+
+    ``is_native`` says whether a text is one of the latter.
+    """
+
+    def own_type(written: str) -> str | None:
+        if is_structure(written) or is_native(written):
+            return written
+        return written.lower() if is_native(written.lower()) else None
+
+    return TypeSystem(format_name, "", unknown, own_type)
+
+
+def is_structure(written: str) -> bool:
+    """Return whether a text is the type of a struct, a list or a map in Spark's DDL."""
+    try:
+        return isinstance(read_type(written, keeps_sizes=True), Struct | ListOf | MapOf)
+    except ValueError:
+        return False
 
 
 def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Properties:
@@ -107,12 +131,36 @@ def kind_there(of: pyarrow.DataType, written: str) -> Properties:
 
 def arrow_type(kind: Properties) -> pyarrow.DataType:
     """Return the Arrow type of what ``kind_of`` gives; raises ``DestinationError`` where files have none."""
+    import pyarrow
+
     if DATABASE_TYPE not in kind:
         return scalar_type(kind)
+    written = str(kind[DATABASE_TYPE])
     try:
-        return to_arrow(read_type(kind[DATABASE_TYPE], keeps_sizes=True))
+        return to_arrow(read_type(written, keeps_sizes=True))
     except ValueError as error:
-        raise DestinationError(f"`{cut(kind[DATABASE_TYPE])}` is not a type that files have: {error}") from error
+        if written == "uuid":
+            return pyarrow.uuid()
+        if is_arrow_name(written):
+            return pyarrow.type_for_alias(written)
+        if (match := _ARROW_LIST.fullmatch(written)) is not None:
+            return pyarrow.list_(pyarrow.field(match["name"], arrow_type(unknown(match["element"]))))
+        raise DestinationError(f"`{cut(written)}` is not a type that files have: {error}") from error
+
+
+_ARROW_LIST: Final = re.compile(r"list<(?P<name>\w+): (?P<element>.+)>")
+"""A list as Arrow writes it, whose elements no DDL of a schema has: ``list<element: int32>``."""
+
+
+def is_arrow_name(written: str) -> bool:
+    """Return whether a text is the name of one of Arrow's types, such as ``uint64`` or ``timestamp[ns]``."""
+    import pyarrow
+
+    try:
+        pyarrow.type_for_alias(written)
+    except ValueError:
+        return False
+    return True
 
 
 def fits(kind: Properties, stored_kind: Properties) -> bool:

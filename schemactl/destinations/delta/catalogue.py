@@ -19,7 +19,7 @@ from schemactl.destinations._catalogue import (
     with_nullable,
 )
 from schemactl.destinations._folder import refuse_links
-from schemactl.destinations._lake.types import kind_of, kind_there
+from schemactl.destinations._lake.types import kind_of, kind_there, types_of_files
 from schemactl.destinations.parquet.bookkeeping import has_runs, stored_versions, version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
 from schemactl.errors import DestinationError, InputError
@@ -109,6 +109,11 @@ def columns_of(table: DeltaTable) -> Iterator[tuple[str, Properties, bool]]:
         yield field.name, kind_there(pyarrow.field(field.to_arrow()).type, written), field.nullable
 
 
+_NATIVE: Final = re.compile(r"void|variant")
+"""Types of Delta Lake that neither dlt nor Spark's DDL of a schema has."""
+settle: Final = types_of_files("Delta Lake", lambda written: _NATIVE.fullmatch(written) is not None).settle
+
+
 def stored(column: Column) -> Properties:
     """Return what Delta's catalog says of such a column, as dlt writes it."""
     return with_nullable(new_kind(column), column)
@@ -116,7 +121,7 @@ def stored(column: Column) -> Properties:
 
 def new_kind(column: Column) -> Properties:
     """Return the type that a column gets."""
-    return kind_of(column, has_time=False, sizes=(8, 16, 32))
+    return kind_of(settle(column), has_time=False, sizes=(8, 16, 32))
 
 
 def dataset_to_read(address: FolderAddress) -> Path:

@@ -29,6 +29,7 @@ from schemactl.destinations.delta.catalogue import (
     catalogue_of,
     dataset_to_write,
     new_kind,
+    settle,
     tables_in,
     wrap_errors,
 )
@@ -75,6 +76,7 @@ ABILITIES: Final[Abilities] = replace(
     retype=lambda _, after: Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE,
     set_not_null=Way.REWRITE,
     names=NAMES,
+    settle=settle,
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
     keeps_dlt_tables=False,
@@ -124,9 +126,6 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
     def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
         import pyarrow
 
-        if DATABASE_TYPE in column.properties:
-            kind = column.properties[DATABASE_TYPE]
-            raise DestinationError(f"no column of type `{kind}` can be made, as dlt has no such type: `{column.name}`")
         field = pyarrow.field(column.name, arrow_type(new_kind(column)), nullable=column.nullable)
         # What else stands beside the former column may be about its type.
         comment = None if before is None else (before.metadata or {}).get(COMMENT.encode())
@@ -162,7 +161,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
         lake = self.lake
         if lake.open(table.name) is not None:
             raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
-        fields = delta_fields([self.field(column) for column in table.columns.values() if column.is_complete])
+        fields = delta_fields([self.field(column) for column in table.columns.values()])
         with wrap_errors(f"make the Delta table `{lake.place(table.name)}`", AGAIN):
             make_table(lake.place(table.name), fields, named(table, "partition"), _mark("create table"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations import Catalogue
 from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, with_nullable
 from schemactl.destinations._folder import refuse_links
-from schemactl.destinations._lake.types import kind_of, kind_there
+from schemactl.destinations._lake.types import kind_of, kind_there, types_of_files
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
@@ -148,6 +149,11 @@ def columns_of(table: Table) -> Iterator[tuple[str, Properties, bool]]:
         yield field.name, kind, not field.required
 
 
+_NATIVE: Final = re.compile(r"timestamp(tz)?_ns|uuid|fixed\[\d+\]|unknown|variant|geometry.*|geography.*")
+"""Types of Iceberg that neither dlt nor Spark's DDL of a schema has."""
+settle: Final = types_of_files("Iceberg", lambda written: _NATIVE.fullmatch(written) is not None).settle
+
+
 def stored(column: Column) -> Properties:
     """Return what Iceberg's catalog says of such a column, as dlt writes it."""
     return with_nullable(new_kind(column), column)
@@ -155,4 +161,4 @@ def stored(column: Column) -> Properties:
 
 def new_kind(column: Column) -> Properties:
     """Return the type that a column gets."""
-    return kind_of(column, has_time=True, sizes=(32,))
+    return kind_of(settle(column), has_time=True, sizes=(32,))

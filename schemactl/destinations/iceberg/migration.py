@@ -33,6 +33,7 @@ from schemactl.destinations.iceberg.catalogue import (
     check_place,
     new_kind,
     read_dataset,
+    settle,
 )
 from schemactl.destinations.iceberg.lake import WIDENS, IcebergLake, arrow_rows, equals, lake_to_write
 from schemactl.destinations.iceberg.table import (
@@ -91,6 +92,7 @@ ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     retype=_retype,
     names=NAMES,
+    settle=settle,
     describe_table=Way.IN_PLACE,
     gains=partial(gained_by_ddl, wider=WIDENS),
     rewrites=lambda step, _: step.writes_all(ABILITIES),
@@ -140,9 +142,6 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
         import pyarrow
 
-        if DATABASE_TYPE in column.properties:
-            kind = column.properties[DATABASE_TYPE]
-            raise DestinationError(f"column `{column.name}` is of type `{kind}`, which only Iceberg's own tools make")
         return pyarrow.field(column.name, arrow_type(new_kind(column)), column.nullable)
 
     def find_table_blocker(self, step: Step, way: Way) -> Blocker | None:
@@ -160,7 +159,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
                 return None
 
     def create(self, table: Table) -> None:
-        columns = [self.field(column) for column in table.columns.values() if column.is_complete]
+        columns = [self.field(column) for column in table.columns.values()]
         self.lake.create(table.name, columns, "", partitions=named(table, "partition"))
 
     def drop(self, table: str) -> None:

@@ -369,6 +369,8 @@ def iceberg_type(arrow_type: pyarrow.DataType) -> IcebergType:
         "binary": types.BinaryType(),
         "date32[day]": types.DateType(),
         "time64[us]": types.TimeType(),
+        "float": types.FloatType(),
+        "extension<arrow.uuid>": types.UUIDType(),
     }
     return plain[str(arrow_type)]
 

@@ -10,6 +10,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._address import FolderAddress, folder_address
 from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, unknown
 from schemactl.destinations._folder import refuse_links
+from schemactl.destinations._lake.types import is_arrow_name, types_of_files
 from schemactl.destinations._types import decimal
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import PARQUET_ENDING, Listing, folders_in, list_files
@@ -137,11 +138,16 @@ def _kind(of: pyarrow.DataType) -> Properties:
     return (None if is_foreign else scalar_properties(of)) or unknown(str(plain_type(of)))
 
 
+# Footers have structs and lists that no schema states, as Arrow writes them.
+settle: Final = types_of_files("Parquet", lambda written: "<" in written or is_arrow_name(written)).settle
+
+
 def stored(column: Column) -> Properties:
     """Return what the footers of Parquet say of such a column, as dlt writes them.
 
     Nothing is said of nulls: Spark writes all columns as such that may be null.
     """
+    column = settle(column)
     if DATABASE_TYPE in column.properties:
         return unknown(column.properties[DATABASE_TYPE])
     if (structure := structure_of(column)) is not None:

@@ -31,6 +31,7 @@ from schemactl.destinations.parquet.catalogue import (
     file_columns,
     find_dataset,
     partition_values,
+    settle,
     table_files,
 )
 from schemactl.destinations.parquet.journal import (
@@ -82,6 +83,7 @@ ABILITIES: Final[Abilities] = replace(
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
     names=NAMES,
+    settle=settle,
     gains=gained_by_ddl,
     keeps_dlt_tables=False,
     rewrites=lambda step, _: step.writes_all(ABILITIES),

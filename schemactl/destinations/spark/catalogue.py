@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -10,7 +11,7 @@ from pyspark.sql import SparkSession
 from schemactl.destinations import Catalogue
 from schemactl.destinations._bookkeeping import version_rows
 from schemactl.destinations._catalogue import OURS, column_of, make_catalogue, unknown
-from schemactl.destinations._types import decimal, integer, parse_type
+from schemactl.destinations._types import TypeSystem, decimal, integer, is_type, parse_type
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.tables import Tables, held_tables, stranded
 from schemactl.destinations.spark.types import ddl_of, stored_type
@@ -88,11 +89,28 @@ def _kind(written: str) -> Properties:
     return _PLAIN.get(data_type.name) or unknown(written)
 
 
+_NATIVE: Final = re.compile(
+    r"void|variant|(var)?char\(\d+\)|interval (year|month|year to month|day|hour|minute|second"
+    r"|day to (hour|minute|second)|hour to (minute|second)|minute to second)"
+)
+"""Types of Spark that dlt does not have, as its catalogs write them."""
+
+
+def own_type(written: str) -> str | None:
+    """Return a type as Spark's catalog writes it; None for a text that is no type of Spark, or one that dlt has."""
+    if "<" in written:
+        return written if is_type(written, "spark") or structure_in(written) is not None else None
+    return written.lower() if _NATIVE.fullmatch(written.lower()) else None
+
+
+settle: Final = TypeSystem("Spark", "spark", unknown, own_type).settle
+
+
 def stored(column: Column) -> Properties:
     """Return what Spark's catalog says of such a column. Nothing is said of nulls: all columns may be null."""
-    properties = column.properties
-    if DATABASE_TYPE in properties:
-        return unknown(properties[DATABASE_TYPE])
+    column = settle(column)
+    if DATABASE_TYPE in column.properties:
+        return _kind(column.properties[DATABASE_TYPE])
     if (structure := structure_of(column)) is not None:
         return unknown(write_type(structure, has_comments=False))
     return _kind(stored_type(column).simpleString())

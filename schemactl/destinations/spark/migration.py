@@ -23,7 +23,7 @@ from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
-from schemactl.destinations.spark.catalogue import read_namespace
+from schemactl.destinations.spark.catalogue import read_namespace, settle
 from schemactl.destinations.spark.commit import recover
 from schemactl.destinations.spark.conversion import changes_of, count_not_undone, count_unfit
 from schemactl.destinations.spark.lease import leased
@@ -62,6 +62,7 @@ ABILITIES: Final[Abilities] = replace(
     set_not_null=Way.NONE,
     drop_not_null=Way.NONE,
     names=NAMES,
+    settle=settle,
     describe_table=Way.IN_PLACE,
     gains=gained_by_ddl,
     rewrites=lambda step, _: step.writes_all(ABILITIES),
