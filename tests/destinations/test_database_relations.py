@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, schema_of
 
-from schemactl.flows.migrate.plan import Wanted, report_wanted
+from schemactl.flows.migrate.plan import Goal, plan_from_state
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
 from schemactl.migration.records import Patience
@@ -63,7 +63,7 @@ def _statements_of_a_plan(folder: Path, tables: int) -> list[str]:
     target = migratable(made.url)
     with target.open_for_reading("shop") as session:
         session.database.connection.set_trace_callback(asked.append)
-        report = report_wanted(Wanted(target, schema_of(ID, column("x"), **more)), read_state(session, target, "shop"))
+        report = plan_from_state(Goal(target, schema_of(ID, column("x"), **more)), read_state(session, target, "shop"))
     assert len([each for each in report.plan.steps if "note" in str(each.step)]) == tables
     return [statement for statement in asked if not statement.startswith("--")]  # those are parts of others
 

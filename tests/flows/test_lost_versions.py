@@ -19,7 +19,7 @@ from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
 from schemactl.flows.migrate.ledger import with_lost
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration, report_wanted
+from schemactl.flows.migrate.plan import PlanRequest, plan_from_state, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.sync import sync_schemas
@@ -195,9 +195,9 @@ def test_what_was_lost_is_said_once_where_the_destination_is_read_again(
         readings += 1
         if readings == 1:
             raise ChangedMeanwhile("changed")
-        return report_wanted(*arguments, **options)
+        return plan_from_state(*arguments, **options)
 
-    monkeypatch.setattr("schemactl.flows.migrate.plan.report_wanted", changed_at_first)
+    monkeypatch.setattr("schemactl.flows.migrate.plan.plan_from_state", changed_at_first)
     path = overwritten.root / "schemas/export/shop.schema.yaml"
     with pytest.warns(LeftOutWarning, match=r"`orders.b`") as warned:
         plan_migration(PlanRequest(str(path), overwritten.url, overwritten.root / "schemas", PlanOptions()))

@@ -124,6 +124,11 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
 
 def read_session(session: PostgresSession, asked: str | None) -> Catalogue:
     """Return the tables of one dataset over an open connection."""
-    dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, asked, session.shown)
+    datasets = {row[0] for row in session.query(_DATASETS)}
+    return read_dataset(session, choose_dataset(datasets, asked, session.shown))
+
+
+def read_dataset(session: PostgresSession, dataset: str) -> Catalogue:
+    """Return the tables of a dataset that is known to exist."""
     rows = ((*row[:2], kind_of(row[2]), *row[3:]) for row in session.query_as_user(_COLUMNS, dataset))
     return catalogue_of(session, dataset, rows, session.query(_KEYS, dataset))

@@ -13,7 +13,7 @@ from schemactl.destinations._migration.conversion import FALSE
 from schemactl.destinations._migration.session import MappedMigration, SqlMigration
 from schemactl.destinations._session import Relation, literal
 from schemactl.destinations._sql_bookkeeping import find_migrated
-from schemactl.destinations.postgresql.catalogue import read_session
+from schemactl.destinations.postgresql.catalogue import read_dataset
 from schemactl.destinations.postgresql.conversion import (
     INDEX_MAPPING,
     MAKE_MAPPING,
@@ -263,7 +263,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
     holder: PostgresSession | None = None
 
     def read_tables(self) -> Catalogue:
-        return read_session(self.database, self.dataset)
+        return read_dataset(self.database, self.dataset)
 
     def sampled(self, place: str, relation: Relation, share: float) -> str | None:
         if not relation.is_table:

@@ -11,13 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.forward_run import ForwardRun
-from schemactl.flows.migrate.plan import Wanted, check_own, read_report, refuse_moved
+from schemactl.flows.migrate.plan import Goal, check_own, read_and_plan, refuse_moved
 from schemactl.flows.migrate.runner import LockRetry, StepBlocked, who
 from schemactl.flows.migrate.saved_plans import resume_plan
-from schemactl.flows.migrate.state import Found, find_wanted, read_state
+from schemactl.flows.migrate.state import DestinationState, find_goal_schema, read_state
 from schemactl.flows.target import migratable
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.plan import MigrationPlan
@@ -58,50 +57,50 @@ class ApplyRequest:
 
 
 def apply_migration(request: ApplyRequest, agree: Agree[PlanReport], open_progress: OpenProgress) -> ApplyReport:
-    """Apply a plan, or say what speaks against it.
+    """Apply a plan, or report why not.
 
     Raises:
-        InputError: the call is wrong, the schema or the plan cannot be read, or there is nobody to ask.
-        DestinationError: the destination failed, or is not as it should be afterwards.
+        InputError: the call is wrong, the schema or the plan cannot be read, or nobody can be asked.
+        DestinationError: the destination failed, or is not as planned afterwards.
     """
-    return apply_wanted(_read_wanted(request), request, agree, open_progress)
+    return apply_goal(_read_goal(request), request, agree, open_progress)
 
 
-def apply_wanted(
-    wanted: Wanted, request: ApplyRequest, agree: Agree[PlanReport], open_progress: OpenProgress
-) -> ApplyReport:
-    """Apply what was found for a request; see ``apply_migration``."""
-    report = report_to_apply(wanted)
+def apply_goal(goal: Goal, request: ApplyRequest, agree: Agree[PlanReport], open_progress: OpenProgress) -> ApplyReport:
+    """Apply the plan to a goal; see ``apply_migration``."""
+    report, state = read_and_plan(goal)
+    check_resumed(report, goal)
     if report.blockers:
         return ApplyReport(report, Outcome.REFUSED)
-    if not report.plan.steps and report.is_recorded and wanted.migration is None:
+    if not report.plan.steps and report.is_recorded and goal.migration is None:
         return ApplyReport(report, Outcome.NOTHING)
     if not agree(report):
         return ApplyReport(report, Outcome.DECLINED)
-    name = wanted.schema.name
-    with wanted.target.open_for_writing(name, request.patience) as session, open_progress() as progress:
-        return _apply(session, wanted, request, report, progress or no_progress)
+    with (
+        goal.target.open_for_writing(goal.schema.name, request.patience) as session,
+        open_progress() as progress,
+    ):
+        state = read_state(session, goal.target, goal.schema.name, state)
+        return _apply(state, goal, request, report, progress or no_progress)
 
 
-def report_to_apply(wanted: Wanted) -> PlanReport:
-    """Return what is to be done; a run that stands half done must have no SQL but that of its migration.
+def check_resumed(report: PlanReport, goal: Goal) -> None:
+    """Refuse an unfinished run that is resumed with SQL other than that of its migration.
 
     Raises:
         InputError: it has other SQL.
     """
-    report = read_report(wanted)
     if report.done is not None:
-        check_own(report.plan, wanted.migration, wanted.target)
-    return report
+        check_own(report.plan, goal.migration, goal.target)
 
 
-def _read_wanted(request: ApplyRequest) -> Wanted:
+def _read_goal(request: ApplyRequest) -> Goal:
     if not request.reference.endswith(ENDING):
         if request.key is not None:
             raise InputError("a key is for plans that are signed", hint=f"name a plan, `*{ENDING}`, or no key")
         # A file that is no schema is reported first: who takes it for a plan names no destination, as the plan has one.
-        schema = find_wanted(request.reference, request.schemas)
-        return Wanted(migratable(request.to), schema, request.options, request.allows_destructive)
+        schema = find_goal_schema(request.reference, request.schemas)
+        return Goal(migratable(request.to), schema, request.options, request.allows_destructive)
     plan = read_plan(read_text(Path(request.reference)), request.reference, request.key)
     if plan.own:
         hint = "`schemactl migrate apply --dir DIR` runs it"
@@ -112,40 +111,48 @@ def _read_wanted(request: ApplyRequest) -> Wanted:
         hint = f"`--to {address}`, if that is the one: the address in a plan is for people to read"
         raise InputError(f"the plan is for `{address}`, and no destination is named", hint=hint)
     target = migratable(request.to)
-    return Wanted(target, plan.target, request.options, request.allows_destructive, plan)
+    return Goal(target, plan.target, request.options, request.allows_destructive, plan)
 
 
 def _apply(
-    session: MigrationSession, wanted: Wanted, request: ApplyRequest, report: PlanReport, progress: Progress
+    state: DestinationState, goal: Goal, request: ApplyRequest, report: PlanReport, progress: Progress
 ) -> ApplyReport:
-    """Run what was agreed on, if the destination is still as it was shown."""
-    plan, name = report.plan, wanted.schema.name
-    found = read_state(session, wanted.target, name)
-    if found.unfinished is not None:
-        is_same = (plan, report.done) == resume_plan(found, found.unfinished)
+    """Run the plan that was agreed on, if the destination is still as it was shown."""
+    plan, session = report.plan, state.session
+    if state.unfinished is not None:
+        is_same = (plan, report.done) == resume_plan(state, state.unfinished)
     else:
-        is_current = report.done is None and plan.is_current(found.catalogue.schema)
-        is_same = is_current and _rewrites_as_shown(found, plan)
+        is_current = report.done is None and plan.is_current(state.catalogue.schema)
+        is_same = is_current and _rewrites_as_shown(state, plan)
     if not is_same:
-        return ApplyReport(replace(report, blockers=(refuse_moved(is_saved=wanted.plan is not None),)), Outcome.REFUSED)
-    is_recorded = found.unfinished is None and found.known_hash == plan.target_hash
-    if not plan.steps and is_recorded and wanted.migration is None:
+        return ApplyReport(replace(report, blockers=(refuse_moved(is_saved=goal.plan is not None),)), Outcome.REFUSED)
+    is_recorded = state.unfinished is None and state.known_hash == plan.target_hash
+    if not plan.steps and is_recorded and goal.migration is None:
         # Another command ended between the reading of the ledger and that of the tables.
         return ApplyReport(report, Outcome.NOTHING)
-    run = found.unfinished or Run(
+    run = state.unfinished or Run(
         run_id=uuid.uuid4().hex,
         plan_hash=plan_hash(plan),
         schema_name=plan.target.name,
-        from_hash=found.known_hash,
+        from_hash=state.known_hash,
         to_hash=plan.target.version_hash,
         who=who(),
         started=datetime.now(UTC),
         plan=plan_text(plan),
     )
     retry, batch_rows = LockRetry(request.patience.lock_retries, progress), request.patience.batch_rows
-    forward = ForwardRun(session, wanted.target.destination, plan, run, report.done or 0, retry, batch_rows)
+    forward = ForwardRun(
+        session,
+        goal.target.destination,
+        plan,
+        run,
+        report.done or 0,
+        retry,
+        batch_rows,
+        tables=state.tables_for(plan.target),
+    )
     is_one_by_one = request.is_step_by_step or request.options.is_online or plan.is_online
-    is_whole = wanted.target.destination.ABILITIES.transactional_ddl and not is_one_by_one
+    is_whole = goal.target.destination.ABILITIES.transactional_ddl and not is_one_by_one
     left = plan.steps[report.done or 0 :]
     copy = session.back_up(run.run_id[:8]) if any(step.is_destructive for step in left) else None
     started = time.monotonic()
@@ -160,11 +167,11 @@ def _apply(
     return ApplyReport(report, Outcome.DONE, time.monotonic() - started, copy)
 
 
-def _rewrites_as_shown(found: Found, plan: MigrationPlan) -> bool:
+def _rewrites_as_shown(state: DestinationState, plan: MigrationPlan) -> bool:
     """Return whether tables would be rewritten as it was shown; the order of their columns may be another one."""
     if not plan.has_groups:
         return True
     try:
-        return plan == found.target.decide_rewrites(found.session, plan, found.tables_for(plan.target))
+        return plan == state.target.decide_rewrites(state.session, plan, state.tables_for(plan.target))
     except StepDoesNotFit:
         return True  # the run refuses it

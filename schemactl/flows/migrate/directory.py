@@ -10,7 +10,7 @@ from pathlib import Path
 from schemactl.destinations import DESTINATIONS, Migrator, find_kind, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
 from schemactl.flows.migrate.saved_plans import risk_and_undo
-from schemactl.flows.migrate.state import find_wanted, names_of
+from schemactl.flows.migrate.state import find_goal_schema, names_of
 from schemactl.migration.directory import (
     SUM_NAME,
     DialectPlan,
@@ -177,7 +177,7 @@ def check_folder(path: Path, reference: str | None = None, schemas: SchemasPlace
     """
     folder = read_folder(path)
     problems = list(check_problems(folder))
-    wanted = find_wanted(reference, schemas) if reference is not None else None
+    wanted = find_goal_schema(reference, schemas) if reference is not None else None
     last = folder.last
     if wanted is not None and (last is None or last.target_hash != wanted.version_hash):
         there = f"`{last.name}` leads to version {last.schema['version']}" if last else "there is no migration"
@@ -232,11 +232,11 @@ def draft_next(folder: Folder, request: NextRequest) -> NextReport:
     Raises:
         InputError: the call is wrong, or the schema cannot be read.
     """
-    schema = find_wanted(request.reference, request.schemas)
+    schema = find_goal_schema(request.reference, request.schemas)
     last = folder.last
     if last is not None and request.start is not None:
         raise InputError("`--from` says what the first migration begins with", hint=f"there is `{last.name}`")
-    start = find_wanted(request.start, request.schemas) if request.start is not None else None
+    start = find_goal_schema(request.start, request.schemas) if request.start is not None else None
     dialects = _dialects(request.dialects, last)
     if last is not None and last.schema["name"] != schema.name:
         hint = "one folder for each schema"

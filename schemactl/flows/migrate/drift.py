@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from schemactl.destinations import MigrationSession
 from schemactl.flows.migrate.saved_plans import plan_of
-from schemactl.flows.migrate.state import Found, earlier_names
+from schemactl.flows.migrate.state import DestinationState, earlier_names
 from schemactl.flows.references import Referred, comparable
 from schemactl.flows.target import MigrationTarget
 from schemactl.migration.comparison import is_bookkeeping, spelled_as
@@ -48,7 +48,7 @@ class Drift:
     variants: tuple[ColumnAdded, ...] = ()
 
 
-def find_drift(found: Found, schema: Schema) -> Drift:
+def find_drift(found: DestinationState, schema: Schema) -> Drift:
     """Return the changes from a schema to a destination's tables, both in terms that the destination keeps.
 
     Left out are tables of other schemas in the same dataset, tables that wait for their first data, fields inside
@@ -125,7 +125,7 @@ def complete_tables(schema: Schema) -> tuple[Table, ...]:
 # --- values of renamed columns that are not where `x-renamed-from` says ---
 
 
-def misplaced_values(found: Found) -> tuple[Misplaced, ...]:
+def misplaced_values(found: DestinationState) -> tuple[Misplaced, ...]:
     """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right.
 
     Raises:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain, repeat
 
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
@@ -29,6 +30,7 @@ class ForwardRun(RunDirection):
         done: how many of its steps an earlier run has done.
         retry: retries a transaction that could not get a lock.
         batch_rows: how many rows a transaction fills, if a step does not fill all of them at once.
+        tables: a model of the tables as they have just been read; None to read them.
     """
 
     session: MigrationSession
@@ -39,6 +41,7 @@ class ForwardRun(RunDirection):
     retry: LockRetry
     batch_rows: int = NO_PATIENCE.batch_rows
     batches: tuple[Batch, ...] = ()
+    tables: Mapping[str, Table] | None = None
     finished_state = StepState.DONE
     kept_note = "what was done is kept"
 
@@ -83,8 +86,10 @@ class ForwardRun(RunDirection):
             for index, step in enumerate(self._remaining_steps)
             if isinstance(step, ChangeType) and refuses(step.before, step.after)
         }
+        # A retry comes after a pause, in which others may have changed the tables.
+        attempts = chain((self,), repeat(replace(self, tables=None)))
         try:
-            self.retry.run(lambda: self._run_in_transaction(guarded))
+            self.retry.run(lambda: next(attempts)._run_in_transaction(guarded))
         except LockNotAvailable:
             raise  # it says nothing about the values
         except (DestinationError, StepBlocked):
@@ -109,7 +114,7 @@ class ForwardRun(RunDirection):
         if len(records) > done and records[done].state is StepState.RUNNING:
             # A killed run may have done one more step than it could record.
             planned = self.plan.steps[done]
-            done += planned.done_with is None and are_done((planned.step,), self._tables(), self.module.stored)
+            done += planned.done_with is None and are_done((planned.step,), self._read_tables(), self.module.stored)
         unrecorded = [record.number for record in records[:done] if record.state is not StepState.DONE]
         # Steps that were begun may now run in other batches: then the tables would not show which are done.
         begun = [record.number for record in records[done:] if record.state is StepState.RUNNING]
@@ -124,7 +129,7 @@ class ForwardRun(RunDirection):
             DestinationError: the steps do not fit the tables.
         """
         self._refuse_unfit(guarded)
-        tables = self._tables()
+        tables = self.tables if self.tables is not None else self._read_tables()
         try:
             apply_to_model(dict(tables), self._remaining_steps)
         except StepDoesNotFit as error:
@@ -134,7 +139,7 @@ class ForwardRun(RunDirection):
         runs = (self.with_batches(),)
         return Runner(self.session, self.module, runs, self.plan.target, tables, self.retry, self.batch_rows)
 
-    def _tables(self) -> Mapping[str, Table]:
+    def _read_tables(self) -> Mapping[str, Table]:
         return tables_in(self.session.catalogue().schema, self.plan.target, self.module)
 
     def begin(self) -> Sequence[StepRecord]:

@@ -15,9 +15,9 @@ from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
 from schemactl.flows.migrate.ledger import restore_lost
-from schemactl.flows.migrate.plan import Wanted, report_wanted
+from schemactl.flows.migrate.plan import Goal, plan_from_state
 from schemactl.flows.migrate.saved_plans import plan_of
-from schemactl.flows.migrate.state import Found, find_name, find_wanted, read_state
+from schemactl.flows.migrate.state import DestinationState, find_goal_schema, find_name, read_state
 from schemactl.flows.references import Referred, comparable, reported
 from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
@@ -57,7 +57,7 @@ def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, op
         DestinationError: the destination cannot be reached or read.
     """
     target = migratable(to)
-    wanted = find_wanted(reference, schemas) if reference else None
+    wanted = find_goal_schema(reference, schemas) if reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
         wanted = bump(restore_lost(wanted, target, session)) if wanted else None
@@ -66,7 +66,7 @@ def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, op
         schema = wanted or begun or found.known
         planned: PlanReport | None = None
         if schema is not None:
-            planned = report_wanted(Wanted(target, schema, options), found, resumes_any=True)
+            planned = plan_from_state(Goal(target, schema, options), found, resumes_any=True)
         # Half-way through a run, what differs is the run's.
         is_settled = found.known is not None and found.unfinished is None
         drift = find_drift(found, found.known) if is_settled and found.known else Drift()
@@ -156,7 +156,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
     """
     notify = progress or no_progress
     target = migratable(request.to)
-    wanted = find_wanted(request.reference, request.schemas) if request.reference else None
+    wanted = find_goal_schema(request.reference, request.schemas) if request.reference else None
     name = wanted.name if wanted else find_name(target)
     with target.open_for_reading(name) as session:
         wanted = bump(restore_lost(wanted, target, session)) if wanted else None
@@ -204,7 +204,7 @@ def _columns(step: Step) -> tuple[str, ...]:
     return step.columns if isinstance(step, AddPrimaryKey) else (step.column_name or "",)
 
 
-def _checks(found: Found, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
+def _checks(found: DestinationState, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
     """Yield what the engine does not see to by itself."""
     destination = found.target.destination
     names, enforces = destination.NAMES, destination.ABILITIES.enforces_types

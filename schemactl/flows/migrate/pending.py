@@ -7,18 +7,18 @@ from itertools import takewhile
 from pathlib import Path
 
 from schemactl.errors import InputError, Location
-from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_wanted, report_to_apply
+from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_goal, check_resumed
 from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
 from schemactl.flows.migrate.plan import (
-    Wanted,
+    Goal,
     differing_places,
     find_start_blocker,
     plan_in,
-    read_report,
+    read_and_plan,
     refuse_unfinished,
     unbound_plan,
 )
-from schemactl.flows.migrate.state import Found, read_state
+from schemactl.flows.migrate.state import DestinationState, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.directory import Migration, json_name
 from schemactl.migration.plan import MigrationMark
@@ -52,7 +52,7 @@ def plan_next_there(request: NextRequest, to: str) -> NextReport:
     report = draft_next(folder, replace(request, dialects=() if folder.migrations else (target.kind,)))
     if report.migration is None:
         return report
-    there = read_report(Wanted(target, report.migration.target, migration=report.migration))
+    there, _ = read_and_plan(Goal(target, report.migration.target, migration=report.migration))
     stopping = tuple(each for each in there.blockers if each.kind is not BlockerKind.DESTRUCTIVE)
     return write_next(folder, replace(report, there=there, blockers=(*report.blockers, *stopping)))
 
@@ -72,11 +72,13 @@ def apply_folder(
         outcome = Outcome.REFUSED if standing.blocker else Outcome.NOTHING
         return FolderApplyReport(standing, None, (), outcome)
     wanted = [
-        Wanted(target, each.target, request.options, request.allows_destructive, migration=each) for each in migrations
+        Goal(target, each.target, request.options, request.allows_destructive, migration=each) for each in migrations
     ]
     later = migrations[1:]
     plans = tuple(unbound_plan(each, target, standing.place) for each in later)
-    shown = FolderApplyReport(standing, report_to_apply(wanted[0]), plans, Outcome.REFUSED)
+    report, _ = read_and_plan(wanted[0])
+    check_resumed(report, wanted[0])
+    shown = FolderApplyReport(standing, report, plans, Outcome.REFUSED)
     losing = [each.name for each, plan in zip(later, plans, strict=True) if plan.is_destructive]
     if losing and not request.allows_destructive:
         # Found out now, not when half of them have run.
@@ -88,7 +90,7 @@ def apply_folder(
         return replace(shown, outcome=Outcome.DECLINED)
     applied = []
     for each_wanted in wanted:
-        applied.append(apply_wanted(each_wanted, request, lambda _: True, open_progress))
+        applied.append(apply_goal(each_wanted, request, lambda _: True, open_progress))
         if applied[-1].is_refused:
             return replace(shown, applied=tuple(applied), outcome=Outcome.REFUSED)
     return replace(shown, applied=tuple(applied), outcome=Outcome.DONE)
@@ -106,7 +108,7 @@ def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStanding
         return _ahead_of(read_state(session, target, name), folder)
 
 
-def _ahead_of(found: Found, folder: Folder) -> tuple[FolderStanding, tuple[Migration, ...]]:
+def _ahead_of(found: DestinationState, folder: Folder) -> tuple[FolderStanding, tuple[Migration, ...]]:
     migrations = folder.migrations
     done = [mark for run in found.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None]
     last = _check_applied(folder, done, found.session.origin)
@@ -130,7 +132,7 @@ def _ahead_of(found: Found, folder: Folder) -> tuple[FolderStanding, tuple[Migra
 
 
 def _find_elsewhere(
-    found: Found, migrations: tuple[Migration, ...], count: int | None, last: int
+    found: DestinationState, migrations: tuple[Migration, ...], count: int | None, last: int
 ) -> PlanBlocker | None:
     """Return why a destination is not where its ledger says, None where it is.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from schemactl.flows.migrate.counting import count_not_undone, count_unfit, find
 from schemactl.flows.migrate.drift import find_drift
 from schemactl.flows.migrate.ledger import find_lost, warn_of_restored
 from schemactl.flows.migrate.saved_plans import check_file, check_reached, resume_plan
-from schemactl.flows.migrate.state import Found, earlier_names, find_wanted, read_state
+from schemactl.flows.migrate.state import DestinationState, earlier_names, find_goal_schema, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.garbage_collection import paused_collector
 from schemactl.migration.comparison import is_bookkeeping
@@ -67,7 +68,7 @@ class PlanRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Goal:
     """The schema, saved plan or migration of a folder that a destination is to have.
 
     Attributes:
@@ -82,7 +83,7 @@ class Wanted:
     migration: Migration | None = None
 
     def is_begun_by(self, run: Run) -> bool:
-        """Return whether a run that stands half done was begun for this."""
+        """Return whether an unfinished run was begun for this goal."""
         if self.migration is not None:
             return mark_in(run.plan) == self.migration.mark
         if self.plan is not None:
@@ -101,61 +102,71 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
         raise InputError(f"`{request.out}` is not the name of a plan", hint=f"let it end in `{ENDING}`")
     target = migratable(request.to)
     with paused_collector():  # of 1,000 tables: 0.4 of 2.2 s
-        schema = find_wanted(request.reference, request.schemas)
-        wanted = Wanted(target, schema, request.options, request.allows_destructive)
-        report = read_report(wanted, progress or no_progress)
+        schema = find_goal_schema(request.reference, request.schemas)
+        goal = Goal(target, schema, request.options, request.allows_destructive)
+        report, _ = read_and_plan(goal, progress or no_progress)
     if request.out is not None:
         replace_file(request.out, write_plan(report.plan, request.key))
     return report
 
 
-def read_report(wanted: Wanted, notify: Progress = no_progress) -> PlanReport:
-    """Open a destination and return what is to be done; one that others change meanwhile is read up to three times."""
-    for _ in range(2):
-        with suppress(ChangedMeanwhile):
-            return _read_report(wanted, notify)
-    return _read_report(wanted, notify)
+_READINGS: Final = 3
+"""How often a destination is read that others change meanwhile."""
 
 
-def _read_report(wanted: Wanted, notify: Progress) -> PlanReport:
-    lost = ""
-    with wanted.target.open_for_reading(wanted.schema.name, may_be_new=True) as session:
-        if wanted.plan is None and wanted.migration is None:
-            schema, lost = find_lost(wanted.schema, wanted.target, session)
-            wanted = replace(wanted, schema=bump(schema))
-        notify("reading the catalog", None)
-        report = report_wanted(wanted, read_state(session, wanted.target, wanted.schema.name), notify)
-    warn_of_restored(wanted.schema, lost)  # once, however often a destination is read that changes meanwhile
-    return report
+def read_and_plan(goal: Goal, notify: Progress = no_progress) -> tuple[PlanReport, DestinationState]:
+    """Read a destination and plan how it gets to a goal; the state that is returned has a closed session.
 
-
-def report_wanted(
-    wanted: Wanted, found: Found, notify: Progress = no_progress, *, resumes_any: bool = False
-) -> PlanReport:
-    """Return what is to be done, as the destination is now; a run that stands half done goes on with its own plan.
-
-    ``resumes_any``: whether a run that stands half done goes on whatever it was begun for.
+    Raises:
+        DestinationError: the destination cannot be reached or read, or others change it again and again.
     """
-    unfinished = found.unfinished
+    for remaining in reversed(range(_READINGS)):
+        lost_names = ""
+        try:
+            with goal.target.open_for_reading(goal.schema.name, may_be_new=True) as session:
+                restored = goal
+                if goal.plan is None and goal.migration is None:
+                    schema, lost_names = find_lost(goal.schema, goal.target, session)
+                    restored = replace(goal, schema=bump(schema))
+                notify("reading the catalog", None)
+                state = read_state(session, goal.target, restored.schema.name)
+                report = plan_from_state(restored, state, notify)
+        except ChangedMeanwhile:
+            if not remaining:
+                raise
+        else:
+            warn_of_restored(goal.schema, lost_names)  # once, however often the destination is read
+            return report, state
+    raise AssertionError
+
+
+def plan_from_state(
+    goal: Goal, state: DestinationState, notify: Progress = no_progress, *, resumes_any: bool = False
+) -> PlanReport:
+    """Return the plan from a destination's state to a goal, and what blocks it; an unfinished run is resumed.
+
+    ``resumes_any``: whether an unfinished run is resumed whatever its goal was.
+    """
+    unfinished = state.unfinished
     done: int | None = None
-    if unfinished is not None and (resumes_any or wanted.is_begun_by(unfinished)):
-        plan, done = resume_plan(found, unfinished)
-    elif wanted.migration is not None:
-        bound = bind(found, wanted.migration)
+    if unfinished is not None and (resumes_any or goal.is_begun_by(unfinished)):
+        plan, done = resume_plan(state, unfinished)
+    elif goal.migration is not None:
+        bound = bind(state, goal.migration)
         if isinstance(bound, PlanBlocker):
-            return PlanReport(unbound_plan(wanted.migration, found.target, found.place), blockers=(bound,))
+            return PlanReport(unbound_plan(goal.migration, state.target, state.place), blockers=(bound,))
         plan = bound
-    elif wanted.plan is not None:
-        plan = wanted.plan
-        if blocker := _find_move(plan, found):
+    elif goal.plan is not None:
+        plan = goal.plan
+        if blocker := _find_move(plan, state):
             return PlanReport(plan, blockers=(blocker,))
-        check_file(found, plan)
+        check_file(state, plan)
     else:
-        plan = plan_for(found, wanted.schema, wanted.options, wanted.allows_destructive)
-    return check_plan(found, plan, wanted.allows_destructive, done, notify)
+        plan = plan_to_schema(state, goal.schema, goal.options, goal.allows_destructive)
+    return check_plan(state, plan, goal.allows_destructive, done, notify)
 
 
-def _find_move(plan: MigrationPlan, found: Found) -> PlanBlocker | None:
+def _find_move(plan: MigrationPlan, found: DestinationState) -> PlanBlocker | None:
     """Return why the plan of a file is out of date; None where the tables are still as it found them.
 
     Raises:
@@ -174,7 +185,7 @@ def _find_move(plan: MigrationPlan, found: Found) -> PlanBlocker | None:
 
 
 def check_plan(
-    found: Found, plan: MigrationPlan, allows_destructive: bool, done: int | None, notify: Progress
+    found: DestinationState, plan: MigrationPlan, allows_destructive: bool, done: int | None, notify: Progress
 ) -> PlanReport:
     """Count in the data, and return the plan with all that stands against it."""
     session = found.session
@@ -261,7 +272,7 @@ def unbound_plan(migration: Migration, target: MigrationTarget, place: Place) ->
     return with_own(unbound, plan.own)
 
 
-def find_start_blocker(found: Found, migration: Migration) -> PlanBlocker | None:
+def find_start_blocker(found: DestinationState, migration: Migration) -> PlanBlocker | None:
     """Return why a destination is not where a migration begins; None where it is."""
     if found.known_hash != migration.base:
         has = f"the schema {found.known_hash}" if found.known_hash else "no schema"
@@ -275,7 +286,7 @@ def find_start_blocker(found: Found, migration: Migration) -> PlanBlocker | None
     return None
 
 
-def differing_places(found: Found, schema: Schema) -> list[tuple[str, str]]:
+def differing_places(found: DestinationState, schema: Schema) -> list[tuple[str, str]]:
     """Return the tables and columns that are not there as a schema has them, each behind the name of its table."""
     drift = (place_of(change) for change in find_drift(found, schema).changes if isinstance(change, _IN_THE_WAY))
     return sorted({(each[0] or "", ".".join(part for part in each if part)) for each in drift})
@@ -286,7 +297,7 @@ def _refuse(migration: Migration, message: str) -> PlanBlocker:
     return PlanBlocker(BlockerKind.ELSEWHERE, f"`{migration.name}` does not fit the destination: {message}", hint)
 
 
-def bind(found: Found, migration: Migration) -> MigrationPlan | PlanBlocker:
+def bind(found: DestinationState, migration: Migration) -> MigrationPlan | PlanBlocker:
     """Return the plan of a migration for a destination, or why it cannot run there.
 
     Raises:
@@ -309,9 +320,8 @@ def bind(found: Found, migration: Migration) -> MigrationPlan | PlanBlocker:
     )
     try:
         check_reached(tables, [each.step for each in bare], schema, found.target.destination)
-        plan = plan_proposal(found, schema, replace(proposal, steps=bare, notes=stated.notes))
-        plan = with_own(plan, own_of_steps(stated, [each.step for each in plan.steps]))
-        plan = found.target.decide_rewrites(found.session, plan, tables)
+        proposal = replace(proposal, steps=bare, notes=stated.notes)
+        plan = render_plan(found, schema, proposal, partial(own_of_steps, stated))
     except StepDoesNotFit as error:
         return _refuse(migration, f"its steps do not fit the tables: {error.message}")
     return replace(plan, migration=migration.mark)
@@ -354,50 +364,64 @@ def check_own(plan: MigrationPlan, migration: Migration | None, target: Migratio
         raise InputError(message, hint="take its files from git as they were; see who has written into the ledger")
 
 
-# --- from what is found to a schema ---
+# --- from a state to a schema ---
 
 
-def plan_for(found: Found, schema: Schema, options: PlanOptions, allows_destructive: bool) -> MigrationPlan:
-    """Return the plan from what was found to a schema; where nothing may be lost, what loses data is left out."""
-    target = found.target
+def plan_to_schema(
+    state: DestinationState, schema: Schema, options: PlanOptions, allows_destructive: bool
+) -> MigrationPlan:
+    """Return the plan from a destination's state to a schema; unless losses are allowed, steps that lose are left out.
+
+    Raises:
+        InputError: the destination has no online steps, or cannot hold the schema's names.
+    """
+    target = state.target
     if options.is_online and not target.destination.ABILITIES.is_online:
         raise InputError(f"`{target.kind}` has no steps that others write through", hint="leave out `--online`")
-    chosen = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(found))
-    proposal = propose(found, schema, chosen)
-    plan = plan_proposal(found, schema, proposal)
-    return target.decide_rewrites(found.session, plan, proposal.catalogue.tables)
+    options = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(state))
+    return render_plan(state, schema, propose(state, schema, options))
 
 
-def propose(found: Found, schema: Schema, options: PlanOptions) -> Proposal:
-    """Return the steps from what was found to a schema."""
-    fold = found.target.destination.NAMES.fold
-    required = {
+def propose(state: DestinationState, schema: Schema, options: PlanOptions) -> Proposal:
+    """Return the steps from a destination's state to a schema."""
+    fold = state.target.destination.NAMES.fold
+    required_columns = {
         fold(name): {fold(column.name) for column in typed_columns(table) if not column.nullable}
         for name, table in schema.tables.items()
     }
-    # Whether there are rows is counted for tables that may get a required column, and for those that go.
-    in_question = [
+    # Rows are counted in tables that may get a required column, and in those that are dropped.
+    counted_tables = [
         name
-        for name, table in found.catalogue.schema.tables.items()
-        if fold(name) not in required or required[fold(name)] - set(map(fold, table.columns))
+        for name, table in state.catalogue.schema.tables.items()
+        if fold(name) not in required_columns or required_columns[fold(name)] - set(map(fold, table.columns))
     ]
-    empty = found.session.empty_tables(in_question)
     return plan_steps(
-        found.catalogue.schema,
+        state.catalogue.schema,
         schema,
-        found.known,
-        stored=found.target.destination.stored,
-        abilities=found.target.destination.ABILITIES,
-        options=replace(options, empty_tables=empty),
+        state.known,
+        stored=state.target.destination.stored,
+        abilities=state.target.destination.ABILITIES,
+        options=replace(options, empty_tables=state.session.empty_tables(counted_tables)),
     )
 
 
-def plan_proposal(found: Found, schema: Schema, proposal: Proposal) -> MigrationPlan:
-    """Return the plan of a proposal, with its statements and notes for the destination."""
-    notes = (*proposal.notes, *_side_effects(found.session, [planned.step for planned in proposal.steps]))
-    proposal = replace(proposal, notes=notes)
-    render = found.target.renderer(found.session)
-    return make_plan(proposal, found.catalogue.schema, schema, found.place, render)
+def render_plan(
+    state: DestinationState,
+    schema: Schema,
+    proposal: Proposal,
+    own: Callable[[Sequence[Step]], Sequence[OwnSql]] | None = None,
+) -> MigrationPlan:
+    """Return the plan of a proposal: with statements and notes for the destination, rewrites, and own SQL of its steps.
+
+    Raises:
+        StepDoesNotFit: the steps do not fit the tables, or own SQL does not fit the steps.
+    """
+    steps = [planned.step for planned in proposal.steps]
+    proposal = replace(proposal, notes=(*proposal.notes, *_side_effects(state.session, steps)))
+    plan = make_plan(proposal, state.catalogue.schema, schema, state.place, state.target.renderer(state.session))
+    if own is not None:
+        plan = with_own(plan, own(steps))
+    return state.target.decide_rewrites(state.session, plan, proposal.catalogue.tables)
 
 
 def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Note]:

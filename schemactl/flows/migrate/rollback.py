@@ -15,7 +15,7 @@ from schemactl.flows.migrate.directory import sound_folder
 from schemactl.flows.migrate.plan import check_own
 from schemactl.flows.migrate.runner import LockRetry, Runner
 from schemactl.flows.migrate.saved_plans import derived_plan, done_numbers, plan_of
-from schemactl.flows.migrate.state import Found, find_name, read_state
+from schemactl.flows.migrate.state import DestinationState, find_name, read_state
 from schemactl.flows.migrate.undo_run import UndoRun, find_cuts, with_batches, with_rewrites_back
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.comparison import is_bookkeeping
@@ -157,7 +157,7 @@ def _plan_undo(session: MigrationSession, target: MigrationTarget, name: str, re
     return _UndoPlan(report, with_batches(runs, undone, changed_from), tables)
 
 
-def _choose(found: Found, request: RollbackRequest) -> Iterator[UndoRun]:
+def _choose(found: DestinationState, request: RollbackRequest) -> Iterator[UndoRun]:
     """Yield the runs to undo, the last one first.
 
     Raises:
@@ -215,7 +215,7 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
     raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
 
 
-def _undone(found: Found, runs: Sequence[UndoRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
+def _undone(found: DestinationState, runs: Sequence[UndoRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
     """Yield the steps with the statements that undo each as the tables are now: others may have added columns."""
     render = found.target.renderer(found.session)
     for each_run in runs:

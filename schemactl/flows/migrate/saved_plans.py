@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from schemactl.destinations import Migrator
 from schemactl.errors import InputError
-from schemactl.flows.migrate.state import Found
+from schemactl.flows.migrate.state import DestinationState
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import apply_to_model, are_done
@@ -38,7 +38,7 @@ _HINT = "make it anew with this version of schemactl"
 _Structural = CreateTable | DropTable | RenameTable | AddColumn | DropColumn | RenameColumn | ChangeType
 
 
-def check_file(found: Found, plan: MigrationPlan) -> None:
+def check_file(found: DestinationState, plan: MigrationPlan) -> None:
     """Refuse the plan of a file that is not what its steps make it: one that someone has written by hand.
 
     Raises:
@@ -65,7 +65,9 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
     return with_own(replace(plan, steps=tuple(planned_as(planned, abilities) for planned in plan.steps)), plan.own)
 
 
-def _with_statements(found: Found, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0) -> MigrationPlan:
+def _with_statements(
+    found: DestinationState, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0
+) -> MigrationPlan:
     """Return a plan whose steps that are left have the statements of their own, each by itself.
 
     Raises:
@@ -122,7 +124,7 @@ def plan_of(run: Run) -> MigrationPlan:
     return read_plan(run.plan, f"the ledger, run {run.run_id}")
 
 
-def resume_plan(found: Found, run: Run) -> tuple[MigrationPlan, int]:
+def resume_plan(found: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
     """Return the plan of an unfinished run, and how many of its steps are done.
 
     They are the first ones, since steps run in their order. One that a killed process has done, and could not say so,
@@ -149,7 +151,7 @@ def resume_plan(found: Found, run: Run) -> tuple[MigrationPlan, int]:
 
 
 def done_numbers(
-    found: Found, plan: MigrationPlan, records: Sequence[StepRecord], *, is_undoing: bool = False
+    found: DestinationState, plan: MigrationPlan, records: Sequence[StepRecord], *, is_undoing: bool = False
 ) -> tuple[int, ...]:
     """Return the numbers of the steps of a run whose effect is there.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import settle_in
 from schemactl.errors import InputError
-from schemactl.flows.migrate.state import find_wanted, with_content_hash
+from schemactl.flows.migrate.state import find_goal_schema, with_content_hash
 from schemactl.flows.references import find_schemas
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.fit import fit
@@ -51,7 +51,7 @@ def write_script(
         InputError: there is no such dialect, or a schema cannot be read.
     """
     dialect = resolve_dialect(dialect)
-    schema = find_wanted(reference, schemas)
+    schema = find_goal_schema(reference, schemas)
     there = _find_start(start, schema.name, SchemasFolder.at(schemas)) if start else None
     stored = partial(stored_in, dialect=dialect)
     empty = Schema(name=schema.name, tables={})

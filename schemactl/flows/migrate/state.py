@@ -23,7 +23,7 @@ MOST_EARLIER = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DestinationState:
     """A destination as a session has read it: its catalog, and what its ledger says of a schema.
 
     Attributes:
@@ -65,7 +65,7 @@ class Found:
         return self.there.version_hash if self.there else None
 
 
-def find_wanted(reference: str | Schema, schemas: SchemasPlace) -> Schema:
+def find_goal_schema(reference: str | Schema, schemas: SchemasPlace) -> Schema:
     """Return the schema that a REF names, or a schema itself, with the version and hash of its content.
 
     Raises:
@@ -111,15 +111,24 @@ def find_name(target: MigrationTarget) -> str:
     return names.pop()
 
 
-def read_state(session: MigrationSession, target: MigrationTarget, schema_name: str) -> Found:
-    """Return what a destination has, and what its ledger says of a schema."""
+def read_state(
+    session: MigrationSession, target: MigrationTarget, schema_name: str, earlier: DestinationState | None = None
+) -> DestinationState:
+    """Return the state of a destination, with its ledger's lines about a schema.
+
+    ``earlier`` is a state that was read before: a schema that its ledger names under the same hash is not read again.
+    """
     versions = session.versions(schema_name)
-    known = session.schema_of(versions[0].version_hash) if versions else None
+    known = None
+    if versions and earlier is not None and earlier.known_hash == versions[0].version_hash:
+        known = earlier.known
+    elif versions:
+        known = session.schema_of(versions[0].version_hash)
     runs = tuple(run for run in session.runs() if run.schema_name == schema_name)
-    return Found(session, target, session.catalogue(), known, versions, runs)
+    return DestinationState(session, target, session.catalogue(), known, versions, runs)
 
 
-def earlier_names(found: Found) -> frozenset[tuple[str, str | None]]:
+def earlier_names(found: DestinationState) -> frozenset[tuple[str, str | None]]:
     """Return the names of the last schemas in the ledger.
 
     What one of them had and the tables still have was left out when the schema lost it.

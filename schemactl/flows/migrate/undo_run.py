@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.runner import Batch, RunDirection, halfway, list_steps
-from schemactl.flows.migrate.state import Found
+from schemactl.flows.migrate.state import DestinationState
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.own import When
 from schemactl.migration.plan import MigrationPlan
@@ -151,7 +151,7 @@ def find_cuts(undone: Sequence[UndoneStep]) -> tuple[int, frozenset[int]]:
 
 
 def with_rewrites_back(
-    found: Found,
+    found: DestinationState,
     runs: Sequence[UndoRun],
     undone: Sequence[UndoneStep],
     tables: Mapping[str, Table],

@@ -11,7 +11,7 @@ from schemactl.flows.migrate.apply import Agree
 from schemactl.flows.migrate.drift import complete_tables, find_drift, misplaced_values
 from schemactl.flows.migrate.inspection import stated
 from schemactl.flows.migrate.runner import who
-from schemactl.flows.migrate.state import find_name, find_wanted, read_state
+from schemactl.flows.migrate.state import find_goal_schema, find_name, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.records import Patience, Run, RunState
 from schemactl.migration.reports import BaselineReport, BlockerKind, CleanReport, Outcome, PlanBlocker
@@ -36,7 +36,7 @@ def record_baseline(
         DestinationError: the destination cannot be reached, read or written.
     """
     target = migratable(to)
-    schema = find_wanted(reference, schemas)
+    schema = find_goal_schema(reference, schemas)
     with target.open_for_reading(schema.name) as session:
         report = _report_baseline(session, target, schema, is_forced)
     if report.outcome is not Outcome.DONE:
