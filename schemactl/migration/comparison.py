@@ -48,7 +48,7 @@ class Comparison:
     Attributes:
         catalogue: what the destination has, spelled as the schema spells it; with no table of bookkeeping.
         declared: the schema with the types that it states, also those that the destination does not have.
-        known: the last schema that the destination was brought to, as far as anyone knows.
+        ledger_schema: the last schema of the destination's ledger.
         changes: from the catalog to the schema, as far as both can hold them.
         guesses: what looks like a rename, where nothing states it and no guess is asked for.
         missing: tables of dlt's bookkeeping that are not there.
@@ -58,7 +58,7 @@ class Comparison:
 
     catalogue: Schema
     schema: Schema
-    known: Schema | None
+    ledger_schema: Schema | None
     changes: tuple[Change, ...]
     declared: Schema
     guesses: tuple[TableRenamed | ColumnRenamed, ...] = ()
@@ -74,40 +74,40 @@ class Comparison:
     @cached_property
     def renamed_tables(self) -> Mapping[str, str]:
         """Old names by new ones."""
-        return {each.after: each.before for each in self.changes if isinstance(each, TableRenamed)}
+        return {change.after: change.before for change in self.changes if isinstance(change, TableRenamed)}
 
     @cached_property
     def renamed_columns(self) -> Mapping[str, Mapping[str, str]]:
         """Old names by new ones, by table."""
-        found: dict[str, dict[str, str]] = {}
+        names_by_table: dict[str, dict[str, str]] = {}
         for change in self.changes:
             if isinstance(change, ColumnRenamed):
-                found.setdefault(change.table, {})[change.after] = change.before
-        return found
+                names_by_table.setdefault(change.table, {})[change.after] = change.before
+        return names_by_table
 
     @cached_property
     def retyped(self) -> frozenset[tuple[str, str]]:
         """Table and column of those that get another type."""
-        changes = (each for each in self.changes if isinstance(each, ColumnRetyped))
-        return frozenset((each.table, each.column) for each in changes)
+        changes = (change for change in self.changes if isinstance(change, ColumnRetyped))
+        return frozenset((change.table, change.column) for change in changes)
 
     @cached_property
     def own_types(self) -> Mapping[tuple[str, str], str]:
         """The destination's own types of columns that are to get one (structs ...), by table and column."""
-        changes = (each for each in self.changes if isinstance(each, ColumnPropertyChanged))
-        own = (each for each in changes if each.name == DATABASE_TYPE and each.after is not ABSENT)
-        return {(each.table, each.column): str(each.after) for each in own}
+        changes = (change for change in self.changes if isinstance(change, ColumnPropertyChanged))
+        type_changes = (change for change in changes if change.name == DATABASE_TYPE and change.after is not ABSENT)
+        return {(change.table, change.column): str(change.after) for change in type_changes}
 
     @cached_property
     def freed(self) -> frozenset[tuple[str, str]]:
         """Table and column of those that may be null now."""
-        changes = (each for each in self.changes if isinstance(each, NullabilityChanged))
-        return frozenset((each.table, each.column) for each in changes if each.after is not False)
+        changes = (change for change in self.changes if isinstance(change, NullabilityChanged))
+        return frozenset((change.table, change.column) for change in changes if change.after is not False)
 
     @cached_property
     def created(self) -> frozenset[str]:
         """The tables that are new."""
-        return frozenset(each.table.name for each in self.changes if isinstance(each, TableAdded))
+        return frozenset(change.table.name for change in self.changes if isinstance(change, TableAdded))
 
     @cached_property
     def _left_names(self) -> frozenset[str]:
@@ -144,7 +144,12 @@ class Comparison:
 
 
 def compare(
-    catalogue: Schema, schema: Schema, known: Schema | None, stored: Stored, abilities: Abilities, options: PlanOptions
+    catalogue: Schema,
+    schema: Schema,
+    ledger_schema: Schema | None,
+    stored: Stored,
+    abilities: Abilities,
+    options: PlanOptions,
 ) -> Comparison:
     """Bring both sides to what they have in common, and find what differs.
 
@@ -154,41 +159,46 @@ def compare(
     names = abilities.names
     check_names(schema, names)
     declared, schema = schema, with_own_types(schema, abilities.settle)
-    catalogue, known = spelled_as(catalogue, schema, names), known and spelled_as(known, schema, names)
+    catalogue, ledger_schema = (
+        spelled_as(catalogue, schema, names),
+        ledger_schema and spelled_as(ledger_schema, schema, names),
+    )
     texts = catalogue.tables
     stored = _remembering(stored)
     missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
-    catalogue, target = user_tables(catalogue, known), _with_origins(_own(schema), known)
+    catalogue, target = user_tables(catalogue, ledger_schema), _with_origins(_own(schema), ledger_schema)
     # All tables get their names first: those whose columns change places may be among them.
-    table_moves = table_moves_of(catalogue, target, known, names)
-    there = renamed(catalogue, table_moves)
+    table_moves = table_moves_of(catalogue, target, ledger_schema, names)
+    renamed_catalogue = renamed(catalogue, table_moves)
     further = table_renames(
-        _before(there, target, stored), _after(there, target, stored), is_guessing=options.guesses_renames
+        _before(renamed_catalogue, target, stored),
+        _after(renamed_catalogue, target, stored),
+        is_guessing=options.guesses_renames,
     )
     table_moves = tuple(settled(table_moves, further))
-    there = renamed(catalogue, table_moves)
-    moves = moves_of(there, target, known and renamed(known, table_moves), names)
-    before, after = _before(moved(there, moves), target, stored), _after(there, target, stored)
+    renamed_catalogue = renamed(catalogue, table_moves)
+    moves = moves_of(renamed_catalogue, target, ledger_schema and renamed(ledger_schema, table_moves), names)
+    before, after = _before(moved(renamed_catalogue, moves), target, stored), _after(renamed_catalogue, target, stored)
     differing = diff(before, after, guess_renames=options.guesses_renames, renamed_tables=())
     changes = (*table_moves, *moves, *differing)
     is_guessable = not options.guesses_renames and any(
-        isinstance(each, TableRemoved | ColumnRemoved) for each in changes
+        isinstance(change, TableRemoved | ColumnRemoved) for change in changes
     )
     guessed = diff(before, after) if is_guessable else ()
     certain = set(_renames(changes))
     # By the names that are there: some tables have moved before.
     first = {move.after: move.before for move in table_moves}
     guesses = (
-        replace(each, before=first.get(each.before, each.before)) if isinstance(each, TableRenamed) else each
-        for each in _renames(guessed)
+        replace(change, before=first.get(change.before, change.before)) if isinstance(change, TableRenamed) else change
+        for change in _renames(guessed)
     )
     return Comparison(
         catalogue,
         schema,
-        known,
+        ledger_schema,
         changes,
         declared=declared,
-        guesses=tuple(each for each in guesses if each not in certain),
+        guesses=tuple(change for change in guesses if change not in certain),
         missing=tuple(missing) if abilities.keeps_dlt_tables else (),
         absent=tuple(
             name for name, table in target.tables.items() if typed_columns(table) and name not in after.tables
@@ -205,14 +215,16 @@ def with_own_types(schema: Schema, settle: Callable[[Column], Column]) -> Schema
     """
     tables = {}
     for name, table in schema.tables.items():
-        own = {key: settle(column) for key, column in table.columns.items() if DATABASE_TYPE in column.properties}
-        tables[name] = replace(table, columns={**table.columns, **own}) if own else table
+        settled_columns = {
+            key: settle(column) for key, column in table.columns.items() if DATABASE_TYPE in column.properties
+        }
+        tables[name] = replace(table, columns={**table.columns, **settled_columns}) if settled_columns else table
     return replace(schema, tables=tables)
 
 
-def user_tables(catalogue: Schema, known: Schema | None) -> Schema:
+def user_tables(catalogue: Schema, ledger_schema: Schema | None) -> Schema:
     """Return the tables of a catalog that steps are about: no bookkeeping, with parents, without descriptions."""
-    return _with_parents(_own(_undescribed(catalogue)), known)
+    return _with_parents(_own(_undescribed(catalogue)), ledger_schema)
 
 
 def bare(column: Column, *, keeps_constraints: bool = False) -> Column:
@@ -243,10 +255,10 @@ def _renames(changes: Iterable[Change]) -> Iterator[TableRenamed | ColumnRenamed
 
 def _ledger(schema: Schema) -> list[Table]:
     """Return dlt's tables of versions and loads, as the schema or its naming convention names them."""
-    stated = [table for name, table in schema.tables.items() if name.lower() in _LEDGER]
+    schema_tables = [table for name, table in schema.tables.items() if name.lower() in _LEDGER]
     fresh = new_schema("ledger", NormalizerConfig.of(schema.normalizers).naming).tables.values()
-    names = {table.name.lower() for table in stated}
-    return [*stated, *(table for table in fresh if table.name.lower() not in names)]
+    names = {table.name.lower() for table in schema_tables}
+    return [*schema_tables, *(table for table in fresh if table.name.lower() not in names)]
 
 
 def _own(schema: Schema) -> Schema:
@@ -269,41 +281,49 @@ def _undescribed(catalogue: Schema) -> Schema:
 
 def _remembering(stored: Stored) -> Stored:
     """Return the same function for a comparison of many columns: few differ in more than their names."""
-    known: dict[tuple[Any, ...], Properties] = {}
+    cache: dict[tuple[Any, ...], Properties] = {}
 
     def remembered(column: Column) -> Properties:
-        stated = column.properties
-        if "description" in stated:
-            stated = {name: value for name, value in stated.items() if name != "description"}
-        key = (*stated.items(), *map(type, stated.values()))  # 1 and True are equal
+        properties = column.properties
+        if "description" in properties:
+            properties = {name: value for name, value in properties.items() if name != "description"}
+        key = (*properties.items(), *map(type, properties.values()))  # 1 and True are equal
         try:
-            found = known.get(key)
+            stored_properties = cache.get(key)
         except TypeError:  # a value that has no hash
             return stored(column)
-        if found is None:
-            found = known[key] = stored(column)
-        return found
+        if stored_properties is None:
+            stored_properties = cache[key] = stored(column)
+        return stored_properties
 
     return remembered
 
 
-def _with_origins(schema: Schema, known: Schema | None) -> Schema:
+def _with_origins(schema: Schema, ledger_schema: Schema | None) -> Schema:
     """Return the schema with the old names of columns that the last schema has by the same ``x-id``.
 
     No catalog has ids.
     """
     for name, table in schema.tables.items():
-        before = known.tables.get(name) if known is not None else None
+        before = ledger_schema.tables.get(name) if ledger_schema is not None else None
         if before is None:
             continue
-        gone = {each: column.properties for each, column in before.columns.items() if each not in table.columns}
-        new = {each: column.properties for each, column in table.columns.items() if each not in before.columns}
+        gone = {
+            column_name: column.properties
+            for column_name, column in before.columns.items()
+            if column_name not in table.columns
+        }
+        new = {
+            column_name: column.properties
+            for column_name, column in table.columns.items()
+            if column_name not in before.columns
+        }
         origins = {after: old for old, after in id_pairs(gone, new).items() if RENAMED_FROM not in new[after]}
         columns = {
-            each: replace(column, properties={**column.properties, RENAMED_FROM: origins[each]})
-            if each in origins
+            column_name: replace(column, properties={**column.properties, RENAMED_FROM: origins[column_name]})
+            if column_name in origins
             else column
-            for each, column in table.columns.items()
+            for column_name, column in table.columns.items()
         }
         if origins:
             schema = schema.with_table(replace(table, columns=columns))
@@ -334,14 +354,14 @@ def _after(catalogue: Schema, schema: Schema, stored: Stored) -> Schema:
 
 def _renamed_tables(catalogue: Schema, schema: Schema) -> set[str]:
     """Return the tables that state a name which the catalog has, and those nested in them."""
-    found: set[str] = set()
+    renamed_names: set[str] = set()
     for name, table in schema.tables.items():
         origins = table.properties.get(RENAMED_FROM) or ()
         origins = (origins,) if isinstance(origins, str) else origins if isinstance(origins, list) else ()
         gone = catalogue.tables.keys() - schema.tables.keys()  # what stays there was renamed to nothing
         if any(isinstance(origin, str) and origin in gone for origin in origins):
-            found.add(name)
-    return found | {name for name in schema.tables if found.intersection(ancestors(schema, name))}
+            renamed_names.add(name)
+    return renamed_names | {name for name in schema.tables if renamed_names.intersection(ancestors(schema, name))}
 
 
 def _parent(table: Table) -> dict[str, Any]:
@@ -365,16 +385,16 @@ def without_origin(change: Change) -> Change:
             return change
 
 
-def _with_parents(catalogue: Schema, known: Schema | None) -> Schema:
+def _with_parents(catalogue: Schema, ledger_schema: Schema | None) -> Schema:
     """Return the catalog with the parents that the last schema states, else those that follow from the names."""
 
     def parent_of(name: str) -> dict[str, Any]:
-        if known is not None and name in known.tables:
-            return _parent(known.tables[name])
+        if ledger_schema is not None and name in ledger_schema.tables:
+            return _parent(ledger_schema.tables[name])
         parts = name.split("__")
         longer_first = ("__".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
-        found = next((start for start in longer_first if start in catalogue.tables), None)
-        return {"parent": found} if found else {}
+        parent = next((start for start in longer_first if start in catalogue.tables), None)
+        return {"parent": parent} if parent else {}
 
     tables = {name: replace(table, properties=parent_of(name)) for name, table in catalogue.tables.items()}
     return replace(catalogue, tables=tables)
@@ -391,15 +411,15 @@ def spelled_as(catalogue: Schema, schema: Schema, limits: NameLimits) -> Schema:
     tables = {}
     for table in catalogue.tables.values():
         name = spelling.get(table.name.lower(), table.name)
-        own = schema.tables[name].columns if name in schema.tables else {}
-        if name == table.name and own.keys() >= table.columns.keys():
+        schema_columns = schema.tables[name].columns if name in schema.tables else {}
+        if name == table.name and schema_columns.keys() >= table.columns.keys():
             tables[name] = table
             continue
-        of_columns = {column.lower(): column for column in own}
+        of_columns = {column.lower(): column for column in schema_columns}
         columns = {
-            found: replace(column, name=found)
+            spelled_name: replace(column, name=spelled_name)
             for column in table.columns.values()
-            for found in (of_columns.get(column.name.lower(), column.name),)
+            for spelled_name in (of_columns.get(column.name.lower(), column.name),)
         }
         tables[name] = replace(table, name=name, columns=columns)
     return replace(catalogue, tables=tables)
@@ -412,15 +432,17 @@ def check_names(schema: Schema, limits: NameLimits) -> None:
         InputError: two names of the schema are one in the destination, or a name is longer than it allows.
     """
     problems: list[Problem] = []
-    made = [table for table in schema.tables.values() if typed_columns(table)]
-    namespaces = [([table.name for table in made], "")]
-    for table in made:
+    tables = [table for table in schema.tables.values() if typed_columns(table)]
+    namespaces = [([table.name for table in tables], "")]
+    for table in tables:
         columns = [column.name for column in typed_columns(table)]
         namespaces.append((columns, f"`{table.name}`: "))
-    for names, place in namespaces:
+    for names, prefix in namespaces:
         long = filter(limits.is_too_long, names)
-        problems += (Problem(f"{place}`{name}` is longer than {limits.max_bytes} bytes") for name in long)
-        problems += (Problem(f"{place}`{one}` and `{other}` are one name") for one, other in limits.clashes(names))
+        problems += (Problem(f"{prefix}`{name}` is longer than {limits.max_bytes} bytes") for name in long)
+        problems += (
+            Problem(f"{prefix}`{first}` and `{second}` are one name") for first, second in limits.clashes(names)
+        )
     if problems:
         hint = "`schemactl infer SOURCE... --to DEST` makes names that fit; or choose a naming convention of one case"
         raise InputError("the destination cannot hold the schema's names", problems=tuple(problems), hint=hint)

@@ -91,22 +91,22 @@ class Migration:
     @property
     def target_hash(self) -> str:
         """The hash of the schema that a destination has afterwards."""
-        found: str = self.schema["version_hash"]
-        return found
+        version_hash: str = self.schema["version_hash"]
+        return version_hash
 
     @property
     def mark(self) -> MigrationMark:
         """Return what the ledger, and the next migration, know of it: own SQL counts as its steps do."""
-        own = [to_document(each) for plan in self.plans.values() for each in plan.own]
+        own_documents = [to_document(own_sql) for plan in self.plans.values() for own_sql in plan.own]
         content = _content(self)
-        return MigrationMark(self.name, content_hash({**content, "own": own} if own else content))
+        return MigrationMark(self.name, content_hash({**content, "own": own_documents} if own_documents else content))
 
     def unbound_plan(self, dialect: str) -> MigrationPlan:
         """Return it as a plan for no tables in particular, in a dataset that is called like the schema."""
-        stated = self.plans[dialect]
-        place = Place(dialect, f"{self.name}, {dialect}", str(self.schema["name"]))
-        plan = MigrationPlan(place, self.schema, (), "", stated.steps, stated.notes, self.mark)
-        return with_own(plan, stated.own)
+        dialect_plan = self.plans[dialect]
+        unbound_place = Place(dialect, f"{self.name}, {dialect}", str(self.schema["name"]))
+        plan = MigrationPlan(unbound_place, self.schema, (), "", dialect_plan.steps, dialect_plan.notes, self.mark)
+        return with_own(plan, dialect_plan.own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,26 +134,26 @@ def title_of(text: str) -> str:
     Raises:
         InputError: nothing of it can stand in a name.
     """
-    found = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:_LONGEST_TITLE].strip("_")
-    if not found:
+    title = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:_LONGEST_TITLE].strip("_")
+    if not title:
         raise InputError(f"`{text}` is not a migration name", hint="letters, digits and underscores: `add_amount`")
-    return found
+    return title
 
 
 def suggested_title(steps: Sequence[PlannedStep]) -> str:
     """Return a title that says what the first step does."""
-    own = [each.step for each in steps if not each.step.table_name.startswith("_")]
-    if not own:
+    user_steps = [planned.step for planned in steps if not planned.step.table_name.startswith("_")]
+    if not user_steps:
         return "change_hints"
-    step = own[0]
+    step = user_steps[0]
     verb = re.sub(r"(?<!^)([A-Z])", r"_\1", type(step).__name__).lower().partition("_")[0]
-    return title_of("_".join(part for part in (verb, step.table_name, step.column_name) if part))
+    return title_of("_".join(word for word in (verb, step.table_name, step.column_name) if word))
 
 
 def migration_of_file(name: str) -> tuple[str, str] | None:
     """Return the migration's name and the rest of a file's name; None for a file of no migration."""
-    found = _FILE.fullmatch(name)
-    return (found["name"], found["rest"]) if found else None
+    match = _FILE.fullmatch(name)
+    return (match["name"], match["rest"]) if match else None
 
 
 def json_name(migration: str) -> str:
@@ -174,12 +174,12 @@ def own_files_of(migration: str, files: Iterable[str]) -> list[str]:
 
 def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migration, tuple[Problem, ...]]:
     """Return a migration with the own SQL that stands beside it, and what is wrong with its files."""
-    found: dict[str, list[OwnSql]] = {}
+    own_by_dialect: dict[str, list[OwnSql]] = {}
     problems: list[Problem] = []
     for file in own_files_of(migration.name, files):
-        own = _OWN.fullmatch(file.removeprefix(f"{migration.name}."))
-        assert own is not None
-        dialect, number = own["dialect"], int(own["number"])
+        match = _OWN.fullmatch(file.removeprefix(f"{migration.name}."))
+        assert match is not None
+        dialect, number = match["dialect"], int(match["number"])
         plan = migration.plans.get(dialect)
         if plan is None or number > len(plan.steps):
             of_plan = f"{len(plan.steps)} with {dialect}" if plan is not None else f"none for {dialect}"
@@ -188,13 +188,13 @@ def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migr
             problems.append(Problem(file, message, hint))
             continue
         try:
-            read = read_own(files[file], file, number, When(own["when"]), dialect)
+            own_sql = read_own(files[file], file, number, When(match["when"]), dialect)
         except InputError as error:
             problems.append(Problem(file, error.message, error.hint or "", error.at.line if error.at else None))
             continue
-        found.setdefault(dialect, []).append(read)
+        own_by_dialect.setdefault(dialect, []).append(own_sql)
         step = plan.steps[number - 1].step
-        if read.is_empty:
+        if own_sql.is_empty:
             continue
         if isinstance(step, CreateTable) and is_bookkeeping(step.table.name):
             hint = "write it for another step"
@@ -206,11 +206,14 @@ def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migr
     order = list(When)
     plans = {
         dialect: replace(
-            plan, own=tuple(sorted(found.get(dialect, ()), key=lambda own: (own.number, order.index(own.when))))
+            plan,
+            own=tuple(
+                sorted(own_by_dialect.get(dialect, ()), key=lambda own_sql: (own_sql.number, order.index(own_sql.when)))
+            ),
         )
         for dialect, plan in migration.plans.items()
     }
-    if any(not each.is_empty for own in found.values() for each in own):
+    if any(not own_sql.is_empty for scripts in own_by_dialect.values() for own_sql in scripts):
         # Of the other dialects nobody has said whether they need own SQL.
         others = ", ".join(dialect for dialect, plan in plans.items() if plan.own)
         for dialect, plan in plans.items():
@@ -228,7 +231,7 @@ def write_migration(migration: Migration) -> str:
     return json.dumps({MARK: FORMAT, "hash": content_hash(content), **content}, indent=1, allow_nan=False) + "\n"
 
 
-def read_migration(text: str, file: str, at: Location) -> Migration:
+def read_migration(text: str, file: str, location: Location) -> Migration:
     """Read what ``write_migration`` has written.
 
     Raises:
@@ -237,23 +240,25 @@ def read_migration(text: str, file: str, at: Location) -> Migration:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"this is not a migration: {error}", at=at) from None
+        raise InputError(f"this is not a migration: {error}", at=location) from None
     if not isinstance(document, dict) or MARK not in document:
-        raise InputError("this is not a migration", at=at, hint="`schemactl migrate plan REF --dir DIR` writes one")
+        raise InputError(
+            "this is not a migration", at=location, hint="`schemactl migrate plan REF --dir DIR` writes one"
+        )
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
-        raise InputError(f"this migration is of format {document[MARK]}, and {FORMAT} is known", at=at)
+        raise InputError(f"this migration is of format {document[MARK]}, and {FORMAT} is known", at=location)
     content = {name: value for name, value in document.items() if name not in (MARK, "hash")}
     if document.get("hash") != content_hash(content):
-        raise InputError("this migration was changed after it was made", at=at, hint=_RESTORE)
+        raise InputError("this migration was changed after it was made", at=location, hint=_RESTORE)
     try:
-        found = _migration(document)
+        migration = _migration(document)
     except RecursionError:
-        raise InputError("this migration is damaged: it is nested too deeply", at=at) from None
+        raise InputError("this migration is damaged: it is nested too deeply", at=location) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"this migration is damaged: {error}", at=at) from error
-    if json_name(found.name) != file:
-        raise InputError(f"this is the migration `{found.name}` under another name", at=at, hint=_REBASE)
-    return found
+        raise InputError(f"this migration is damaged: {error}", at=location) from error
+    if json_name(migration.name) != file:
+        raise InputError(f"this is the migration `{migration.name}` under another name", at=location, hint=_REBASE)
+    return migration
 
 
 _RESTORE: Final = "take it from git as it was: a change is a migration of its own"
@@ -355,12 +360,12 @@ def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
             message = f"number {after.number} is there twice: `{before.name}` and `{after.name}`"
             yield Problem(file, message, "`schemactl migrate rebase` moves one of them behind the other")
         elif after.previous != (before.mark if before else None):
-            stated = f"`{after.previous.name}`" if after.previous else "no migration"
-            there = f"`{before.name}`" if before else "none is there"
+            previous_name = f"`{after.previous.name}`" if after.previous else "no migration"
+            name_before = f"`{before.name}`" if before else "none is there"
             if before is not None and after.previous is not None and after.previous.name == before.name:
                 message = f"`{after.name}` was made for another `{before.name}` than the one that is there"
             else:
-                message = f"`{after.name}` was made to follow {stated}, and {there} is before it"
+                message = f"`{after.name}` was made to follow {previous_name}, and {name_before} is before it"
             yield Problem(file, message, _REBASE)
         elif before is not None and after.base != before.target_hash:
             yield Problem(file, f"`{after.name}` does not begin with the schema of `{before.name}`", _REBASE)
@@ -370,39 +375,41 @@ def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
 
 
 def _sql_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> Iterator[Problem]:
-    shown_files = {name for each in migrations for name in each.files}
-    read = {each.name for each in migrations}
+    shown_files = {name for migration in migrations for name in migration.files}
+    read = {migration.name for migration in migrations}
     for name in files:
         of = migration_of_file(name)
         is_known = name in shown_files or (of is not None and _OWN.fullmatch(of[1]) is not None)
         if of is not None and of[0] in read and of[1].endswith(".sql") and not is_known:
             # Nobody may believe that it is run.
             yield Problem(name, f"`{name}` is not a file that a migration has", _OWN_HINT)
-    for each in migrations:
-        for dialect in each.plans:
-            shown = files.get(sql_name(each.name, dialect))
-            if shown is not None and shown.replace("\r\n", "\n") != sql_text(each, dialect):
+    for migration in migrations:
+        for dialect in migration.plans:
+            shown = files.get(sql_name(migration.name, dialect))
+            if shown is not None and shown.replace("\r\n", "\n") != sql_text(migration, dialect):
                 yield Problem(
-                    sql_name(each.name, dialect), f"this is not the SQL of `{each.name}`, which is what runs", _RESTORE
+                    sql_name(migration.name, dialect),
+                    f"this is not the SQL of `{migration.name}`, which is what runs",
+                    _RESTORE,
                 )
 
 
 def _sum_problems(files: Mapping[str, str]) -> Iterator[Problem]:
-    stated = files.get(SUM_NAME)
-    if stated is None:
+    sum_file = files.get(SUM_NAME)
+    if sum_file is None:
         if files:
             yield Problem(SUM_NAME, "the sum file is missing", _RESTORE)
         return
-    if re.search(r"^(<<<<<<<|=======|>>>>>>>)", stated, re.MULTILINE):
+    if re.search(r"^(<<<<<<<|=======|>>>>>>>)", sum_file, re.MULTILINE):
         yield Problem(SUM_NAME, "two branches have changed the folder: git left its marks here", _REBASE)
         return
-    first, *lines = stated.replace("\r\n", "\n").splitlines() or [""]
+    first, *lines = sum_file.replace("\r\n", "\n").splitlines() or [""]
     if first != file_hash("".join(f"{line}\n" for line in lines)):
         yield Problem(SUM_NAME, "the sum file was changed by hand, or by a merge", _HASH)
-    known = stated_hashes(stated)
-    for name in sorted(files.keys() - known.keys() - {SUM_NAME}):
+    recorded_hashes = stated_hashes(sum_file)
+    for name in sorted(files.keys() - recorded_hashes.keys() - {SUM_NAME}):
         yield Problem(name, f"`{name}` was added, and the sum file does not know it", _HASH)
-    for name, stated_hash in known.items():
+    for name, stated_hash in recorded_hashes.items():
         if name not in files:
             yield Problem(name, f"`{name}` is missing", _RESTORE)
         elif file_hash(files[name]) != stated_hash:

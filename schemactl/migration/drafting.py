@@ -112,9 +112,9 @@ def draft_steps(comparison: Comparison, abilities: Abilities, options: PlanOptio
     if options.compares_primary_keys:
         drafter = replace(drafter, keys=planned_keys(comparison, drafter.is_empty))
     drafter = replace(drafter, moved=dict(drafter.moved_keys()))
-    drafts = sorted(drafter.steps(), key=lambda each: each.rank)
+    drafts = sorted(drafter.steps(), key=lambda draft: draft.rank)
     described = _describe(comparison, [draft.step for draft in drafts], abilities)
-    drafts += [Draft(_Phase.DESCRIBE, *each) for each in described]
+    drafts += [Draft(_Phase.DESCRIBE, step, reason) for step, reason in described]
     if not options.is_online:
         return drafts
     return [replace(draft, step=step) for draft in drafts for step in drafter.prepared(draft.step)]
@@ -153,7 +153,7 @@ class _Drafter:
         for table in self.comparison.missing:
             yield Draft(_Phase.CREATE_TABLES, CreateTable(bare_table(table)), without_origin(TableAdded(table)))
         limits = self.abilities.names
-        yield from (Draft(_Phase.RENAME_TABLES, *each) for each in _rename_tables(self.comparison, limits))
+        yield from (Draft(_Phase.RENAME_TABLES, *pair) for pair in _rename_tables(self.comparison, limits))
         for step, reason in _rename_columns(self.comparison, limits):
             phase = _Phase.RENAME_COLUMNS if isinstance(step, RenameColumn) else _Phase.ALLOW_NULLS
             yield Draft(phase, step, without_origin(reason))
@@ -161,19 +161,19 @@ class _Drafter:
             for draft in self._of(change):
                 yield replace(draft, reason=self._reason(change))
         if self.options.compares_unique:
-            yield from (_of_key(*each) for each in unique_steps(self.comparison))
+            yield from (_of_key(*pair) for pair in unique_steps(self.comparison))
         for name, key in {**self.moved, **self.keys}.items():
-            yield from (_of_key(*each) for each in primary_key_steps(name, key))
+            yield from (_of_key(*pair) for pair in primary_key_steps(name, key))
 
     def _reason(self, change: Change) -> Change:
         """Return a change in the destination's words: a type that dlt does not know is called as it is there."""
         if not isinstance(change, ColumnRetyped):
             return without_origin(change)
-        there = self.comparison.found_column(change.table, change.column).properties.get(DATABASE_TYPE)
-        wanted = self.comparison.own_types.get((change.table, change.column))
+        current_type = self.comparison.found_column(change.table, change.column).properties.get(DATABASE_TYPE)
+        new_type = self.comparison.own_types.get((change.table, change.column))
         before, after = (
-            side if own is None or "data_type" in side else {**side, DATABASE_TYPE: own}
-            for side, own in ((change.before, there), (change.after, wanted))
+            side if own_type is None or "data_type" in side else {**side, DATABASE_TYPE: own_type}
+            for side, own_type in ((change.before, current_type), (change.after, new_type))
         )
         return replace(change, before=before, after=after)
 
@@ -201,18 +201,21 @@ class _Drafter:
                 pass  # renamed before, all together; a catalog has nothing else
 
     def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
-        name, known = change.table.name, self.comparison.known
+        name, ledger_schema = change.table.name, self.comparison.ledger_schema
         # One that this plan sets aside, or that follows another, stays.
         is_there = self.comparison.old_table(name) == name
-        was_removed = (known is not None and name in known.tables) or (name, None) in self.options.removed_before
+        was_removed = (ledger_schema is not None and name in ledger_schema.tables) or (
+            name,
+            None,
+        ) in self.options.removed_before
         if self.options.keeps_removed or name in self.comparison.schema.tables:
             return
         if is_there and was_removed:
             depth = -len(ancestors(self.comparison.catalogue, name))
             # No table of another version has this name.
-            kept = f"{KEPT_PREFIX}{self.comparison.schema.version}_{name}" if self.abilities.keeps_dropped else ""
-            kept = kept.encode()[: self.abilities.names.max_bytes].decode(errors="ignore")
-            yield Draft(_Phase.DROP_TABLES, DropTable(self.comparison.catalogue.tables[name], kept), change, depth)
+            kept_name = f"{KEPT_PREFIX}{self.comparison.schema.version}_{name}" if self.abilities.keeps_dropped else ""
+            kept_name = kept_name.encode()[: self.abilities.names.max_bytes].decode(errors="ignore")
+            yield Draft(_Phase.DROP_TABLES, DropTable(self.comparison.catalogue.tables[name], kept_name), change, depth)
 
     def _remove_column(self, change: ColumnRemoved) -> Iterator[Draft]:
         table, name = change.table, change.column.name
@@ -226,39 +229,41 @@ class _Drafter:
 
     def _was_removed(self, table: str, column: str) -> bool:
         """Return whether a column is dropped: the last schema had it, this one has it no more, and it is not dlt's."""
-        known = self.comparison.known
+        ledger_schema = self.comparison.ledger_schema
         if self.options.keeps_removed or is_dlts_own(column) or column in self.comparison.schema.tables[table].columns:
             return False
         if (self.comparison.old_table(table), column) in self.options.removed_before:
             return True
-        if known is None:
+        if ledger_schema is None:
             return False
-        stated = known.tables.get(self.comparison.old_table(table))
-        if stated is None and table not in self.comparison.catalogue.tables:
-            stated = known.tables.get(table)
-        return stated is not None and column in stated.columns
+        last_table = ledger_schema.tables.get(self.comparison.old_table(table))
+        if last_table is None and table not in self.comparison.catalogue.tables:
+            last_table = ledger_schema.tables.get(table)
+        return last_table is not None and column in last_table.columns
 
     def _add_column(self, change: ColumnAdded) -> Iterator[Draft]:
-        table, stated = change.table, self.comparison.schema.tables[change.table].columns[change.column.name]
-        column = bare(stated)
+        table, schema_column = change.table, self.comparison.schema.tables[change.table].columns[change.column.name]
+        column = bare(schema_column)
         nullable = with_property(column, "nullable", None)
         forbids, is_empty = not change.column.nullable, self.is_empty(table)
         # The schema decides who gets the value: not every destination can forbid nulls.
-        fills = forbids or not stated.nullable
-        if fills and (fault := backfill_fault(stated)):
+        fills = forbids or not schema_column.nullable
+        if fills and (fault := backfill_fault(schema_column)):
             hint = "state a value that the column can hold, or none"
-            raise InputError(f"`{BACKFILL}` of `{table}.{stated.name}` cannot fill stored rows: {fault}", hint=hint)
+            raise InputError(
+                f"`{BACKFILL}` of `{table}.{schema_column.name}` cannot fill stored rows: {fault}", hint=hint
+            )
         if forbids and is_empty and self.abilities.adds_not_null:
             yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, column), change)
             return
-        has_value = fills and has_backfill(stated)
+        has_value = fills and has_backfill(schema_column)
         if has_value and not is_empty and self.abilities.adds_filled:
-            filled = AddColumn(table, column if forbids else nullable, stated.properties[BACKFILL])
+            filled = AddColumn(table, column if forbids else nullable, schema_column.properties[BACKFILL])
             yield Draft(_Phase.ADD_COLUMNS, filled, change)
             return
         yield Draft(_Phase.ADD_COLUMNS, AddColumn(table, nullable), change)
         if has_value and not is_empty:
-            yield Draft(_Phase.ADD_COLUMNS, FillColumn(table, nullable, stated.properties[BACKFILL]), change)
+            yield Draft(_Phase.ADD_COLUMNS, FillColumn(table, nullable, schema_column.properties[BACKFILL]), change)
         if forbids and (has_value or is_empty):
             yield Draft(_Phase.FORBID_NULLS, SetNotNull(table, nullable, needs_check=False), change)
 
@@ -266,17 +271,19 @@ class _Drafter:
         table, name = change.table, change.column
         if change.is_restated:
             return
-        found = self._without_dropped_key(table, self.comparison.found_column(table, name))
+        current_column = self._without_dropped_key(table, self.comparison.found_column(table, name))
         if change.after is False:
-            stated = self.comparison.schema.tables[table].columns[name]
+            schema_column = self.comparison.schema.tables[table].columns[name]
             is_retyped = (table, name) in self.comparison.retyped
             yield Draft(
                 _Phase.FORBID_NULLS,
-                SetNotNull(table, with_property(bare(stated) if is_retyped else found, "nullable", None)),
+                SetNotNull(
+                    table, with_property(bare(schema_column) if is_retyped else current_column, "nullable", None)
+                ),
                 change,
             )
-        elif not found.properties.get("primary_key"):  # no key lets nulls in
-            yield Draft(_Phase.ALLOW_NULLS, DropNotNull(table, found), change)
+        elif not current_column.properties.get("primary_key"):  # no key lets nulls in
+            yield Draft(_Phase.ALLOW_NULLS, DropNotNull(table, current_column), change)
 
     def _retype(self, change: ColumnRetyped) -> Iterator[Draft]:
         retyping = self._retyping(change)
@@ -296,25 +303,29 @@ class _Drafter:
 
     def _retyping(self, change: ColumnRetyped) -> Retyping:
         table, name = change.table, change.column
-        stated = self.comparison.schema.tables[table]
-        found = self._without_dropped_key(table, self.comparison.found_column(table, name))
-        after = bare(stated.columns[name])
-        if (table, name) in self.comparison.freed and not found.properties.get("primary_key"):
-            found = with_property(found, "nullable", None)
-        if self.options.compares_unique and not stated.columns[name].properties.get("unique"):
-            found = with_property(found, "unique", None)  # dropped before
-        there = {*self.comparison.found_table(table).columns}
-        variant = variant_column(after, found.data_type, self.comparison.naming) if found.data_type else None
+        schema_table = self.comparison.schema.tables[table]
+        current_column = self._without_dropped_key(table, self.comparison.found_column(table, name))
+        after = bare(schema_table.columns[name])
+        if (table, name) in self.comparison.freed and not current_column.properties.get("primary_key"):
+            current_column = with_property(current_column, "nullable", None)
+        if self.options.compares_unique and not schema_table.columns[name].properties.get("unique"):
+            current_column = with_property(current_column, "unique", None)  # dropped before
+        existing_names = {*self.comparison.found_table(table).columns}
+        variant = (
+            variant_column(after, current_column.data_type, self.comparison.naming)
+            if current_column.data_type
+            else None
+        )
         return Retyping(
             table=table,
-            before=found,
+            before=current_column,
             after=after,
             own_type=None if "data_type" in change.after else self.comparison.own_types.get((table, name)),
-            stays_required=not found.nullable,
-            taken_names={*there, *stated.columns, *self.comparison.renamed_columns.get(table, {})},
+            stays_required=not current_column.nullable,
+            taken_names={*existing_names, *schema_table.columns, *self.comparison.renamed_columns.get(table, {})},
             variant=variant,
             has_variant=variant is not None
-            and variant.name in {*there, *(each.name for each in typed_columns(stated))},
+            and variant.name in {*existing_names, *(column.name for column in typed_columns(schema_table))},
         )
 
     def _without_dropped_key(self, table: str, column: Column) -> Column:
@@ -336,7 +347,7 @@ def _rename_tables(comparison: Comparison, limits: NameLimits) -> Iterator[tuple
     reasons = {change.before: change for change in comparison.changes if isinstance(change, TableRenamed)}
     pairs = {old: change.after for old, change in reasons.items()}
     for old, new in in_order(pairs, {*comparison.catalogue.tables, *comparison.schema.tables}, limits):
-        reason = reasons.get(old) or next(each for each in reasons.values() if each.after == new)
+        reason = reasons.get(old) or next(change for change in reasons.values() if change.after == new)
         yield RenameTable(old, new), reason
 
 
@@ -351,14 +362,14 @@ def _rename_columns(
     for table in dict.fromkeys(change.table for change in renames):
         reasons = {change.before: change for change in renames if change.table == table}
         pairs = {old: change.after for old, change in reasons.items()}
-        stated = comparison.schema.tables[table].columns
-        for old, new in in_order(pairs, {*comparison.found_table(table).columns, *stated}, limits):
-            reason = reasons.get(old) or next(each for each in reasons.values() if each.after == new)
+        schema_columns = comparison.schema.tables[table].columns
+        for old, new in in_order(pairs, {*comparison.found_table(table).columns, *schema_columns}, limits):
+            reason = reasons.get(old) or next(change for change in reasons.values() if change.after == new)
             yield RenameColumn(table, old, new), reason
         for change in reasons.values():
-            found = comparison.found_column(table, change.after)
-            if change.after not in stated and not found.nullable and not found.properties.get("primary_key"):
-                yield DropNotNull(table, found), change
+            column = comparison.found_column(table, change.after)
+            if change.after not in schema_columns and not column.nullable and not column.properties.get("primary_key"):
+                yield DropNotNull(table, column), change
 
 
 # --- descriptions ---
@@ -376,28 +387,30 @@ def _describe(
         return
     tables = dict(comparison.described)
     apply_to_model(tables, steps)
-    known = comparison.known.tables if comparison.known is not None else {}
-    for name, stated in comparison.schema.tables.items():
+    ledger_tables = comparison.ledger_schema.tables if comparison.ledger_schema is not None else {}
+    for name, schema_table in comparison.schema.tables.items():
         if name not in tables or is_bookkeeping(name):
             continue
-        last = known.get(comparison.old_table(name))
+        last = ledger_tables.get(comparison.old_table(name))
         before: dict[str, str | None] = {}
         after: dict[str, str | None] = {}
-        for part, there, wanted in _described_parts(tables[name], stated):
-            former = last.columns.get(comparison.old_column(name, part)) if last is not None and part else last
-            old, new = description_of(there), _kept_text(wanted, abilities)
+        for column_name, current, described in _described_parts(tables[name], schema_table):
+            former = (
+                last.columns.get(comparison.old_column(name, column_name)) if last is not None and column_name else last
+            )
+            old, new = description_of(current), _kept_text(described, abilities)
             if old != new and (new is not None or old == _kept_text(former, abilities)):
-                before[part], after[part] = old, new
+                before[column_name], after[column_name] = old, new
         if after:
             yield DescribeTable(name, before, after), _description_changed(name, before, after)
 
 
-def _described_parts(there: Table, stated: Table) -> Iterator[tuple[str, Column | Table, Column | Table]]:
+def _described_parts(table: Table, schema_table: Table) -> Iterator[tuple[str, Column | Table, Column | Table]]:
     """Yield a table and its columns as they are there and as they are stated, with their names; the table has none."""
-    yield "", there, stated
-    for name, column in stated.columns.items():
-        if name in there.columns and has_type(column) and not (is_dlts_own(name) or column.is_variant):
-            yield name, there.columns[name], column
+    yield "", table, schema_table
+    for name, column in schema_table.columns.items():
+        if name in table.columns and has_type(column) and not (is_dlts_own(name) or column.is_variant):
+            yield name, table.columns[name], column
 
 
 def _kept_text(of: Column | Table | None, abilities: Abilities) -> str | None:
@@ -449,8 +462,10 @@ def planned_keys(comparison: Comparison, is_empty: Callable[[str], bool]) -> Map
     added = {(change.table, change.column.name) for change in comparison.changes if isinstance(change, ColumnAdded)}
 
     def is_required(name: str, table: Table, column: str) -> bool:
-        stated = table.columns[column]
-        return not stated.nullable and ((name, column) not in added or has_backfill(stated) or is_empty(name))
+        schema_column = table.columns[column]
+        return not schema_column.nullable and (
+            (name, column) not in added or has_backfill(schema_column) or is_empty(name)
+        )
 
     tables = comparison.schema.tables
     return {
@@ -477,8 +492,8 @@ def unique_steps(comparison: Comparison) -> Iterator[tuple[KeyStep, Change]]:
     for name, table in comparison.schema.tables.items():
         for column in typed_columns(table) if comparison.has_table(name) else ():
             old = comparison.old_column(name, column.name)
-            there = comparison.found_table(name).columns.get(old)
-            is_there = there is not None and bool(there.properties.get("unique"))
+            current_column = comparison.found_table(name).columns.get(old)
+            is_there = current_column is not None and bool(current_column.properties.get("unique"))
             is_stated = bool(column.properties.get("unique"))
             if is_stated and not is_there:
                 yield AddUnique(name, column.name), ColumnPropertyChanged(name, column.name, "unique", ABSENT, True)

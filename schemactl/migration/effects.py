@@ -94,7 +94,7 @@ def traced(steps: Sequence[Step], index: int) -> Countable | None:
         return None
     if isinstance(step, AddPrimaryKey):
         places = [place_before((step.table, column), steps[:index]) for column in step.columns]
-        existing = [place for place in places if place is not None]
+        existing = [column_place for column_place in places if column_place is not None]
         if len(existing) < len(places):
             return None
         return replace(step, table=existing[0][0], columns=tuple(column for _, column in existing))
@@ -159,12 +159,14 @@ def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
             first_tables[step.table_name_after] = table
 
 
-def place_before(place: ColumnPlace, steps: Sequence[Step], *, heeds_backfills: bool = False) -> ColumnPlace | None:
+def place_before(
+    column_place: ColumnPlace, steps: Sequence[Step], *, heeds_backfills: bool = False
+) -> ColumnPlace | None:
     """Return the names that a place has before some steps; None if it does not exist yet.
 
     ``heeds_backfills``: whether a column that was filled counts as the column that its values come from.
     """
-    table, column = place
+    table, column = column_place
     for step in reversed(steps):
         if step.table_name_after != table:
             continue

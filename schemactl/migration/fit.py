@@ -36,14 +36,14 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
     if old.data_type is new.data_type:
         resized = _RESIZED.get(new.data_type)
         return _WHOLE if resized is None else resized(old, new)
-    found = conversion_between(old, new, counts_seconds=counts_seconds)
-    if found is Conversion.WHOLE:
+    verdict = conversion_between(old, new, counts_seconds=counts_seconds)
+    if verdict is Conversion.WHOLE:
         return _WHOLE
-    if found is Conversion.REFUSED:
-        return Fit(found, f"dlt takes no {old.data_type} as {new.data_type}")
+    if verdict is Conversion.REFUSED:
+        return Fit(verdict, f"dlt takes no {old.data_type} as {new.data_type}")
     if conversion(old.data_type, new.data_type, counts_seconds=counts_seconds) is Conversion.WHOLE:
-        return Fit(found, f"what is beyond {new} would not survive")
-    return Fit(found, consequence(old.data_type, new.data_type, counts_seconds=counts_seconds))
+        return Fit(verdict, f"what is beyond {new} would not survive")
+    return Fit(verdict, consequence(old.data_type, new.data_type, counts_seconds=counts_seconds))
 
 
 def _integers(before: FullType, after: FullType) -> Fit:

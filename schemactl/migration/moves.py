@@ -25,7 +25,9 @@ _KEPT_TABLE: Final = re.compile(rf"(.+?){_BEFORE}(__.+)?")
 # --- columns ---
 
 
-def moves_of(catalogue: Schema, schema: Schema, known: Schema | None, limits: NameLimits) -> tuple[ColumnRenamed, ...]:
+def moves_of(
+    catalogue: Schema, schema: Schema, ledger_schema: Schema | None, limits: NameLimits
+) -> tuple[ColumnRenamed, ...]:
     """Return the renames of tables in which one of them takes a name that is there.
 
     Without a last schema of the ledger, nothing is known to be new.
@@ -33,17 +35,20 @@ def moves_of(catalogue: Schema, schema: Schema, known: Schema | None, limits: Na
     A column whose name another one takes, and that gets none itself, is kept beside it, as columns are whose type
     changed.
     """
-    found: list[ColumnRenamed] = []
-    for name, table in schema.tables.items() if known is not None else ():
-        there, last = catalogue.tables.get(name), known.tables.get(name) if known is not None else None
-        if there is not None and last is not None and table.columns.keys() & there.columns.keys():
-            claims = column_claims(table, there, last)
-            if any(new in there.columns for new in claims.values()):
-                displaced = [new for new in claims.values() if new in there.columns and new not in claims]
-                taken = {*there.columns, *table.columns}
-                moved = {**{each: free_name(each, "before", taken, limits) for each in displaced}, **claims}
-                found += (ColumnRenamed(name, old, new, is_stated=True) for old, new in moved.items())
-    return tuple(found)
+    renames: list[ColumnRenamed] = []
+    for name, table in schema.tables.items() if ledger_schema is not None else ():
+        current_table, last = (
+            catalogue.tables.get(name),
+            ledger_schema.tables.get(name) if ledger_schema is not None else None,
+        )
+        if current_table is not None and last is not None and table.columns.keys() & current_table.columns.keys():
+            claims = column_claims(table, current_table, last)
+            if any(new in current_table.columns for new in claims.values()):
+                displaced = [new for new in claims.values() if new in current_table.columns and new not in claims]
+                taken_names = {*current_table.columns, *table.columns}
+                moved = {**{column: free_name(column, "before", taken_names, limits) for column in displaced}, **claims}
+                renames += (ColumnRenamed(name, old, new, is_stated=True) for old, new in moved.items())
+    return tuple(renames)
 
 
 def moved(catalogue: Schema, moves: Collection[ColumnRenamed]) -> Schema:
@@ -60,34 +65,34 @@ def moved(catalogue: Schema, moves: Collection[ColumnRenamed]) -> Schema:
     return replace(catalogue, tables=tables)
 
 
-def in_order(pairs: Mapping[str, str], taken: Collection[str], limits: NameLimits) -> Iterator[tuple[str, str]]:
+def in_order(pairs: Mapping[str, str], taken_names: Collection[str], limits: NameLimits) -> Iterator[tuple[str, str]]:
     """Yield renames so that each new name is free when its turn comes; a circle goes by a name that nobody has.
 
-    The renames are new names by old ones, in the order to keep where it does not matter; ``taken`` are the names of all
-    columns, before and afterwards.
+    The renames are new names by old ones, in the order to keep if it does not matter; ``taken_names`` are the names of
+    all columns, before and afterwards.
     """
     left = dict(pairs)
     while left:
         old = next((old for old, new in left.items() if new not in left), None)
         if old is None:
             old = next(iter(left))
-            spare = free_name(old, "moved", {*taken, *left, *left.values()}, limits)
-            left = {spare if each == old else each: target for each, target in left.items()}
+            spare = free_name(old, "moved", {*taken_names, *left, *left.values()}, limits)
+            left = {spare if name == old else name: target for name, target in left.items()}
             yield old, spare
         else:
             yield old, left.pop(old)
 
 
-def free_name(name: str, word: str, taken: Collection[str], limits: NameLimits) -> str:
+def free_name(name: str, word: str, taken_names: Collection[str], limits: NameLimits) -> str:
     """Return the first free name of the form ``NAME__WORD_1``; the name is cut where the destination would cut it."""
-    folded = set(map(limits.fold, taken))
+    folded = set(map(limits.fold, taken_names))
     number = 1
     while True:
         ending = f"__{word}_{number}"
         room = None if limits.max_bytes is None else limits.max_bytes - len(ending)
-        found = name.encode()[:room].decode(errors="ignore") + ending
-        if limits.fold(found) not in folded:
-            return found
+        candidate = name.encode()[:room].decode(errors="ignore") + ending
+        if limits.fold(candidate) not in folded:
+            return candidate
         number += 1
 
 
@@ -101,22 +106,22 @@ def kept_origin(name: str) -> str | None:
 
 
 def table_moves_of(
-    catalogue: Schema, schema: Schema, known: Schema | None, limits: NameLimits
+    catalogue: Schema, schema: Schema, ledger_schema: Schema | None, limits: NameLimits
 ) -> tuple[TableRenamed, ...]:
     """Return the renames of tables, where one of them takes a name that is there.
 
     A table whose name another one takes, and that gets none itself, is kept beside it.
     """
-    claims = table_claims(catalogue, schema, known) if known is not None else {}
+    claims = table_claims(catalogue, schema, ledger_schema) if ledger_schema is not None else {}
     if not any(new in catalogue.tables for new in claims.values()):
         return ()
     moves = _with_all_that_move(claims, catalogue, schema, limits)
-    found = []
+    renames = []
     for old, new in moves.items():
         parent = catalogue.tables[old].parent
         follows = parent is not None and parent in moves and new == moves[parent] + old.removeprefix(parent)
-        found.append(TableRenamed(old, new, is_stated=old in claims, follows_parent=follows))
-    return tuple(found)
+        renames.append(TableRenamed(old, new, is_stated=old in claims, follows_parent=follows))
+    return tuple(renames)
 
 
 def renamed(schema: Schema, moves: Iterable[TableRenamed]) -> Schema:
@@ -154,18 +159,18 @@ def _with_all_that_move(
 ) -> Mapping[str, str]:
     """Return new names by old ones, with nested tables that follow, and tables that make room."""
     moves = dict(claims)
-    taken = {*catalogue.tables, *schema.tables}
+    taken_names = {*catalogue.tables, *schema.tables}
     while True:
         following = next(_following(moves, catalogue, schema), None)
         if following is not None:
             old, new = following
             is_free = new not in moves.values() and not limits.is_too_long(new)
-            moves[old] = new if is_free else free_name(new, "before", {*taken, *moves.values()}, limits)
+            moves[old] = new if is_free else free_name(new, "before", {*taken_names, *moves.values()}, limits)
             continue
         displaced = next((new for new in moves.values() if new in catalogue.tables and new not in moves), None)
         if displaced is None:
             return moves
-        moves[displaced] = free_name(displaced, "before", {*taken, *moves.values()}, limits)
+        moves[displaced] = free_name(displaced, "before", {*taken_names, *moves.values()}, limits)
 
 
 def _following(moves: Mapping[str, str], catalogue: Schema, schema: Schema) -> Iterator[tuple[str, str]]:

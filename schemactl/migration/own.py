@@ -100,22 +100,23 @@ def read_own(text: str, file: str, number: int, when: When, dialect: str) -> Own
     text = text.replace("\r\n", "\n")
     tokens = _tokens(text, file, dialect)
     bounds = list(_bounds(text, tokens, file))
-    found: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     for section, start, end in bounds:
-        if section in found:
+        if section in sections:
             raise _wrong(f"there are two sections `{section}`", text, file, start, "put their statements together")
-        found[section] = list(_statements(text, [each for each in tokens if start <= each.start < end], file, dialect))
-    query = found.get(_PRECONDITION)
+        section_tokens = [token for token in tokens if start <= token.start < end]
+        sections[section] = list(_statements(text, section_tokens, file, dialect))
+    query = sections.get(_PRECONDITION)
     if query is not None and (len(query) != 1 or not query[0].upper().startswith(tuple(_QUERIES))):
-        start = next(each[1] for each in bounds if each[0] == _PRECONDITION)
+        start = next(start for section, start, _ in bounds if section == _PRECONDITION)
         raise _wrong(
             "a precondition is one query", text, file, start, "`SELECT 1 FROM ... WHERE ...`: it must give rows"
         )
-    if when is When.INSTEAD and not found[_RUN]:
+    if when is When.INSTEAD and not sections[_RUN]:
         hint = "an empty file `before` says that a dialect needs nothing of its own"
         raise _wrong("nothing would run instead of the step", text, file, 0, hint)
-    undo = tuple(found[_UNDO]) if _UNDO in found else None
-    return OwnSql(file, number, when, tuple(found[_RUN]), undo, query[0] if query else None)
+    undo = tuple(sections[_UNDO]) if _UNDO in sections else None
+    return OwnSql(file, number, when, tuple(sections[_RUN]), undo, query[0] if query else None)
 
 
 def _tokens(text: str, file: str, dialect: str) -> list[Token]:
@@ -124,31 +125,31 @@ def _tokens(text: str, file: str, dialect: str) -> list[Token]:
     from sqlglot import Dialect
     from sqlglot.errors import TokenError
 
-    known = Dialect.get(_SQLGLOT.get(dialect, dialect)) or Dialect
+    dialect_class = Dialect.get(_SQLGLOT.get(dialect, dialect)) or Dialect
     try:
-        found: list[Token] = known().tokenize(text.replace(DATASET, _SAME_LENGTH))
+        tokens: list[Token] = dialect_class().tokenize(text.replace(DATASET, _SAME_LENGTH))
     except TokenError as error:
         hint = "a quote, a `$$` or a `/*` may not be closed"
         raise InputError(f"this is not SQL: {error}", at=Location(file), hint=hint) from None
-    return found
+    return tokens
 
 
 def _bounds(text: str, tokens: Sequence[Token], file: str) -> Iterator[tuple[str, int, int]]:
     """Yield the sections of a text with their bounds; what stands above the first marker runs."""
-    found = _MARKER.finditer(text)
-    markers = [each for each in found if not any(token.start < each.start() <= token.end for token in tokens)]
+    matches = _MARKER.finditer(text)
+    markers = [marker for marker in matches if not any(token.start < marker.start() <= token.end for token in tokens)]
     starts: list[tuple[str, int]] = []
-    for each in markers:
-        section = each["section"].strip()
+    for marker in markers:
+        section = marker["section"].strip()
         if section not in _SECTIONS:
             hint = nearest_or_all(section, _SECTIONS)
-            raise _wrong(f"there is no section `{section}`", text, file, each.start(), hint)
-        before = max((token.end + 1 for token in tokens if token.start < each.start()), default=0)
-        line = text[: each.start()].rpartition("\n")[2]
-        if line.strip() or not _BETWEEN.fullmatch(text, before, each.start()):
+            raise _wrong(f"there is no section `{section}`", text, file, marker.start(), hint)
+        before = max((token.end + 1 for token in tokens if token.start < marker.start()), default=0)
+        line = text[: marker.start()].rpartition("\n")[2]
+        if line.strip() or not _BETWEEN.fullmatch(text, before, marker.start()):
             message = "this marker stands behind something else, or within a comment"
-            raise _wrong(message, text, file, each.start(), "give it a line of its own")
-        starts.append((section, each.end()))
+            raise _wrong(message, text, file, marker.start(), "give it a line of its own")
+        starts.append((section, marker.end()))
     first = markers[0].start() if markers else len(text)
     is_stated = any(section == _RUN for section, _ in starts)
     if is_stated and any(token.start < first for token in tokens):
@@ -157,7 +158,7 @@ def _bounds(text: str, tokens: Sequence[Token], file: str) -> Iterator[tuple[str
         )
     if not is_stated:
         yield _RUN, 0, first
-    ends = [each.start() for each in markers[1:]] + [len(text)]
+    ends = [marker.start() for marker in markers[1:]] + [len(text)]
     yield from ((section, start, end) for (section, start), end in zip(starts, ends, strict=False))
 
 
@@ -202,5 +203,5 @@ def _checked(text: str, statement: Sequence[Token], file: str) -> str:
     return text[first.start : statement[-1].end + 1]
 
 
-def _wrong(message: str, text: str, file: str, at: int, hint: str | None) -> InputError:
-    return InputError(message, at=Location(file, text.count("\n", 0, at) + 1), hint=hint)
+def _wrong(message: str, text: str, file: str, offset: int, hint: str | None) -> InputError:
+    return InputError(message, at=Location(file, text.count("\n", 0, offset) + 1), hint=hint)

@@ -88,8 +88,8 @@ class MigrationPlan:
     @property
     def target_hash(self) -> str:
         """The hash of the schema that the destination has afterwards; to build the schema for it takes far longer."""
-        found: str = self.schema["version_hash"]
-        return found
+        version_hash: str = self.schema["version_hash"]
+        return version_hash
 
     @property
     def impossible(self) -> tuple[int, ...]:
@@ -114,10 +114,10 @@ class MigrationPlan:
     @property
     def groups(self) -> tuple[range, ...]:
         """The places of the steps, those together that are done at once."""
-        found: list[range] = []
-        while (place := found[-1].stop if found else 0) < len(self.steps):
-            found.append(range(place, self.steps[place].done_with or place + 1))
-        return tuple(found)
+        groups: list[range] = []
+        while (start := groups[-1].stop if groups else 0) < len(self.steps):
+            groups.append(range(start, self.steps[start].done_with or start + 1))
+        return tuple(groups)
 
     @property
     def has_groups(self) -> bool:
@@ -126,31 +126,33 @@ class MigrationPlan:
 
     def own_of(self, number: int) -> tuple[OwnSql, ...]:
         """Return the own SQL of the step with a number, in the order in which it runs."""
-        found = {each.when: each for each in self.own if each.number == number}
-        return tuple(found[when] for when in When if when in found)
+        own_by_when = {own_sql.when: own_sql for own_sql in self.own if own_sql.number == number}
+        return tuple(own_by_when[when] for when in When if when in own_by_when)
 
     def changed_from(self, done: int = 0) -> int:
         """Return the place of the first step before which own SQL runs; all behind it find other values than now.
 
         It is the number of the steps where no own SQL is left to run before one.
         """
-        places = (each.number - (each.when is not When.AFTER) for each in self.own if each.number > done)
+        places = (own_sql.number - (own_sql.when is not When.AFTER) for own_sql in self.own if own_sql.number > done)
         return min(places, default=len(self.steps))
 
     @property
     def cuts(self) -> frozenset[int]:
         """The places before which own SQL runs, or values are looked at anew: no copy does steps on both sides."""
-        own = {each.number - (each.when is not When.AFTER) for each in self.own}
-        behind = {each.number for each in self.own if each.when is When.INSTEAD}
-        anew = {place for place in range(self.changed_from(), len(self.steps)) if self.steps[place].step.needs_count}
-        return frozenset(own | behind | anew)
+        own_places = {own_sql.number - (own_sql.when is not When.AFTER) for own_sql in self.own}
+        behind = {own_sql.number for own_sql in self.own if own_sql.when is When.INSTEAD}
+        anew = {index for index in range(self.changed_from(), len(self.steps)) if self.steps[index].step.needs_count}
+        return frozenset(own_places | behind | anew)
 
     def is_current(self, catalogue: Schema) -> bool:
         """Return whether the tables that were looked at are still as the plan found them."""
         return fingerprint_of(catalogue, self.tables) == self.fingerprint
 
 
-def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Place, render: Render) -> MigrationPlan:
+def make_plan(
+    proposal: Proposal, catalogue: Schema, schema: Schema, plan_place: Place, render: Render
+) -> MigrationPlan:
     """Render the steps of a proposal.
 
     Raises:
@@ -161,21 +163,21 @@ def make_plan(proposal: Proposal, catalogue: Schema, schema: Schema, place: Plac
     for planned in proposal.steps:
         statements = render_step(planned.step, tables, render, is_possible=planned.is_possible)
         undone = dict(tables)
-        undo_statements = (each for step in planned.undo.steps for each in render_step(step, undone, render))
+        undo_statements = (statement for step in planned.undo.steps for statement in render_step(step, undone, render))
         steps.append(replace(planned, statements=statements, undo_statements=tuple(undo_statements)))
     fingerprint = fingerprint_of(catalogue, proposal.tables)
-    return MigrationPlan(place, plain_schema(schema), proposal.tables, fingerprint, tuple(steps), proposal.notes)
+    return MigrationPlan(plan_place, plain_schema(schema), proposal.tables, fingerprint, tuple(steps), proposal.notes)
 
 
-def with_own(plan: MigrationPlan, own: Sequence[OwnSql]) -> MigrationPlan:
+def with_own(plan: MigrationPlan, own_scripts: Sequence[OwnSql]) -> MigrationPlan:
     """Return a plan with own SQL, but for empty files; a step of which it cannot be undone cannot be undone, either."""
-    steps, own = list(plan.steps), [each for each in own if not each.is_empty]
-    for each in own:
-        undo = steps[each.number - 1].undo
-        if undo.is_possible and not each.is_undoable:
-            undo = replace(undo, is_possible=False, note=f"`{each.file}` does not say how it is undone")
-            steps[each.number - 1] = replace(steps[each.number - 1], undo=undo)
-    return replace(plan, steps=tuple(steps), own=tuple(own))
+    steps, own_scripts = list(plan.steps), [own_sql for own_sql in own_scripts if not own_sql.is_empty]
+    for own_sql in own_scripts:
+        undo = steps[own_sql.number - 1].undo
+        if undo.is_possible and not own_sql.is_undoable:
+            undo = replace(undo, is_possible=False, note=f"`{own_sql.file}` does not say how it is undone")
+            steps[own_sql.number - 1] = replace(steps[own_sql.number - 1], undo=undo)
+    return replace(plan, steps=tuple(steps), own=tuple(own_scripts))
 
 
 def render_step(step: Step, tables: dict[str, Table], render: Render, *, is_possible: bool = True) -> tuple[str, ...]:
@@ -184,9 +186,9 @@ def render_step(step: Step, tables: dict[str, Table], render: Render, *, is_poss
     Raises:
         StepDoesNotFit: the table is not as the step needs it.
     """
-    found = tables.get(step.table_name)
+    table = tables.get(step.table_name)
     apply_to_model(tables, (step,))
-    return tuple(render(step, found)) if is_possible else ()
+    return tuple(render(step, table)) if is_possible else ()
 
 
 def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
@@ -196,12 +198,12 @@ def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
     choose. It is the SHA-256 in hex of the tables as canonical JSON.
     """
     looked_at = {name.casefold() for name in tables}
-    found = {
+    columns_by_table = {
         name: {column.name: dict(with_description(column.properties, None)) for column in table.columns.values()}
         for name, table in catalogue.tables.items()
         if name.casefold() in looked_at
     }
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(columns_by_table, sort_keys=True).encode()).hexdigest()
 
 
 def plain_schema(schema: Schema) -> Properties:
@@ -213,12 +215,12 @@ def plain_schema(schema: Schema) -> Properties:
     import orjson
 
     try:
-        found: dict[str, Any] = orjson.loads(
+        document: dict[str, Any] = orjson.loads(
             orjson.dumps(schema.to_dict(), default=_encode, option=orjson.OPT_NON_STR_KEYS)
         )
     except TypeError as error:
         raise InputError(f"the schema cannot be written as JSON: {error}") from error
-    return found
+    return document
 
 
 def _encode(value: Any) -> Any:

@@ -69,7 +69,7 @@ class Proposal:
 def plan_steps(
     catalogue: Schema,
     schema: Schema,
-    known: Schema | None,
+    ledger_schema: Schema | None,
     *,
     stored: Stored,
     abilities: Abilities,
@@ -77,19 +77,19 @@ def plan_steps(
 ) -> Proposal:
     """Return the steps that bring a destination to a schema.
 
-    Only what ``known`` has and ``schema`` has not was removed on purpose, and is dropped. What neither knows is left
-    alone and reported. Tables that wait for their first data are dlt's to make, as are columns without a type.
-    ``known`` is the last schema of the destination's ledger; without one nothing is dropped.
+    Tables and columns that ``ledger_schema``, the last schema of the destination's ledger, has and ``schema`` lacks
+    are dropped. What neither knows is reported and left alone. dlt creates tables that wait for their first data, and
+    columns without a type.
 
     Raises:
         InputError: the destination cannot hold the schema's names.
     """
     chosen = options or PlanOptions()
-    comparison = compare(catalogue, schema, known, stored, abilities, chosen)
+    comparison = compare(catalogue, schema, ledger_schema, stored, abilities, chosen)
     drafts = draft_steps(comparison, abilities, chosen)
     renames = (change for change in comparison.changes if isinstance(change, TableRenamed))
     renamed = (name for change in renames for name in (change.before, change.after))
-    before = comparison.known.tables if comparison.known else ()
+    before = comparison.ledger_schema.tables if comparison.ledger_schema else ()
     missing = (table.name for table in comparison.missing)
     return Proposal(
         steps=tuple(plan_step(draft.step, draft.reason, abilities) for draft in drafts),

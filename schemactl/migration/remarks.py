@@ -113,21 +113,26 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
 def _unheeded(comparison: Comparison) -> Iterator[Note]:
     """Yield what states an old name, for the first time, that it does not get: another table or column has it."""
     for name, table in comparison.schema.tables.items():
-        last = comparison.known.tables.get(name) if comparison.known else None
-        stays = [each for each in origins(table.properties) if each in comparison.catalogue.tables and each != name]
+        last = comparison.ledger_schema.tables.get(name) if comparison.ledger_schema else None
+        stays = [
+            origin for origin in origins(table.properties) if origin in comparison.catalogue.tables and origin != name
+        ]
         is_fresh_there = name in comparison.catalogue.tables and is_newly_declared(table, last)
         if stays and is_fresh_there and comparison.old_table(name) == name:
             message = f"is not renamed from `{stays[0]}`: both are there, and nothing says which rows are meant"
             yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
     for name, table in comparison.schema.tables.items():
-        there = comparison.found_table(name).columns
-        last = comparison.known.tables.get(comparison.old_table(name)) if comparison.known else None
-        for column in table.columns.values() if there else ():
-            stated = [each for each in origins(column.properties) if each in there and each != column.name]
+        current_columns = comparison.found_table(name).columns
+        last = comparison.ledger_schema.tables.get(comparison.old_table(name)) if comparison.ledger_schema else None
+        for column in table.columns.values() if current_columns else ():
+            stated_origins = [
+                origin for origin in origins(column.properties) if origin in current_columns and origin != column.name
+            ]
             before = last.columns.get(column.name) if last is not None else None
             is_kept = comparison.old_column(name, column.name) == column.name
-            if stated and is_kept and is_newly_declared(column, before):
-                message = f"is not renamed from `{stated[0]}`: both are there, and nothing says which values are meant"
+            if stated_origins and is_kept and is_newly_declared(column, before):
+                origin = stated_origins[0]
+                message = f"is not renamed from `{origin}`: both are there, and nothing says which values are meant"
                 yield Note(NoteKind.RENAME, name, column.name, message, _RENAME_FIRST)
 
 
@@ -156,12 +161,12 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
 
 def _was_stated(comparison: Comparison, table: str, column: str | None, options: PlanOptions) -> bool:
     """Return whether an earlier schema of the destination had a table, or a column of it."""
-    old, known = comparison.old_table(table), comparison.known
+    old, ledger_schema = comparison.old_table(table), comparison.ledger_schema
     if (old, column) in options.removed_before:
         return True
-    if known is None or old not in known.tables:
+    if ledger_schema is None or old not in ledger_schema.tables:
         return False
-    return column is None or column in known.tables[old].columns
+    return column is None or column in ledger_schema.tables[old].columns
 
 
 def _left_out(table: str, column: Column | None) -> Note:
@@ -192,9 +197,9 @@ def _column_left(table: str, column: Column, is_kept: bool) -> Note:
 
 def _take_over_hint(comparison: Comparison, variant: ColumnRemoved | AddColumn) -> str:
     """Return how the schema takes over a variant column that a destination has."""
-    place, kind = f"{variant.table}.{variant.column.name}", variant.column.data_type
-    stated = f"--column {place}:{kind},variant=true"
-    return f"state it in the schema: `schemactl edit {comparison.schema.name} {stated}`"
+    full_name, kind = f"{variant.table}.{variant.column.name}", variant.column.data_type
+    option = f"--column {full_name}:{kind},variant=true"
+    return f"state it in the schema: `schemactl edit {comparison.schema.name} {option}`"
 
 
 def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
@@ -203,12 +208,12 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
         if not isinstance(step, AddColumn):
             continue
         table, name = step.table, step.column.name
-        stated = comparison.schema.tables[table].columns.get(name)
+        schema_column = comparison.schema.tables[table].columns.get(name)
         is_free = step.column.nullable and (table, name) not in required
-        if stated is None and step.column.is_variant:
+        if schema_column is None and step.column.is_variant:
             message = "is for values that do not fit; the schema does not know it yet"
             yield Note(NoteKind.VARIANT, table, name, message, _take_over_hint(comparison, step))
-        elif stated and not (stated.nullable or has_backfill(stated)) and is_free:
+        elif schema_column and not (schema_column.nullable or has_backfill(schema_column)) and is_free:
             message = "is added as nullable, although the schema says otherwise: stored rows have no value"
             yield Note(NoteKind.NULLABLE, table, name, message, "state one before that: `x-backfill: VALUE`")
 

@@ -353,7 +353,7 @@ class CompareReport:
     @property
     def is_same(self) -> bool:
         """Whether both have the same tables, and their ledgers name the same schema."""
-        hashes = {each.there.version_hash if each.there is not None else None for each in (self.base, self.head)}
+        hashes = {side.there.version_hash if side.there is not None else None for side in (self.base, self.head)}
         return not self.changes and len(hashes) == 1
 
 
@@ -432,5 +432,5 @@ class VerifyReport:
     @property
     def is_clean(self) -> bool:
         """Whether all is as the schema says; while a run stands half done, it is not settled what will be there."""
-        found = self.drift or self.odd or self.variants or self.disagreements or self.misplaced
-        return self.unfinished is None and not found
+        differences = self.drift or self.odd or self.variants or self.disagreements or self.misplaced
+        return self.unfinished is None and not differences

@@ -103,7 +103,9 @@ def variant_origin(name: str, columns: Collection[str], naming: Naming) -> str |
     if "v_" not in name.lower():
         return None
     kinds = [f"v_{kind}" for kind in DataType]
-    return next((each for each in columns for kind in kinds if naming.shorten_fragments(each, kind) == name), None)
+    return next(
+        (column for column in columns for kind in kinds if naming.shorten_fragments(column, kind) == name), None
+    )
 
 
 def retype_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
@@ -128,12 +130,12 @@ def is_swapped(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> b
 
 
 def _in_place(retyping: Retyping, abilities: Abilities) -> ChangeType:
-    before, found = retyping.before, retyping.fit(abilities)
+    before, value_fit = retyping.before, retyping.fit(abilities)
     after = with_property(retyping.stored, "nullable", None if before.nullable else False)
     for name in _CONSTRAINTS:
         after = with_property(after, name, True if before.properties.get(name) else None)
-    needs_check = found.conversion is not Conversion.WHOLE
-    return ChangeType(retyping.table, before, after, found.conversion, needs_check, retyping.counts_seconds)
+    needs_check = value_fit.conversion is not Conversion.WHOLE
+    return ChangeType(retyping.table, before, after, value_fit.conversion, needs_check, retyping.counts_seconds)
 
 
 def _swap(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
@@ -148,10 +150,10 @@ def _swap(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterat
         if not retyping.has_variant:
             yield AddColumn(table, variant)
         yield replace(backfill, target=variant, taken=Taken.UNFIT)
-    kept = free_name(name, "before", retyping.taken_names, abilities.names)
-    yield RenameColumn(table, name, kept)
+    kept_name = free_name(name, "before", retyping.taken_names, abilities.names)
+    yield RenameColumn(table, name, kept_name)
     if not source.nullable:
-        yield DropNotNull(table, replace(source, name=kept))
+        yield DropNotNull(table, replace(source, name=kept_name))
     yield RenameColumn(table, target.name, name)
     if retyping.stays_required:
         yield SetNotNull(table, replace(target, name=name))
@@ -226,9 +228,9 @@ def sync_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> I
     is_unique = bool(retyping.before.properties.get("unique"))
     if is_unique:
         yield Prepare(AddUnique(table, target.name, is_prepared=True), Phase.BUILD_INDEX)
-    kept = free_name(retyping.after.name, "before", retyping.taken_names, abilities.names)
+    kept_name = free_name(retyping.after.name, "before", retyping.taken_names, abilities.names)
     yield SwapColumns(
-        backfill, kept, retyping.stays_required, is_unique, is_checked, None if variant is None else variant.name
+        backfill, kept_name, retyping.stays_required, is_unique, is_checked, None if variant is None else variant.name
     )
 
 

@@ -45,19 +45,22 @@ def with_rewrites(
     """
     if not plan.is_applicable:
         return plan
-    found = [replace(each, done_with=None) if (each.done_with or 0) > done else each for each in plan.steps[:done]]
+    rewritten = [
+        replace(planned_step, done_with=None) if (planned_step.done_with or 0) > done else planned_step
+        for planned_step in plan.steps[:done]
+    ]
     left = plan.steps[done:]
-    steps, cuts = [each.step for each in left], {cut - done for cut in plan.cuts}
+    steps, cuts = [planned_step.step for planned_step in left], {cut - done for cut in plan.cuts}
     for places, table in find_rewrites(steps, tables, abilities, stored, cuts):
         planned = left[places.start : places.stop]
         if len(planned) == 1 or table is None:
-            found += (replace(each, done_with=None) for each in planned)
+            rewritten += (replace(planned_step, done_with=None) for planned_step in planned)
             continue
         last = places.stop + done
-        found += (replace(each, statements=(), done_with=last) for each in planned[:-1])
-        statements = render(rewrite_of(table, [each.step for each in planned]))
-        found.append(replace(planned[-1], statements=statements, done_with=last))
-    return replace(plan, steps=tuple(found))
+        rewritten += (replace(planned_step, statements=(), done_with=last) for planned_step in planned[:-1])
+        statements = render(rewrite_of(table, [planned_step.step for planned_step in planned]))
+        rewritten.append(replace(planned[-1], statements=statements, done_with=last))
+    return replace(plan, steps=tuple(rewritten))
 
 
 def rewrite_of(table: Table, steps: Sequence[Step]) -> RewriteTable:
@@ -76,29 +79,29 @@ def find_rewrites(
         StepDoesNotFit: a step does not fit the tables.
     """
     model = dict(tables)
-    place = 0
-    while place < len(steps):
-        end = _end(steps, place, model, abilities, stored)
-        end = min((cut for cut in cuts if place < cut < end), default=end)
-        yield range(place, end), model.get(steps[place].table_name)
-        apply_to_model(model, steps[place:end])
-        place = end
+    index = 0
+    while index < len(steps):
+        end = _end(steps, index, model, abilities, stored)
+        end = min((cut for cut in cuts if index < cut < end), default=end)
+        yield range(index, end), model.get(steps[index].table_name)
+        apply_to_model(model, steps[index:end])
+        index = end
 
 
-def _end(steps: Sequence[Step], place: int, tables: Mapping[str, Table], abilities: Abilities, stored: Stored) -> int:
-    """Return where the steps end that are done at once with the one at ``place``."""
-    end, here = place + 1, tables.get(steps[place].table_name)
-    if here is None or not abilities.rewrites(steps[place], here):
+def _end(steps: Sequence[Step], start: int, tables: Mapping[str, Table], abilities: Abilities, stored: Stored) -> int:
+    """Return where the steps end that are done at once with the one at ``start``."""
+    end, table = start + 1, tables.get(steps[start].table_name)
+    if table is None or not abilities.rewrites(steps[start], table):
         return end
-    name = here.name
-    for at in range(place + 1, len(steps)):
-        step = steps[at]
+    name = table.name
+    for index in range(start + 1, len(steps)):
+        step = steps[index]
         # Its values are counted when those before it are done.
-        if step.table_name != name or is_counted_late(steps, at):
+        if step.table_name != name or is_counted_late(steps, index):
             break
-        here = steps[at - 1].apply_to(here)
-        together = steps[place : at + 1]
-        if not abilities.rewrites(step, here):
+        table = steps[index - 1].apply_to(table)
+        together = steps[start : index + 1]
+        if not abilities.rewrites(step, table):
             is_plain = (
                 isinstance(step, AddColumn) and step.column.nullable and DATABASE_TYPE not in step.column.properties
             )
@@ -106,12 +109,12 @@ def _end(steps: Sequence[Step], place: int, tables: Mapping[str, Table], abiliti
                 break
         elif abilities.transactional_ddl:
             # No rewrite converts values that it has converted.
-            *before, last = (each.before.name if isinstance(each, ChangeType) else None for each in together)
+            *before, last = (earlier.before.name if isinstance(earlier, ChangeType) else None for earlier in together)
             if last is not None and last in before:
                 break
-            end = at + 1
+            end = index + 1
         elif _is_completion_detectable(together, tables, stored):
-            end = at + 1
+            end = index + 1
         else:
             break
     return end
@@ -139,12 +142,12 @@ def find_rewrites_back(
         StepDoesNotFit: a step does not fit the tables.
     """
     model = dict(tables)
-    place = 0
-    while place < len(numbers):
-        end = _end_back(planned, numbers, place, model, abilities, stored)
-        yield tuple(numbers[place:end])
-        apply_to_model(model, undo_steps(planned, numbers[place:end]))
-        place = end
+    index = 0
+    while index < len(numbers):
+        end = _end_back(planned, numbers, index, model, abilities, stored)
+        yield tuple(numbers[index:end])
+        apply_to_model(model, undo_steps(planned, numbers[index:end]))
+        index = end
 
 
 def undo_steps(planned: Sequence[PlannedStep], numbers: Sequence[int]) -> list[Step]:
@@ -156,30 +159,32 @@ def undo_steps(planned: Sequence[PlannedStep], numbers: Sequence[int]) -> list[S
 def _end_back(
     planned: Sequence[PlannedStep],
     numbers: Sequence[int],
-    place: int,
+    start: int,
     tables: Mapping[str, Table],
     abilities: Abilities,
     stored: Stored,
 ) -> int:
-    """Return where the numbers end of the steps that are undone together with the one at ``place``."""
-    end = place + 1
-    first = planned[numbers[place] - 1].undo.steps
+    """Return where the numbers end of the steps that are undone together with the one at ``start``."""
+    end = start + 1
+    first = planned[numbers[start] - 1].undo.steps
     if not first or not all(abilities.rewrites(step, tables.get(step.table_name)) for step in first):
         return end
     table = first[0].table_name
-    for at in range(place + 1, len(numbers)):
-        one = planned[numbers[at] - 1]
-        if numbers[at] != numbers[at - 1] - 1 or any(each.table_name != table for each in (one.step, *one.undo.steps)):
+    for index in range(start + 1, len(numbers)):
+        planned_step = planned[numbers[index] - 1]
+        if numbers[index] != numbers[index - 1] - 1 or any(
+            step.table_name != table for step in (planned_step.step, *planned_step.undo.steps)
+        ):
             break
-        if not one.undo.steps:
+        if not planned_step.undo.steps:
             continue  # values go with their column
-        together = numbers[place : at + 1]
-        if not all(abilities.rewrites(step, tables.get(table)) for step in one.undo.steps):
+        together = numbers[start : index + 1]
+        if not all(abilities.rewrites(step, tables.get(table)) for step in planned_step.undo.steps):
             break
         # The tables must show that the steps are done still, and that they are undone.
         steps, after = [planned[number - 1].step for number in reversed(together)], dict(tables)
         apply_to_model(after, undo_steps(planned, together))
         if not are_done(steps, tables, stored) or are_done(steps, after, stored):
             break
-        end = at + 1
+        end = index + 1
     return end

@@ -65,41 +65,45 @@ def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
     Raises:
         InputError: the text is no plan, of another format, was changed since, or is not signed with the key.
     """
-    at = Location(path)
+    location = Location(path)
     try:
-        return _read_plan(text, at, key)
+        return _read_plan(text, location, key)
     except RecursionError:
-        raise InputError("this is not a plan: it is nested too deeply to be one", at=at) from None
+        raise InputError("this is not a plan: it is nested too deeply to be one", at=location) from None
 
 
-def _read_plan(text: str, at: Location, key: bytes | None) -> MigrationPlan:
+def _read_plan(text: str, location: Location, key: bytes | None) -> MigrationPlan:
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise InputError(f"this is not JSON: {error}", at=at) from error
+        raise InputError(f"this is not JSON: {error}", at=location) from error
     if _is_report(document):
-        raise _printed(at)
+        raise _printed(location)
     if not isinstance(document, dict) or MARK not in document:
-        raise InputError("this is not a plan", at=at, hint=_SAVING)
+        raise InputError("this is not a plan", at=location, hint=_SAVING)
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
         hint = "make the plan anew with this version of schemactl"
-        raise InputError(f"this plan is of format {document[MARK]}, and {FORMAT} is known", at=at, hint=hint)
+        raise InputError(f"this plan is of format {document[MARK]}, and {FORMAT} is known", at=location, hint=hint)
     content = {name: value for name, value in document.items() if name not in (MARK, "hash", _SIGNATURE)}
-    found = content_hash(content)
+    computed_hash = content_hash(content)
     if key is not None:
-        stated = document.get(_SIGNATURE)
-        if stated is None:
-            raise InputError("the plan is not signed", at=at, hint="`schemactl migrate plan --sign-key NAME` signs it")
-        if not isinstance(stated, str) or not hmac.compare_digest(stated.encode(), _sign(found, key).encode()):
+        signature = document.get(_SIGNATURE)
+        if signature is None:
+            raise InputError(
+                "the plan is not signed", at=location, hint="`schemactl migrate plan --sign-key NAME` signs it"
+            )
+        if not isinstance(signature, str) or not hmac.compare_digest(
+            signature.encode(), _sign(computed_hash, key).encode()
+        ):
             hint = "sign it where it is made, with the same key; or it was changed since"
-            raise InputError("the plan was not signed with this key", at=at, hint=hint)
-    if document.get("hash") != found:
+            raise InputError("the plan was not signed with this key", at=location, hint=hint)
+    if document.get("hash") != computed_hash:
         hint = "make the plan anew: what is applied must be what was shown"
-        raise InputError("this plan was changed after it was made", at=at, hint=hint)
+        raise InputError("this plan was changed after it was made", at=location, hint=hint)
     try:
         return _plan(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"this plan is damaged: {error}", at=at) from error
+        raise InputError(f"this plan is damaged: {error}", at=location) from error
 
 
 def mistaken_for_schema(text: str, path: str) -> InputError | None:
@@ -108,18 +112,18 @@ def mistaken_for_schema(text: str, path: str) -> InputError | None:
         document = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    at = Location(path)
+    location = Location(path)
     if _is_report(document):
-        return _printed(at)
+        return _printed(location)
     if isinstance(document, dict) and MARK in document:
         hint = f"`schemactl migrate apply` runs it, from a file whose name ends in `{ENDING}`"
-        return InputError("this is a plan, not a schema", at=at, hint=hint)
+        return InputError("this is a plan, not a schema", at=location, hint=hint)
     return None
 
 
-def _sign(found: str, key: bytes) -> str:
+def _sign(digest: str, key: bytes) -> str:
     """Return the HMAC-SHA256, in hex, of a plan's hash."""
-    return hmac.new(key, found.encode(), hashlib.sha256).hexdigest()
+    return hmac.new(key, digest.encode(), hashlib.sha256).hexdigest()
 
 
 def mark_in(text: str) -> MigrationMark | None:
@@ -143,13 +147,15 @@ def _is_report(document: Any) -> bool:
     """Return whether JSON data is what ``migrate`` has printed: with a plan in it, or with a place alone."""
     if not isinstance(document, dict) or MARK in document:
         return False
-    plan, place = document.get("plan"), document.get("place")
-    return (isinstance(plan, dict) and MARK in plan) or (isinstance(place, dict) and place.keys() == _PLACE_KEYS)
+    plan, place_document = document.get("plan"), document.get("place")
+    return (isinstance(plan, dict) and MARK in plan) or (
+        isinstance(place_document, dict) and place_document.keys() == _PLACE_KEYS
+    )
 
 
-def _printed(at: Location) -> InputError:
+def _printed(location: Location) -> InputError:
     message = "this is a report that `schemactl migrate --format json` has printed, neither a plan nor a schema"
-    return InputError(message, at=at, hint=f"a plan is a file of its own: {_SAVING}")
+    return InputError(message, at=location, hint=f"a plan is a file of its own: {_SAVING}")
 
 
 def _content(plan: MigrationPlan) -> dict[str, Any]:
@@ -164,7 +170,7 @@ def _content(plan: MigrationPlan) -> dict[str, Any]:
         "schema": dict(schema),
         # As in steps: plans that are no migration of a folder keep their hash.
         **({} if plan.migration is None else {"migration": to_document(plan.migration)}),
-        **({} if not plan.own else {"own": [to_document(each) for each in plan.own]}),
+        **({} if not plan.own else {"own": [to_document(own_sql) for own_sql in plan.own]}),
     }
 
 
@@ -176,9 +182,9 @@ def content_hash(content: Mapping[str, Any]) -> str:
 
 def step_document(planned: PlannedStep) -> dict[str, Any]:
     """Return a planned step as JSON data; the order of its keys is part of the hash of a plan."""
-    stated = to_document(planned)
-    first = {name: stated.pop(name) for name in ("step", "reason", "way", "risk")}
-    return {**first, "is_destructive": planned.is_destructive, **stated}
+    document = to_document(planned)
+    first = {name: document.pop(name) for name in ("step", "reason", "way", "risk")}
+    return {**first, "is_destructive": planned.is_destructive, **document}
 
 
 def _plan(document: Mapping[str, Any]) -> MigrationPlan:
@@ -187,7 +193,7 @@ def _plan(document: Mapping[str, Any]) -> MigrationPlan:
     beside = (MARK, "hash", "target", _SIGNATURE)
     plan = from_document(MigrationPlan, {name: value for name, value in document.items() if name not in beside})
     _check_groups(plan.steps)
-    if not all(1 <= each.number <= len(plan.steps) for each in plan.own):
+    if not all(1 <= own_sql.number <= len(plan.steps) for own_sql in plan.own):
         raise ValueError("it has SQL of its own for a step that is not there")
     return plan
 
@@ -217,12 +223,15 @@ def to_document(
     ``is_tagged``: whether ``kind`` states the type, which steps and changes need to be read again.
     """
     kind = {"kind": type(value).__name__} if is_tagged else {}
-    stated = {
+    field_values = {
         field.name: getattr(value, field.name)
         for field in fields(value)
         if not (field.metadata.get("later") and getattr(value, field.name) == field.default)
     }
-    return {**kind, **{name: _plain(each) for name, each in stated.items() if each is not ABSENT}}
+    return {
+        **kind,
+        **{name: _plain(field_value) for name, field_value in field_values.items() if field_value is not ABSENT},
+    }
 
 
 def from_document(kind: type[T], document: Any) -> T:
@@ -234,12 +243,12 @@ def from_document(kind: type[T], document: Any) -> T:
     types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
     if not isinstance(document, dict) or not document.keys() <= types.keys():
         raise ValueError(f"`{document!r}` is not of type {kind.__name__}")
-    later = {each.name: each.default for each in fields(kind) if each.metadata.get("later")}  # type: ignore[arg-type]
+    later = {kind_field.name: kind_field.default for kind_field in fields(kind) if kind_field.metadata.get("later")}  # type: ignore[arg-type]
     absent = {name for name in types if name not in document and name not in later}
     if any(types[name] != "Any" for name in absent):
         raise ValueError(f"a {kind.__name__} lacks {', '.join(sorted(absent))}")
-    stated = {name: _reader(types[name])(value) for name, value in document.items()}
-    return kind(**{**dict.fromkeys(absent, ABSENT), **later, **stated})
+    field_values = {name: _reader(types[name])(value) for name, value in document.items()}
+    return kind(**{**dict.fromkeys(absent, ABSENT), **later, **field_values})
 
 
 _STEPS: Final[Mapping[str, type]] = {kind.__name__: kind for kind in get_args(Step)}
@@ -258,7 +267,7 @@ def _plain(value: Any) -> Any:
         case Mapping():
             return dict(value)
         case tuple():
-            return [_plain(each) for each in value]
+            return [_plain(item) for item in value]
         case Lock() | Undo():
             return to_document(value)
         case _ if type(value).__name__ in _STEPS or type(value).__name__ in _CHANGES:
@@ -274,8 +283,8 @@ def _reader(annotation: str) -> Callable[[Any], Any]:
     if annotation.endswith(" | None"):
         read = _reader(annotation.removesuffix(" | None"))
         return lambda value: None if value is None else read(value)
-    each = _reader(annotation.removeprefix("tuple[").removesuffix(", ...]"))
-    return lambda value: tuple(map(each, _of(list)(value)))
+    read_item = _reader(annotation.removeprefix("tuple[").removesuffix(", ...]"))
+    return lambda value: tuple(map(read_item, _of(list)(value)))
 
 
 def _of(kind: type) -> Callable[[Any], Any]:
@@ -307,8 +316,10 @@ def _column(document: Any) -> Column:
 
 
 def _table(document: Any) -> Table:
-    columns = [_column(each) for each in document["columns"]]
-    return Table(_of(str)(document["name"]), {each.name: each for each in columns}, _of(dict)(document["properties"]))
+    columns = [_column(column) for column in document["columns"]]
+    return Table(
+        _of(str)(document["name"]), {column.name: column for column in columns}, _of(dict)(document["properties"])
+    )
 
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {

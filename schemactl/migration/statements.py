@@ -168,7 +168,7 @@ class Engine:
 
     def table(self, dataset: str, name: str) -> str:
         """Return a table's full name."""
-        return ".".join(self.name(part) for part in (*self.parts_of(dataset), name))
+        return ".".join(self.name(identifier) for identifier in (*self.parts_of(dataset), name))
 
     def definition(self, column: Column, *, is_unique: bool = False) -> str:
         """Return the definition of a column."""
@@ -184,7 +184,7 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
     Raises:
         InputError: a name, a type or a value cannot be written.
     """
-    sql, place = engine.sql, engine.table(dataset, step.table_name)
+    sql, target = engine.sql, engine.table(dataset, step.table_name)
     match step:
         case CreateTable() if step.kept:
             return render(RenameTable(step.kept, step.table.name), None, engine, dataset)
@@ -193,36 +193,36 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
         case CreateTable():
             return (create_table(engine, dataset, step.table),)
         case DropTable():
-            return (f"DROP TABLE {place}",)
+            return (f"DROP TABLE {target}",)
         case RenameTable():
-            return (sql.rename_table(place, *engine.new_parts, engine.checked(step.after)),)
+            return (sql.rename_table(target, *engine.new_parts, engine.checked(step.after)),)
         case DescribeTable():
-            return tuple(_describe(step, column, text, table, engine, place) for column, text in checked_texts(step))
+            return tuple(_describe(step, column, text, table, engine, target) for column, text in checked_texts(step))
         case AddColumn():
-            return (sql.add_column(place, engine.definition(step.column)),)
+            return (sql.add_column(target, engine.definition(step.column)),)
         case DropColumn():
-            return (sql.alter(place, f"DROP COLUMN {engine.name(step.column.name)}"),)
+            return (sql.alter(target, f"DROP COLUMN {engine.name(step.column.name)}"),)
         case RenameColumn():
-            return (sql.rename_column(place, engine.checked(step.before), engine.checked(step.after)),)
+            return (sql.rename_column(target, engine.checked(step.before), engine.checked(step.after)),)
         case ChangeType():
             value = engine.convert(retype_of(step), engine.name(step.before.name)).value
             return (change_type(step, engine, dataset, value if engine.converts_in_place else "", table),)
         case Backfill() | FillColumn():
-            found = assignment_of(step, replace(engine, sql=sql.of_rows), table)
-            return (sql.of_rows.update(place, found.column, found.value, found.condition),)
+            assignment = assignment_of(step, replace(engine, sql=sql.of_rows), table)
+            return (sql.of_rows.update(target, assignment.column, assignment.value, assignment.condition),)
         case SetNotNull() | DropNotNull():
             column = step.column if table is None else table.columns.get(step.column.name, step.column)
             name = engine.checked(step.column.name)
             after = Column(name, {"nullable": isinstance(step, DropNotNull), **_description(name, table)})
-            return (sql.change_nulls(place, after, engine.type_of(column) if sql.restates_columns else ""),)
+            return (sql.change_nulls(target, after, engine.type_of(column) if sql.restates_columns else ""),)
         case AddUnique():
-            return (sql.alter(place, f"ADD UNIQUE ({engine.name(step.column)})"),)
+            return (sql.alter(target, f"ADD UNIQUE ({engine.name(step.column)})"),)
         case DropUnique():
-            return (sql.alter(place, f"DROP UNIQUE ({engine.name(step.column)})"),)
+            return (sql.alter(target, f"DROP UNIQUE ({engine.name(step.column)})"),)
         case AddPrimaryKey():
-            return (sql.alter(place, f"ADD {sql.primary_key(map(engine.checked, step.columns))}"),)
+            return (sql.alter(target, f"ADD {sql.primary_key(map(engine.checked, step.columns))}"),)
         case DropPrimaryKey():
-            return (sql.alter(place, "DROP PRIMARY KEY"),)
+            return (sql.alter(target, "DROP PRIMARY KEY"),)
         case OnlineStep():
             raise InputError("there are no steps of `--online` here")
         case _:
@@ -251,8 +251,8 @@ def change_type(step: ChangeType, engine: Engine, dataset: str, using: str = "",
 
 
 def _description(column: str, table: Table | None) -> Properties:
-    there = table.columns.get(column) if table is not None else None
-    text = None if there is None else description_of(there)
+    current_column = table.columns.get(column) if table is not None else None
+    text = None if current_column is None else description_of(current_column)
     return {} if text is None else {"description": text}
 
 
@@ -269,16 +269,16 @@ def checked_texts(step: DescribeTable) -> tuple[tuple[str, str | None], ...]:
 
 
 def _describe(
-    step: DescribeTable, column: str, text: str | None, table: Table | None, engine: Engine, place: str
+    step: DescribeTable, column: str, text: str | None, table: Table | None, engine: Engine, target: str
 ) -> str:
     if not column:
-        return engine.sql.describe(place, None, text)
-    there = Column(engine.checked(column))
+        return engine.sql.describe(target, None, text)
+    named_column = Column(engine.checked(column))
     if not engine.sql.states_types:
-        return engine.sql.describe(place, there, text)
+        return engine.sql.describe(target, named_column, text)
     if table is None:
         raise InputError(f"there is no table `{step.table}` to describe")
-    return engine.sql.describe(place, table.columns[column], text, engine.type_of(table.columns[column]))
+    return engine.sql.describe(target, table.columns[column], text, engine.type_of(table.columns[column]))
 
 
 # --- values ---
@@ -316,9 +316,9 @@ def assignment_of(
     return Assignment(into, engine.convert(retype_of(step), source).or_null, f"{source} IS NOT NULL")
 
 
-def new_column(step: Backfill, found: Iterable[str] | Table | None) -> str:
+def new_column(step: Backfill, candidates: Iterable[str] | Table | None) -> str:
     """Return the column that took the values which fit: the last one that was made for the source."""
-    columns = found.columns if isinstance(found, Table) else found or ()
+    columns = candidates.columns if isinstance(candidates, Table) else candidates or ()
     for name in reversed(tuple(columns)):
         start, mark, number = name.rpartition(_NEW_COLUMN)
         if mark and number.isdecimal() and step.source.name.casefold().startswith(start.casefold()):
@@ -387,7 +387,7 @@ def values_after(steps: Sequence[Step], table: Table, engine: Engine) -> dict[st
             case DropColumn():
                 del values[step.column.name]
             case RenameColumn():
-                values = {step.after if each == step.before else each: value for each, value in values.items()}
+                values = {step.after if name == step.before else name: value for name, value in values.items()}
             case AddColumn():
                 values[step.column.name] = f"CAST(NULL AS {engine.type_of(step.column)})"
             case FillColumn():
@@ -396,8 +396,10 @@ def values_after(steps: Sequence[Step], table: Table, engine: Engine) -> dict[st
             case ChangeType():
                 values[step.before.name] = convert_nulls_too(step, values[step.before.name], engine)
             case Backfill():
-                found = assignment_of(step, engine, table, values)
-                values[step.target.name] = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
+                assignment = assignment_of(step, engine, table, values)
+                values[step.target.name] = (
+                    f"CASE WHEN {assignment.condition} THEN {assignment.value} ELSE {assignment.column} END"
+                )
             case _:
                 pass
     return values
@@ -435,8 +437,8 @@ def by_one_copy(
 
 def is_keyed(column: Column, table: Table | None = None) -> bool:
     """Return whether a column is unique or in a primary key: as a step has it, or as an earlier one has left it."""
-    found = (column, table.columns.get(column.name, column) if table else column)
-    return any(each.properties.get("unique") or each.properties.get("primary_key") for each in found)
+    versions = (column, table.columns.get(column.name, column) if table else column)
+    return any(version.properties.get("unique") or version.properties.get("primary_key") for version in versions)
 
 
 # --- types ---
@@ -465,13 +467,13 @@ def checked_type(column: Column, column_type: ColumnType) -> str:
 
 def _is_type(written: str) -> bool:
     """Return whether a text stays within its place: brackets are closed, and no comma stands outside of them."""
-    depth = place = 0
-    while place < len(written):
-        part = _PART_OF_TYPE.match(written, place)
-        if part is None:
+    depth = position = 0
+    while position < len(written):
+        match = _PART_OF_TYPE.match(written, position)
+        if match is None:
             return False
-        place = part.end()
-        depth += {"(": 1, ")": -1}.get(part[0], 0)
-        if depth < 0 or (part[0] == "," and depth == 0):
+        position = match.end()
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
+        if depth < 0 or (match[0] == "," and depth == 0):
             return False
     return depth == 0

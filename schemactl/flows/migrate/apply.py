@@ -126,7 +126,7 @@ def _apply(
         is_same = is_current and _rewrites_as_shown(state, plan)
     if not is_same:
         return ApplyReport(replace(report, blockers=(refuse_moved(is_saved=goal.plan is not None),)), Outcome.REFUSED)
-    is_recorded = state.unfinished is None and state.known_hash == plan.target_hash
+    is_recorded = state.unfinished is None and state.ledger_hash == plan.target_hash
     if not plan.steps and is_recorded and goal.migration is None:
         # Another command ended between the reading of the ledger and that of the tables.
         return ApplyReport(report, Outcome.NOTHING)
@@ -134,7 +134,7 @@ def _apply(
         run_id=uuid.uuid4().hex,
         plan_hash=plan_hash(plan),
         schema_name=plan.target.name,
-        from_hash=state.known_hash,
+        from_hash=state.ledger_hash,
         to_hash=plan.target.version_hash,
         who=who(),
         started=datetime.now(UTC),

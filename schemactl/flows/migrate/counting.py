@@ -31,12 +31,12 @@ from schemactl.schema.wording import counted as count_of
 
 def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Blocker, tuple[int, ...]]:
     """Return why steps cannot be done, before the first of them has run, each reason with the places of its steps."""
-    found: dict[Blocker, tuple[int, ...]] = {}
-    for place, seen in enumerate(in_first_names(steps)):
-        blocker = session.find_blocker(seen) if seen is not None else None
+    indexes_by_blocker: dict[Blocker, tuple[int, ...]] = {}
+    for index, traced_step in enumerate(in_first_names(steps)):
+        blocker = session.find_blocker(traced_step) if traced_step is not None else None
         if blocker is not None:
-            found[blocker] = (*found.get(blocker, ()), place)
-    return found
+            indexes_by_blocker[blocker] = (*indexes_by_blocker.get(blocker, ()), index)
+    return indexes_by_blocker
 
 
 def count_unfit(
@@ -47,27 +47,27 @@ def count_unfit(
     An earlier run has done the first ``done`` of them. Not asked for are those at the ``barred`` places among the steps
     that are left: where a table does not take its step, its rows may not be readable, either.
     """
-    found, steps = [], [planned.step for planned in plan.steps[done:]]
-    for place, step in enumerate(steps):
-        is_asked = place not in barred and (
+    counts, steps = [], [planned.step for planned in plan.steps[done:]]
+    for index, step in enumerate(steps):
+        is_asked = index not in barred and (
             step.needs_count or (isinstance(step, Backfill) and step.conversion is not Conversion.WHOLE)
         )
-        looked_at = traced(steps, place) if is_asked else None
+        looked_at = traced(steps, index) if is_asked else None
         if looked_at is not None and (unfit := session.unfit(looked_at)).count:
-            found.append(counted(done + place + 1, unfit, plan.target, step))
-    return tuple(found)
+            counts.append(counted(done + index + 1, unfit, plan.target, step))
+    return tuple(counts)
 
 
 def count_not_undone(
     session: MigrationSession, plan: MigrationPlan, done: int, barred: Collection[int] = ()
 ) -> tuple[Counted, ...]:
     """Return what undoing steps would bring back in another spelling; arguments as in ``count_unfit``."""
-    found, steps = [], [planned.step for planned in plan.steps[done:]]
-    for place, step in enumerate(steps):
-        looked_at = traced(steps, place) if isinstance(step, ChangeType) and place not in barred else None
+    counts, steps = [], [planned.step for planned in plan.steps[done:]]
+    for index, step in enumerate(steps):
+        looked_at = traced(steps, index) if isinstance(step, ChangeType) and index not in barred else None
         if isinstance(looked_at, ChangeType) and (others := session.not_undone(looked_at)).count:
-            found.append(counted(done + place + 1, others, plan.target, step))
-    return tuple(found)
+            counts.append(counted(done + index + 1, others, plan.target, step))
+    return tuple(counts)
 
 
 def count_late(session: MigrationSession, plan: MigrationPlan, number: int) -> tuple[Counted, ...]:
@@ -125,17 +125,19 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
     ``is_begun``: whether the ledger has the run; then neither its schema nor its plan can be another one.
     """
     all_steps = [planned.step for planned in plan.steps]
-    for each in counts:
-        step = all_steps[each.number - 1]
-        barrier = null_barrier(all_steps, each.number - 1)
+    for counted_values in counts:
+        step = all_steps[counted_values.number - 1]
+        barrier = null_barrier(all_steps, counted_values.number - 1)
         if step.needs_count:
-            message, mend, instead = _words(step, each.count)
+            message, mend, instead = _words(step, counted_values.count)
         elif isinstance(step, Backfill) and _is_proven(step, all_steps):
-            message = f"{count_of(each.count, 'value')} of `{step.table}.{step.source.name}` would not survive"
+            message = (
+                f"{count_of(counted_values.count, 'value')} of `{step.table}.{step.source.name}` would not survive"
+            )
             mend, instead = "fix them", _way_round(step.source)
         elif barrier is not None:
             forbids, column = barrier
-            message = f"{count_of(each.count, 'value')} of `{forbids.table}.{column}` would not survive"
+            message = f"{count_of(counted_values.count, 'value')} of `{forbids.table}.{column}` would not survive"
             mend = "fix them"
             if isinstance(forbids, AddPrimaryKey):
                 message += ", and a primary key takes no nulls in their place"
@@ -152,7 +154,7 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
             anew = f"delete the files of `{plan.migration.name}`, run `schemactl migrate hash DIR`, and plan it anew"
             instead = f"{instead}; for that, {anew}"
         hint = f"{mend}, or {instead}"
-        yield PlanBlocker(BlockerKind.UNFIT, message, hint, (each.number,))
+        yield PlanBlocker(BlockerKind.UNFIT, message, hint, (counted_values.number,))
 
 
 def _words(step: Step, count: int) -> tuple[str, str, str]:
@@ -183,26 +185,26 @@ def _way_round(before: Column | None) -> str:
     return f"{allowed}keep the old column beside the new one: `--on-unfit expand` (or `variant`)"
 
 
-def null_barrier(steps: Sequence[Step], place: int) -> tuple[SetNotNull | AddPrimaryKey, str] | None:
+def null_barrier(steps: Sequence[Step], index: int) -> tuple[SetNotNull | AddPrimaryKey, str] | None:
     """Return the last step that forbids the nulls which a backfill leaves, and the column's name then, if any does."""
-    fill = steps[place]
+    fill = steps[index]
     if not isinstance(fill, Backfill) or fill.taken is not Taken.FITTING:
         return None
     name = fill.target.name
-    found: tuple[SetNotNull | AddPrimaryKey, str] | None = None
-    for step in steps[place + 1 :]:
+    barrier: tuple[SetNotNull | AddPrimaryKey, str] | None = None
+    for step in steps[index + 1 :]:
         if step.table_name != fill.table:
             continue
         match step:
             case RenameColumn() if step.before == name:
                 name = step.after
             case SetNotNull() if step.column.name == name:
-                found = (step, name)
+                barrier = (step, name)
             case AddPrimaryKey() if name in step.columns:
-                found = (step, name)
+                barrier = (step, name)
             case _:
                 pass
-    return found
+    return barrier
 
 
 def _is_proven(fill: Backfill, steps: Sequence[Step]) -> bool:

@@ -115,43 +115,45 @@ def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
         else:
             files[file.name] = read_text(file)
     read, unread = _read_migrations(path, files)
-    attached = [with_own_files(each, files) for each in read]
-    migrations = tuple(each for each, _ in attached)
-    problems += [problem for _, found in attached for problem in found]
-    problems += [problem for each in migrations for problem in _not_taken_back(each)]
+    attached = [with_own_files(migration, files) for migration in read]
+    migrations = tuple(migration for migration, _ in attached)
+    problems += [problem for _, file_problems in attached for problem in file_problems]
+    problems += [problem for migration in migrations for problem in _not_taken_back(migration)]
     return Folder(path, files, migrations, (*problems, *unread, *find_problems(files, migrations)))
 
 
 def _not_taken_back(migration: Migration) -> Iterator[Problem]:
     """Yield the files of own SQL that a dialect could not take back where a step fails."""
     for dialect, plan in migration.plans.items():
-        stated = [own for own in plan.own if not own.is_empty]
+        own_scripts = [own_sql for own_sql in plan.own if not own_sql.is_empty]
         try:
-            is_taken_back = not stated or module_of(dialect).ABILITIES.transactional_ddl
+            is_taken_back = not own_scripts or module_of(dialect).ABILITIES.transactional_ddl
         except InputError as error:
             yield Problem(json_name(migration.name), error.message, error.hint or "")
             continue
         if not is_taken_back:
             hint = "an empty file says that nothing of its own is needed"
             message = f"{dialect} keeps each statement at once: own SQL could not be taken back where a step fails"
-            yield from (Problem(own.file, message, hint) for own in stated)
+            yield from (Problem(own_sql.file, message, hint) for own_sql in own_scripts)
 
 
 def _read_migrations(path: Path, files: Mapping[str, str]) -> tuple[tuple[Migration, ...], tuple[Problem, ...]]:
     """Return the migrations that can be read, in their order, and what is wrong with the others."""
     migrations, problems = [], []
     for name, text in files.items():
-        found = migration_of_file(name)
-        if found and found[1] == "json":
+        parsed_name = migration_of_file(name)
+        if parsed_name and parsed_name[1] == "json":
             try:
                 migrations.append(read_migration(text, name, Location(str(path / name))))
             except InputError as error:
                 problems.append(Problem(name, f"`{name}`: {error.message}", error.hint or ""))
-        elif found and json_name(found[0]) not in files:
-            problems.append(Problem(name, f"`{name}` belongs to no migration", f"`{json_name(found[0])}` is missing"))
-        elif found and not found[1].endswith(".sql"):
+        elif parsed_name and json_name(parsed_name[0]) not in files:
+            problems.append(
+                Problem(name, f"`{name}` belongs to no migration", f"`{json_name(parsed_name[0])}` is missing")
+            )
+        elif parsed_name and not parsed_name[1].endswith(".sql"):
             problems.append(Problem(name, f"`{name}` is not a file that a migration has", "move it elsewhere"))
-    return tuple(sorted(migrations, key=lambda each: (each.number, each.title))), tuple(problems)
+    return tuple(sorted(migrations, key=lambda migration: (migration.number, migration.title))), tuple(problems)
 
 
 def sound_folder(path: Path, *, may_be_new: bool = False) -> Folder:
@@ -164,8 +166,8 @@ def sound_folder(path: Path, *, may_be_new: bool = False) -> Folder:
     if folder.problems:
         first, count = folder.problems[0], len(folder.problems)
         more = f"; {count - 1} more: `schemactl migrate check {path}` lists them" if count > 1 else ""
-        at = Location(str(path / (first.file or "")), first.line)
-        raise InputError(f"{first.message}{more}", at=at, hint=first.hint or None)
+        location = Location(str(path / (first.file or "")), first.line)
+        raise InputError(f"{first.message}{more}", at=location, hint=first.hint or None)
     return folder
 
 
@@ -177,14 +179,16 @@ def check_folder(path: Path, reference: str | None = None, schemas: SchemasPlace
     """
     folder = read_folder(path)
     problems = list(check_problems(folder))
-    wanted = find_goal_schema(reference, schemas) if reference is not None else None
+    schema = find_goal_schema(reference, schemas) if reference is not None else None
     last = folder.last
-    if wanted is not None and (last is None or last.target_hash != wanted.version_hash):
-        there = f"`{last.name}` leads to version {last.schema['version']}" if last else "there is no migration"
+    if schema is not None and (last is None or last.target_hash != schema.version_hash):
+        last_migration = f"`{last.name}` leads to version {last.schema['version']}" if last else "there is no migration"
         hint = f"`schemactl migrate plan {reference} --dir {path}` writes the migration"
-        message = f"the schema `{wanted.name}` has changes without a migration: {there}, hash {wanted.version_hash}"
+        message = (
+            f"the schema `{schema.name}` has changes without a migration: {last_migration}, hash {schema.version_hash}"
+        )
         problems.append(Problem(json_name(last.name) if last else None, message, hint))
-    return CheckReport(str(path), tuple(each.name for each in folder.migrations), tuple(problems))
+    return CheckReport(str(path), tuple(migration.name for migration in folder.migrations), tuple(problems))
 
 
 def check_problems(folder: Folder) -> tuple[Problem, ...]:
@@ -202,17 +206,17 @@ def hash_folder(path: Path) -> CheckReport:
     files = {name: text for name, text in folder.files.items() if name != SUM_NAME}
     again = replace(folder, files={**files, SUM_NAME: sum_text(files)})
     of_sum = set(find_problems(folder.files, folder.migrations))
-    left = [each for each in folder.problems if each not in of_sum]
+    left = [problem for problem in folder.problems if problem not in of_sum]
     left += find_problems(again.files, again.migrations)
     missing = [
         Problem(name, f"`{name}` is missing", "")
-        for each in folder.migrations
-        for name in each.files
+        for migration in folder.migrations
+        for name in migration.files
         if name not in files
     ]
     if not left and not missing:
         replace_file(path / SUM_NAME, again.files[SUM_NAME])
-    return CheckReport(str(path), tuple(each.name for each in folder.migrations), (*left, *missing))
+    return CheckReport(str(path), tuple(migration.name for migration in folder.migrations), (*left, *missing))
 
 
 def next_migration(request: NextRequest) -> NextReport:
@@ -242,19 +246,23 @@ def draft_next(folder: Folder, request: NextRequest) -> NextReport:
         hint = "one folder for each schema"
         raise InputError(f"the migrations are of the schema `{last.schema['name']}`, not `{schema.name}`", hint=hint)
     base = last.target if last is not None else start
-    made = _plan_in_dialects(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
+    plans = _plan_in_dialects(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
     # To the same schema there are steps where an earlier migration was not allowed to drop what it should.
     is_there = base is not None and base.version_hash == schema.version_hash
-    if is_there and not any(plan.steps for plan in made.values()):
+    if is_there and not any(plan.steps for plan in plans.values()):
         return NextReport(str(folder.path), None, (), is_written=False)
-    steps = next(iter(made.values())).steps
+    steps = next(iter(plans.values())).steps
     title = title_of(request.title) if request.title is not None else suggested_title(steps)
-    migration = _follow(last, title, base, made, plain_schema(start) if start is not None else None)
-    return NextReport(str(folder.path), migration, tuple(_find_blockers(made)), is_written=False)
+    migration = _follow(last, title, base, plans, plain_schema(start) if start is not None else None)
+    return NextReport(str(folder.path), migration, tuple(_find_blockers(plans)), is_written=False)
 
 
 def _follow(
-    last: Migration | None, title: str, base: Schema | None, made: Mapping[str, MigrationPlan], start: Properties | None
+    last: Migration | None,
+    title: str,
+    base: Schema | None,
+    plans: Mapping[str, MigrationPlan],
+    start: Properties | None,
 ) -> Migration:
     """Return the migration of some plans that follows the last one; the first one says what it starts with."""
     return Migration(
@@ -262,8 +270,8 @@ def _follow(
         title=title,
         previous=last.mark if last is not None else None,
         base=base.version_hash if base is not None else None,
-        schema=next(iter(made.values())).schema,
-        plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in made.items()},
+        schema=next(iter(plans.values())).schema,
+        plans={dialect: DialectPlan(plan.steps, plan.notes) for dialect, plan in plans.items()},
         start=start if last is None else None,
     )
 
@@ -277,20 +285,20 @@ def write_next(folder: Folder, report: NextReport) -> NextReport:
     return replace(report, is_written=True)
 
 
-def _find_blockers(made: Mapping[str, MigrationPlan]) -> Iterator[PlanBlocker]:
-    for dialect, plan in made.items():
+def _find_blockers(plans: Mapping[str, MigrationPlan]) -> Iterator[PlanBlocker]:
+    for dialect, plan in plans.items():
         if numbers := plan.impossible:
-            what = f"step {numbers[0]} is" if len(numbers) == 1 else f"{len(numbers)} steps are"
-            message, hint = f"{what} not possible with {dialect}", "change the schema, or go another way"
+            subject = f"step {numbers[0]} is" if len(numbers) == 1 else f"{len(numbers)} steps are"
+            message, hint = f"{subject} not possible with {dialect}", "change the schema, or go another way"
             yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, numbers)
 
 
-def _dialects(stated: Sequence[str], last: Migration | None) -> tuple[str, ...]:
-    kinds = tuple(dict.fromkeys(find_kind(name) or name for name in stated))
+def _dialects(names: Sequence[str], last: Migration | None) -> tuple[str, ...]:
+    kinds = tuple(dict.fromkeys(find_kind(name) or name for name in names))
     if last is not None:
         if kinds and set(kinds) != set(last.plans):
-            known = ",".join(last.plans)
-            raise InputError(f"the migrations of the folder are for {known}", hint="leave `--dialect` out")
+            migrated = ",".join(last.plans)
+            raise InputError(f"the migrations of the folder are for {migrated}", hint="leave `--dialect` out")
         return tuple(last.plans)
     if not kinds:
         hint = "`--dialect postgresql`, or several: `--dialect duckdb,postgresql`; or name a destination, `--to DEST`"
@@ -306,10 +314,10 @@ def module_of(dialect: str) -> Migrator:
     Raises:
         InputError: there is none.
     """
-    found = DESTINATIONS[dialect]
-    if not is_migrator(found):
+    module = DESTINATIONS[dialect]
+    if not is_migrator(module):
         raise InputError(f"`{dialect}` cannot be migrated", hint="`schemactl migrate plan --dialect` writes a script")
-    return found
+    return module
 
 
 def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Table]:
@@ -321,11 +329,11 @@ def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Tab
     tables: dict[str, Table] = {}
     if migrations and migrations[0].start is not None:
         tables = _tables_of(schema_from_dict(migrations[0].start), module_of(dialect))
-    for each in migrations:
+    for migration in migrations:
         try:
-            apply_to_model(tables, [planned.step for planned in each.plans[dialect].steps])
+            apply_to_model(tables, [planned.step for planned in migration.plans[dialect].steps])
         except StepDoesNotFit as error:
-            message = f"the steps of `{each.name}` do not fit what the migrations before it make: {error.message}"
+            message = f"the steps of `{migration.name}` do not fit what the migrations before it make: {error.message}"
             raise InputError(message, hint="plan it anew") from error
     return tables
 
@@ -344,27 +352,27 @@ def _plan_in_dialects(
 ) -> dict[str, MigrationPlan]:
     """Return the plans from one schema to another by dialect, as a destination would have them that has the first."""
     schema = bump(schema)
-    removed_before = names_of(each.target for each in before)
+    removed_before = names_of(migration.target for migration in before)
     chosen = replace(options, keeps_removed=not allows_destructive, removed_before=removed_before)
-    made = {}
+    plans = {}
     for dialect in dialects:
         module = module_of(dialect)
         tables = tables_after(before, dialect) if before else _tables_of(base, module) if base is not None else {}
         catalogue = Schema(name=schema.name, tables=tables)
         proposal = plan_steps(catalogue, schema, base, stored=module.stored, abilities=module.ABILITIES, options=chosen)
-        place = Place(dialect, "", schema.name)
-        made[dialect] = make_plan(proposal, catalogue, schema, place, partial(module.render, dataset=schema.name))
-    return made
+        plan_place = Place(dialect, "", schema.name)
+        plans[dialect] = make_plan(proposal, catalogue, schema, plan_place, partial(module.render, dataset=schema.name))
+    return plans
 
 
 def _write(
-    path: Path, files: Mapping[str, str], migrations: Sequence[Migration], own: Mapping[str, str] | None = None
+    path: Path, files: Mapping[str, str], migrations: Sequence[Migration], own_files: Mapping[str, str] | None = None
 ) -> None:
     """Write migrations into a folder, the sum file last: who is killed before has not added anything to it."""
-    written = dict(own or {})
-    for each in migrations:
-        written[json_name(each.name)] = write_migration(each)
-        written |= {sql_name(each.name, dialect): sql_text(each, dialect) for dialect in each.plans}
+    written = dict(own_files or {})
+    for migration in migrations:
+        written[json_name(migration.name)] = write_migration(migration)
+        written |= {sql_name(migration.name, dialect): sql_text(migration, dialect) for dialect in migration.plans}
     for name, text in written.items():
         replace_file(path / name, text)
     replace_file(path / SUM_NAME, sum_text({**files, **written}))
@@ -375,18 +383,18 @@ def _not_genuine(folder: Folder) -> Iterator[Problem]:
 
     A file gives a migration steps, which are shown and judged. It gives them no risk, undo or statement of its own.
     """
-    for place, each in enumerate(folder.migrations):
-        for dialect, plan in each.plans.items():
-            file = json_name(each.name)
+    for index, migration in enumerate(folder.migrations):
+        for dialect, plan in migration.plans.items():
+            file = json_name(migration.name)
             try:
                 abilities = module_of(dialect).ABILITIES
-                tables_after(folder.migrations[: place + 1], dialect)
+                tables_after(folder.migrations[: index + 1], dialect)
             except InputError as error:
                 yield Problem(file, error.message, error.hint or "")
                 continue
             for number, planned in enumerate(plan.steps, 1):
                 if risk_and_undo(planned) != risk_and_undo(planned_as(planned, abilities)):
-                    message = f"`{each.name}`: the risk or the undo of step {number} is not that of the step"
+                    message = f"`{migration.name}`: the risk or the undo of step {number} is not that of the step"
                     yield Problem(file, message, "plan it anew with this version of schemactl")
 
 
@@ -400,33 +408,36 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
     """
     folder = read_folder(path)
     moving = _moving(folder, names)
-    staying = [each for each in folder.migrations if each not in moving]
-    kept = {name: text for name, text in folder.files.items() if name != SUM_NAME}
+    staying = [migration for migration in folder.migrations if migration not in moving]
+    kept_files = {name: text for name, text in folder.files.items() if name != SUM_NAME}
     moved: list[tuple[str, str]] = []
     written: list[Migration] = []
     own_files: dict[str, str] = {}
-    for each in moving:
+    for migration in moving:
         last = staying[-1] if staying else None
-        schema, base = _carried_over(folder, each, last)
-        made = _plan_in_dialects(staying, base, schema, tuple(each.plans), PlanOptions(), allows_destructive=True)
-        for dialect, plan in made.items():
-            was = [planned.step for planned in each.plans[dialect].steps]
+        schema, base = _carried_over(folder, migration, last)
+        plans = _plan_in_dialects(staying, base, schema, tuple(migration.plans), PlanOptions(), allows_destructive=True)
+        for dialect, plan in plans.items():
+            was = [planned.step for planned in migration.plans[dialect].steps]
             becomes = [planned.step for planned in plan.steps]
             if was != becomes:
-                message = f"`{each.name}` would have other steps with {dialect} behind the others than it has now"
+                message = f"`{migration.name}` would have other steps with {dialect} behind the others than it has now"
                 raise InputError(message, hint=_ANEW)
-        again = _follow(last, each.title, base, made, each.start)
-        own = {f"{again.name}{name.removeprefix(each.name)}": kept[name] for name in own_files_of(each.name, kept)}
-        again, _ = with_own_files(again, own)
-        own_files |= own
-        moved.append((each.name, again.name))
+        again = _follow(last, migration.title, base, plans, migration.start)
+        moved_files = {
+            f"{again.name}{name.removeprefix(migration.name)}": kept_files[name]
+            for name in own_files_of(migration.name, kept_files)
+        }
+        again, _ = with_own_files(again, moved_files)
+        own_files |= moved_files
+        moved.append((migration.name, again.name))
         written.append(again)
         staying.append(again)
-    generated = {name for each in moving for name in (*each.files, *own_files_of(each.name, kept))}
-    left = {name: text for name, text in kept.items() if name not in generated}
+    generated = {name for migration in moving for name in (*migration.files, *own_files_of(migration.name, kept_files))}
+    left = {name: text for name, text in kept_files.items() if name not in generated}
     _write(path, left, written, own_files)
-    now = {*own_files, *(name for each in written for name in each.files)}
-    for name in (kept.keys() & generated) - now:
+    now = {*own_files, *(name for migration in written for name in migration.files)}
+    for name in (kept_files.keys() & generated) - now:
         (path / name).unlink()
     return RebaseReport(str(path), tuple(moved), schema_hash=staying[-1].target_hash if staying else None)
 
@@ -437,12 +448,12 @@ def _moving(folder: Folder, names: Sequence[str]) -> list[Migration]:
     Raises:
         InputError: a name is none of the folder's, or nothing says which moves.
     """
-    known = {each.name: each for each in folder.migrations}
+    by_name = {migration.name: migration for migration in folder.migrations}
     for name in names:
-        if name not in known:
-            raise InputError(f"there is no migration `{name}`", hint=nearest_or_all(name, list(known)))
+        if name not in by_name:
+            raise InputError(f"there is no migration `{name}`", hint=nearest_or_all(name, list(by_name)))
     if names:
-        return [each for each in folder.migrations if each.name in names]
+        return [migration for migration in folder.migrations if migration.name in names]
     chains = _chains(folder.migrations)
     if len(chains) <= 1:
         return []
@@ -451,15 +462,15 @@ def _moving(folder: Folder, names: Sequence[str]) -> list[Migration]:
     if len(main) > 1:
         ends = ", ".join(f"`{chain[-1].name}`" for chain in main)
         raise InputError(f"nothing says which of these moves: {ends}", hint="name those of your branch")
-    return [each for each in folder.migrations if each not in main[0]]
+    return [migration for migration in folder.migrations if migration not in main[0]]
 
 
 def _chains(migrations: Sequence[Migration]) -> list[list[Migration]]:
     """Return the lines of migrations from the first to each that no other one follows."""
-    by_mark = {each.mark: each for each in migrations}
-    followed = {each.previous for each in migrations}
+    by_mark = {migration.mark: migration for migration in migrations}
+    followed = {migration.previous for migration in migrations}
     chains = []
-    for end in (each for each in migrations if each.mark not in followed):
+    for end in (migration for migration in migrations if migration.mark not in followed):
         chain = [end]
         while (before := chain[-1].previous) is not None and before in by_mark:
             chain.append(by_mark[before])
@@ -473,7 +484,7 @@ def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> 
     Raises:
         InputError: its changes do not go together with those that are before it now.
     """
-    by_hash = {each.target_hash: each.target for each in folder.migrations}
+    by_hash = {migration.target_hash: migration.target for migration in folder.migrations}
     if moving.start is not None:
         by_hash[str(moving.base)] = schema_from_dict(moving.start)
     before = by_hash.get(moving.base) if moving.base is not None else None
@@ -484,9 +495,9 @@ def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> 
     if base is None or before is None or base.version_hash == before.version_hash:
         return moving.target, base
     changes = diff(before, moving.target, guess_renames=False)
-    own = [each for each in changes if not isinstance(each, HeaderChanged | ColumnsReordered)]
+    own_changes = [change for change in changes if not isinstance(change, HeaderChanged | ColumnsReordered)]
     try:
-        return apply(base, own), base
+        return apply(base, own_changes), base
     except (KeyError, ValueError, InputError) as error:
         message = f"the changes of `{moving.name}` do not go together with those before it: {error}"
         raise InputError(message, hint=_ANEW) from error

@@ -48,29 +48,29 @@ class Drift:
     variants: tuple[ColumnAdded, ...] = ()
 
 
-def find_drift(found: DestinationState, schema: Schema) -> Drift:
+def find_drift(state: DestinationState, schema: Schema) -> Drift:
     """Return the changes from a schema to a destination's tables, both in terms that the destination keeps.
 
     Left out are tables of other schemas in the same dataset, tables that wait for their first data, fields inside
     columns that wait for the next load, and old tables and columns that a migration has kept or left out.
     """
-    target = found.target
+    target = state.target
     names = target.destination.NAMES
-    others = {names.fold(name) for name in _tables_of_others(found.session, schema.name)}
-    spelled = spelled_as(found.catalogue.schema, schema, names)
+    others = {names.fold(name) for name in _tables_of_others(state.session, schema.name)}
+    spelled = spelled_as(state.catalogue.schema, schema, names)
     tables = {
         name: table
         for name, table in spelled.tables.items()
         if not is_bookkeeping(name) and (names.fold(name) not in others or name in schema.tables)
     }
-    there = replace(spelled, tables=tables)
-    own = {name: table for name, table in schema.tables.items() if not is_bookkeeping(name)}
-    stated = Referred(replace(schema, tables=own), schema.name)
-    catalogue = Referred(there, found.catalogue.origin, destination=target.destination)
-    changes = diff(*comparable(stated, catalogue), guess_renames=False)
-    left_out = earlier_names(found)
+    user_catalogue = replace(spelled, tables=tables)
+    own_tables = {name: table for name, table in schema.tables.items() if not is_bookkeeping(name)}
+    referred_schema = Referred(replace(schema, tables=own_tables), schema.name)
+    catalogue = Referred(user_catalogue, state.catalogue.origin, destination=target.destination)
+    changes = diff(*comparable(referred_schema, catalogue), guess_renames=False)
+    left_out = earlier_names(state)
     allowed = [change for change in changes if isinstance(change, NullabilityChanged) and change.after is not False]
-    plans = [plan_of(run) for run in found.runs if run.plan and allowed]
+    plans = [plan_of(run) for run in state.runs if run.plan and allowed]
     # Runs have added these as nullable, as stored rows have no value, whatever the schema says.
     nullable = {(note.table, note.column) for plan in plans for note in plan.notes if note.kind is NoteKind.NULLABLE}
     by_hand: list[Change] = []
@@ -109,10 +109,10 @@ def _is_variant(change: ColumnAdded, schema: Schema) -> bool:
 
 def _tables_of_others(session: MigrationSession, name: str) -> Iterator[str]:
     """Yield the names of tables that belong to other schemas of the dataset, by their last versions."""
-    seen = {name}
+    seen_names = {name}
     for version in session.versions():
-        if version.schema_name not in seen:
-            seen.add(version.schema_name)
+        if version.schema_name not in seen_names:
+            seen_names.add(version.schema_name)
             other = session.schema_of(version.version_hash)
             yield from other.tables if other else ()
 
@@ -125,27 +125,27 @@ def complete_tables(schema: Schema) -> tuple[Table, ...]:
 # --- values of renamed columns that are not where `x-renamed-from` says ---
 
 
-def misplaced_values(found: DestinationState) -> tuple[Misplaced, ...]:
+def misplaced_values(state: DestinationState) -> tuple[Misplaced, ...]:
     """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right.
 
     Raises:
         InputError: a plan of the ledger cannot be read.
     """
     misplaced: dict[ColumnPlace, Misplaced] = {}
-    for run in found.runs:
+    for run in state.runs:
         if not run.plan:
             misplaced = {}
         elif run.state is RunState.DONE and run.from_hash is not None and (misplaced or RENAMED_FROM in run.plan):
-            plan, before = plan_of(run), found.session.schema_of(run.from_hash)
+            plan, before = plan_of(run), state.session.schema_of(run.from_hash)
             if before is not None:
                 after = plan.target
-                before = spelled_as(before, after, found.target.destination.NAMES)
+                before = spelled_as(before, after, state.target.destination.NAMES)
                 misplaced = misplaced_after(misplaced, before, after, [planned.step for planned in plan.steps])
     return tuple(misplaced.values())
 
 
 def misplaced_after(
-    found: Mapping[ColumnPlace, Misplaced], before: Schema, after: Schema, steps: Sequence[Step]
+    earlier: Mapping[ColumnPlace, Misplaced], before: Schema, after: Schema, steps: Sequence[Step]
 ) -> dict[ColumnPlace, Misplaced]:
     """Return the values that are misplaced after a run, by their place."""
     tables = {new: old for old, new in table_claims(before, after, before).items()}
@@ -154,33 +154,33 @@ def misplaced_after(
         if is_bookkeeping(name):
             continue
         source = origin_of((name, ""), steps)
-        stated: dict[str, ColumnPlace] = {"": (tables[name], "")} if name in tables else {}
+        sources: dict[str, ColumnPlace] = {"": (tables[name], "")} if name in tables else {}
         if source is not None and (last := before.tables.get(source[0])) is not None:
             columns = {column.name: column for column in typed_columns(last)}
             claims = column_claims(table, replace(last, columns=columns), last)
-            stated |= {new: (source[0], old) for old, new in claims.items()}
+            sources |= {new: (source[0], old) for old, new in claims.items()}
         for column in ("", *table.columns):
-            origin, wanted = origin_of((name, column), steps), stated.get(column)
-            if wanted is not None and wanted != origin:
-                if _was_there(wanted[0], before, steps):
-                    left[name, column] = Misplaced(name, column or None, wanted[1] or wanted[0])
-            elif origin is not None and origin in found:
+            origin, expected = origin_of((name, column), steps), sources.get(column)
+            if expected is not None and expected != origin:
+                if _was_there(expected[0], before, steps):
+                    left[name, column] = Misplaced(name, column or None, expected[1] or expected[0])
+            elif origin is not None and origin in earlier:
                 # It may have got at last what an earlier run did not move there.
-                before_run = found.get((name, column))
+                before_run = earlier.get((name, column))
                 if before_run is not None and before_run.origin == (origin[1] or origin[0]):
                     continue
-                left[name, column] = replace(found[origin], table=name, column=column or None)
+                left[name, column] = replace(earlier[origin], table=name, column=column or None)
     return left
 
 
-def origin_of(place: ColumnPlace, steps: Sequence[Step]) -> ColumnPlace | None:
+def origin_of(column_place: ColumnPlace, steps: Sequence[Step]) -> ColumnPlace | None:
     """Return where the values of a place stood before some steps; None for what the steps made."""
-    return place_before(place, steps, heeds_backfills=True)
+    return place_before(column_place, steps, heeds_backfills=True)
 
 
 def _was_there(table: str, before: Schema, steps: Sequence[Step]) -> bool:
     """Return whether a table of the schema had rows: some tables wait for their first data."""
     is_seen = bool(before.tables[table].normalizer_hint("seen-data"))
     return is_seen or any(
-        origin_of((step.table_name, ""), steps[:place]) == (table, "") for place, step in enumerate(steps)
+        origin_of((step.table_name, ""), steps[:index]) == (table, "") for index, step in enumerate(steps)
     )

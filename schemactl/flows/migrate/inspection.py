@@ -57,32 +57,32 @@ def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, op
         DestinationError: the destination cannot be reached or read.
     """
     target = migratable(to)
-    wanted = find_goal_schema(reference, schemas) if reference else None
-    name = wanted.name if wanted else find_name(target)
+    goal_schema = find_goal_schema(reference, schemas) if reference else None
+    name = goal_schema.name if goal_schema else find_name(target)
     with target.open_for_reading(name) as session:
-        wanted = bump(restore_lost(wanted, target, session)) if wanted else None
-        found = read_state(session, target, name)
-        begun = plan_of(found.unfinished).target if found.unfinished is not None else None
-        schema = wanted or begun or found.known
+        goal_schema = bump(restore_lost(goal_schema, target, session)) if goal_schema else None
+        state = read_state(session, target, name)
+        begun = plan_of(state.unfinished).target if state.unfinished is not None else None
+        schema = goal_schema or begun or state.ledger_schema
         planned: PlanReport | None = None
         if schema is not None:
-            planned = plan_from_state(Goal(target, schema, options), found, resumes_any=True)
+            planned = plan_from_state(Goal(target, schema, options), state, resumes_any=True)
         # Half-way through a run, what differs is the run's.
-        is_settled = found.known is not None and found.unfinished is None
-        drift = find_drift(found, found.known) if is_settled and found.known else Drift()
+        is_settled = state.ledger_schema is not None and state.unfinished is None
+        drift = find_drift(state, state.ledger_schema) if is_settled and state.ledger_schema else Drift()
         tables = schema.tables if schema else {}
         return StatusReport(
             place=target.place(session),
-            there=found.there,
+            there=state.ledger_version,
             target=stated(schema) if schema else None,
             planned=planned,
             drift=drift.changes,
             variants=tuple(
-                each
-                for each in drift.variants
-                if each.table not in tables or each.column.name not in tables[each.table].columns
+                variant
+                for variant in drift.variants
+                if variant.table not in tables or variant.column.name not in tables[variant.table].columns
             ),
-            runs=tuple(past_run(session, run) for run in reversed(found.runs)),
+            runs=tuple(past_run(session, run) for run in reversed(state.runs)),
         )
 
 
@@ -110,14 +110,14 @@ def compare_destinations(base: str, head: str) -> CompareReport:
     with ExitStack() as open_sessions:
         for target, name in zip(targets, names, strict=True):
             session = open_sessions.enter_context(target.open_for_reading(name))
-            found = read_state(session, target, name)
-            marks = [mark_in(run.plan) for run in reversed(found.runs) if run.state is RunState.DONE]
+            state = read_state(session, target, name)
+            marks = [mark_in(run.plan) for run in reversed(state.runs) if run.state is RunState.DONE]
             last_migration = next((mark.name for mark in marks if mark is not None), None)
-            sides.append(Compared(target.place(session), found.there, last_migration))
-            catalogue = found.catalogue.schema
+            sides.append(Compared(target.place(session), state.ledger_version, last_migration))
+            catalogue = state.catalogue.schema
             tables = {key: table for key, table in catalogue.tables.items() if not is_bookkeeping(key)}
-            own = replace(catalogue, name=name, tables=tables)
-            referred.append(Referred(own, found.catalogue.origin, destination=target.destination))
+            user_schema = replace(catalogue, name=name, tables=tables)
+            referred.append(Referred(user_schema, state.catalogue.origin, destination=target.destination))
     changes = reported(diff(*comparable(*referred), guess_renames=False))
     return CompareReport(sides[0], sides[1], changes)
 
@@ -156,28 +156,30 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
     """
     notify = progress or no_progress
     target = migratable(request.to)
-    wanted = find_goal_schema(request.reference, request.schemas) if request.reference else None
-    name = wanted.name if wanted else find_name(target)
+    goal_schema = find_goal_schema(request.reference, request.schemas) if request.reference else None
+    name = goal_schema.name if goal_schema else find_name(target)
     with target.open_for_reading(name) as session:
-        wanted = bump(restore_lost(wanted, target, session)) if wanted else None
+        goal_schema = bump(restore_lost(goal_schema, target, session)) if goal_schema else None
         notify("reading the catalog", None)
-        found = read_state(session, target, name)
-        schema = wanted or found.known
+        state = read_state(session, target, name)
+        schema = goal_schema or state.ledger_schema
         if schema is None:
             raise InputError(
                 f"the ledger does not name a schema `{name}`", hint="name a schema: `verify REF --to DEST`"
             )
-        drift = find_drift(found, schema)
+        drift = find_drift(state, schema)
         disagreements = []
-        asked = {target.destination.NAMES.fold(table.name) for table in complete_tables(schema)}
-        for table in found.catalogue.schema.tables:
+        checked_names = {target.destination.NAMES.fold(table.name) for table in complete_tables(schema)}
+        for table in state.catalogue.schema.tables:
             # The files of a table may say different things, which their catalog does not show.
-            disagreement = session.disagreement(table) if target.destination.NAMES.fold(table) in asked else None
+            disagreement = (
+                session.disagreement(table) if target.destination.NAMES.fold(table) in checked_names else None
+            )
             if disagreement is not None:
                 disagreements.append(Disagreement(table, disagreement.message, disagreement.hint or ""))
         # Rows of files that disagree cannot be read as one table's.
-        unread = {each.table for each in disagreements}
-        checks = list(_checks(found, schema, request)) if request.looks_at_rows else []
+        unread = {disagreement.table for disagreement in disagreements}
+        checks = list(_checks(state, schema, request)) if request.looks_at_rows else []
         checks = [check for check in checks if check[0].table not in unread]
         odd, rows, all_rows = _look_at_rows(session, schema, checks, request.sample, notify)
         return VerifyReport(
@@ -191,8 +193,8 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
             rows=rows,
             all_rows=all_rows,
             disagreements=tuple(disagreements),
-            misplaced=misplaced_values(found),
-            unfinished=past_run(session, found.unfinished) if found.unfinished else None,
+            misplaced=misplaced_values(state),
+            unfinished=past_run(session, state.unfinished) if state.unfinished else None,
         )
 
 
@@ -204,35 +206,37 @@ def _columns(step: Step) -> tuple[str, ...]:
     return step.columns if isinstance(step, AddPrimaryKey) else (step.column_name or "",)
 
 
-def _checks(found: DestinationState, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
+def _checks(state: DestinationState, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
     """Yield what the engine does not see to by itself."""
-    destination = found.target.destination
+    destination = state.target.destination
     names, enforces = destination.NAMES, destination.ABILITIES.enforces_types
-    tables = {names.fold(name): table for name, table in found.tables_for(schema).items()}
+    tables = {names.fold(name): table for name, table in state.tables_for(schema).items()}
     for table in complete_tables(schema):
-        there = tables.get(names.fold(table.name))
-        if there is None:
+        current_table = tables.get(names.fold(table.name))
+        if current_table is None:
             continue
-        columns = {names.fold(name): column for name, column in there.columns.items()}
+        columns = {names.fold(name): column for name, column in current_table.columns.items()}
         for column in typed_columns(table):
             column_there = columns.get(names.fold(column.name))
             if column_there is None:
                 continue
             if not column.nullable and column_there.nullable:
-                step = SetNotNull(there.name, with_property(column_there, "nullable", None))
+                step = SetNotNull(current_table.name, with_property(column_there, "nullable", None))
                 yield step, "null, which the schema forbids"
             if not enforces and column.data_type is not None:
                 # A conversion from a type to itself takes the values that are of this type.
-                kept = replace(with_property(column, "nullable", None), name=column_there.name)
-                yield ChangeType(there.name, kept, kept), f"not of type {column.data_type}"
-            is_kept = column_there.properties.get("unique") or there.hinted("primary_key") == (column_there.name,)
+                current_type = replace(with_property(column, "nullable", None), name=column_there.name)
+                yield ChangeType(current_table.name, current_type, current_type), f"not of type {column.data_type}"
+            is_kept = column_there.properties.get("unique") or current_table.hinted("primary_key") == (
+                column_there.name,
+            )
             if request.looks_for_twins and request.unique and column.properties.get("unique") and not is_kept:
-                yield AddUnique(there.name, column_there.name), "in more than one row, though `unique`"
+                yield AddUnique(current_table.name, column_there.name), "in more than one row, though `unique`"
         if request.looks_for_twins and request.primary_keys:
             parts = [columns.get(names.fold(name)) for name in named(table, "primary_key")]
             key = tuple(column.name for column in parts if column is not None)
-            if key and len(key) == len(parts) and set(key) != set(there.hinted("primary_key")):
-                yield AddPrimaryKey(there.name, key), "null or in more than one row, though `primary_key`"
+            if key and len(key) == len(parts) and set(key) != set(current_table.hinted("primary_key")):
+                yield AddPrimaryKey(current_table.name, key), "null or in more than one row, though `primary_key`"
 
 
 def _look_at_rows(

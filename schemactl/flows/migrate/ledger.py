@@ -8,7 +8,7 @@ What schemactl added meanwhile is gone from the file then, while the destination
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from schemactl.destinations import DESTINATIONS, MigrationSession, is_migrator
@@ -21,7 +21,7 @@ from schemactl.migration.options import PlanOptions
 from schemactl.redaction import redact
 from schemactl.schema.changes import ColumnRenamed, TableRenamed
 from schemactl.schema.renames import origins
-from schemactl.schema.types import Schema, root_of
+from schemactl.schema.types import Column, Schema, Table, root_of
 from schemactl.store.sources import LeftOutWarning
 
 
@@ -43,9 +43,9 @@ def restore_lost(schema: Schema, target: Target, session: MigrationSession) -> S
     Raises:
         DestinationError: the ledger cannot be read.
     """
-    found, names = find_lost(schema, target, session)
+    restored, names = find_lost(schema, target, session)
     warn_of_restored(schema, names)
-    return found
+    return restored
 
 
 def find_lost(schema: Schema, target: Target, session: MigrationSession) -> tuple[Schema, str]:
@@ -56,16 +56,16 @@ def find_lost(schema: Schema, target: Target, session: MigrationSession) -> tupl
     """
     if not _may_have_lost(schema, target):
         return schema, ""
-    found = schema
+    restored = schema
     for lost in _lost(session, schema):
-        found = found.with_missing_from(lost)
+        restored = restored.with_missing_from(lost)
     added = [
         f"`{name}.{column}`"
-        for name, table in found.tables.items()
+        for name, table in restored.tables.items()
         for column in table.columns
         if name not in schema.tables or column not in schema.tables[name].columns
     ]
-    return found, ", ".join(added)
+    return restored, ", ".join(added)
 
 
 def warn_of_restored(schema: Schema, names: str) -> None:
@@ -102,18 +102,20 @@ def check_swaps(schema: Schema, target: Target) -> None:
         return
     with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
         versions = session.versions(schema.name)
-        known = session.schema_of(versions[0].version_hash) if versions else None
+        ledger_schema = session.schema_of(versions[0].version_hash) if versions else None
         catalogue = session.catalogue().schema
-    if known is None:
+    if ledger_schema is None:
         return
-    changes = compare(catalogue, schema, known, destination.stored, destination.ABILITIES, PlanOptions()).changes
+    changes = compare(
+        catalogue, schema, ledger_schema, destination.stored, destination.ABILITIES, PlanOptions()
+    ).changes
     pending: list[Problem] = []
     for change in changes:
         if isinstance(change, TableRenamed | ColumnRenamed) and change.is_stated:
             table = change.table if isinstance(change, ColumnRenamed) else change.after
-            place = f"{table}." if isinstance(change, ColumnRenamed) else ""
+            prefix = f"{table}." if isinstance(change, ColumnRenamed) else ""
             if schema.tables[root_of(schema, table)].properties.get("write_disposition") != "replace":
-                pending.append(Problem(f"`{place}{change.before}` is to become `{place}{change.after}`"))
+                pending.append(Problem(f"`{prefix}{change.before}` is to become `{prefix}{change.after}`"))
     if pending:
         message = f"`{redact(target.url)}` has yet to rename what the schema renames; values would go under wrong names"
         hint = f"`schemactl migrate apply {schema.name} --to DEST` renames them"
@@ -121,10 +123,15 @@ def check_swaps(schema: Schema, target: Target) -> None:
 
 
 def _states_swaps(schema: Schema) -> bool:
-    """Return whether a table or column is stated to have had a name that another one has now."""
-    named = {name: table.properties for name, table in schema.tables.items()}
-    columns = ({name: each.properties for name, each in table.columns.items()} for table in schema.tables.values())
-    return any(origin in each for each in (named, *columns) for stated in each.values() for origin in origins(stated))
+    """Return whether a table or column declares an earlier name that another table or column has now."""
+    namespaces: list[Mapping[str, Table] | Mapping[str, Column]] = [schema.tables]
+    namespaces += [table.columns for table in schema.tables.values()]
+    return any(
+        origin in namespace
+        for namespace in namespaces
+        for named in namespace.values()
+        for origin in origins(named.properties)
+    )
 
 
 def _may_have_lost(schema: Schema, target: Target) -> bool:
@@ -150,27 +157,27 @@ def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:
     """
     ancestors = {schema.version_hash, *schema.previous_hashes}
     versions = session.versions(schema.name)[:MOST_EARLIER]
-    if not any(each.version_hash in ancestors for each in versions):
+    if not any(version.version_hash in ancestors for version in versions):
         return  # another schema of that name
-    known: list[Schema] = []
+    own_schemas: list[Schema] = []
     after = schema.previous_hashes
-    for at, each in enumerate(versions):
-        is_own = each.version_hash in ancestors
-        if is_own and all(other.version_hash in ancestors for other in versions[at + 1 :]):
+    for index, version in enumerate(versions):
+        is_own = version.version_hash in ancestors
+        if is_own and all(other.version_hash in ancestors for other in versions[index + 1 :]):
             return
-        found = session.schema_of(each.version_hash)
-        if found is None:
+        stored_schema = session.schema_of(version.version_hash)
+        if stored_schema is None:
             continue
         if is_own:
-            known.append(found)
+            own_schemas.append(stored_schema)
         elif (
-            each.version_hash not in after
-            and schema.version_hash not in found.previous_hashes
-            and not (schema.imported_version_hash is None and found.imported_version_hash in ancestors)
-            and not (known and _starts_anew(schema, found))
+            version.version_hash not in after
+            and schema.version_hash not in stored_schema.previous_hashes
+            and not (schema.imported_version_hash is None and stored_schema.imported_version_hash in ancestors)
+            and not (own_schemas and _starts_anew(schema, stored_schema))
         ):
-            yield _without(found, known)
-        after = found.previous_hashes
+            yield _without(stored_schema, own_schemas)
+        after = stored_schema.previous_hashes
 
 
 def _starts_anew(schema: Schema, before: Schema) -> bool:
@@ -178,18 +185,18 @@ def _starts_anew(schema: Schema, before: Schema) -> bool:
     return None not in imported and imported[0] != imported[1]
 
 
-def _without(schema: Schema, known: Iterable[Schema]) -> Schema:
+def _without(schema: Schema, other_schemas: Iterable[Schema]) -> Schema:
     """Return the tables and columns of a schema that others lack."""
     tables = {}
     for table in schema.tables.values():
-        others = [other.tables[table.name].columns for other in known if table.name in other.tables]
-        columns = {name: each for name, each in table.columns.items() if not any(name in other for other in others)}
+        others = [other.tables[table.name].columns for other in other_schemas if table.name in other.tables]
+        columns = {name: column for name, column in table.columns.items() if not any(name in other for other in others)}
         if columns:
             tables[table.name] = replace(table, columns=columns)
     return replace(schema, tables=tables)
 
 
-def stored_schemas(reference: str, found: Referred, version_hash: str | None) -> tuple[Schema, ...]:
+def stored_schemas(reference: str, referred: Referred, version_hash: str | None) -> tuple[Schema, ...]:
     """Return schemas of a destination's ledger, by name; none where it has no ledger.
 
     ``version_hash`` is the beginning of a hash; None for the last schema of each name.
@@ -198,26 +205,26 @@ def stored_schemas(reference: str, found: Referred, version_hash: str | None) ->
         InputError: the ledger has no schema of this hash, or several.
         DestinationError: the destination cannot be read.
     """
-    if found.destination is None or not is_migrator(found.destination):
+    if referred.destination is None or not is_migrator(referred.destination):
         if version_hash is not None:
-            raise InputError(f"`{found.origin}` keeps no schemas that could be fetched")
+            raise InputError(f"`{referred.origin}` keeps no schemas that could be fetched")
         return ()
-    with migratable(reference).open_for_reading(found.schema.name) as session:
+    with migratable(reference).open_for_reading(referred.schema.name) as session:
         last: dict[str, str] = {}
         for version in session.versions():
             last.setdefault(version.schema_name, version.version_hash)
-        hashes = tuple(last.values()) if version_hash is None else (_find(session, version_hash, found.origin),)
-        schemas = (session.schema_of(each) for each in hashes)
+        hashes = tuple(last.values()) if version_hash is None else (_find(session, version_hash, referred.origin),)
+        schemas = (session.schema_of(schema_hash) for schema_hash in hashes)
         return tuple(sorted((schema for schema in schemas if schema), key=lambda schema: schema.name))
 
 
 def _find(session: MigrationSession, beginning: str, origin: str) -> str:
     versions = session.versions()
     hashes = list(dict.fromkeys(version.version_hash for version in versions))
-    found = [each for each in hashes if each.startswith(beginning)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(f"{len(found)} hashes of `{origin}` begin with `{beginning}`", hint="write more of it")
+    matches = [candidate for candidate in hashes if candidate.startswith(beginning)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise InputError(f"{len(matches)} hashes of `{origin}` begin with `{beginning}`", hint="write more of it")
     hint = f"known: {', '.join(hashes)}" if hashes else None
     raise InputError(f"the ledger of `{origin}` has no schema with the hash `{beginning}`", hint=hint)

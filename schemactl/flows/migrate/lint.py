@@ -72,81 +72,91 @@ def judge(target: Path, since: str | None = None) -> Judged:
 
 
 def _judge_folder(folder: Folder, since: str | None) -> Judged:
-    known = _known(folder, since) if since is not None else {}
-    stated_before = stated_hashes(known.get(SUM_NAME, ""))
+    earlier_files = _earlier_files(folder, since) if since is not None else {}
+    stated_before = stated_hashes(earlier_files.get(SUM_NAME, ""))
     own_before = {
-        each.name: {name: stated_before[name] for name in own_files_of(each.name, stated_before)}
-        for each in folder.migrations
+        migration.name: {name: stated_before[name] for name in own_files_of(migration.name, stated_before)}
+        for migration in folder.migrations
     }
     reviews, plans, problems, name = [], [], [], str(folder.path)
     for problem in check_problems(folder):
-        at = Location(str(folder.path / (problem.file or "")), problem.line)
-        problems.append(finding_of(rules.UNSOUND, problem.message, name, location=at))
-    for each in folder.migrations:
-        stated = known.get(json_name(each.name))
-        own = {name: file_hash(folder.files[name]) for name in own_files_of(each.name, folder.files)}
-        now = file_hash(folder.files[json_name(each.name)])
-        if stated is not None and (file_hash(stated), own_before.get(each.name, {})) == (now, own):
+        location = Location(str(folder.path / (problem.file or "")), problem.line)
+        problems.append(finding_of(rules.UNSOUND, problem.message, name, location=location))
+    for migration in folder.migrations:
+        earlier_text = earlier_files.get(json_name(migration.name))
+        own_hashes = {name: file_hash(folder.files[name]) for name in own_files_of(migration.name, folder.files)}
+        if earlier_text is not None and (file_hash(earlier_text), own_before.get(migration.name, {})) == (
+            file_hash(folder.files[json_name(migration.name)]),
+            own_hashes,
+        ):
             continue
-        if stated is not None:
-            at = Location(str(folder.path / json_name(each.name)))
-            message = f"`{each.name}` is another one than in `{since}`"
-            problems.append(finding_of(rules.CHANGED, message, name, location=at))
-        for dialect in each.plans:
+        if earlier_text is not None:
+            location = Location(str(folder.path / json_name(migration.name)))
+            message = f"`{migration.name}` is another one than in `{since}`"
+            problems.append(finding_of(rules.CHANGED, message, name, location=location))
+        for dialect in migration.plans:
             try:
-                bound = derived_plan(each.unbound_plan(dialect), module_of(dialect).ABILITIES)
+                bound = derived_plan(migration.unbound_plan(dialect), module_of(dialect).ABILITIES)
             except InputError as error:
                 problems.append(finding_of(rules.UNSOUND, error.message, name, location=Location(name)))
                 continue
-            file = str(folder.path / sql_name(each.name, dialect))
+            file = str(folder.path / sql_name(migration.name, dialect))
             plans.append(bound)
-            reviews.append(_review(bound, f"{each.name} ({dialect})", each.base, file, _lines(each, dialect)))
+            reviews.append(
+                _review(bound, f"{migration.name} ({dialect})", migration.base, file, _lines(migration, dialect))
+            )
     of_folder = Review(name=name, base=None, head=None, findings=tuple(problems))
-    found = (of_folder, *reviews) if problems else tuple(reviews)
-    return Judged(tuple(plans), Report(compatibility=Compatibility.FULL, reviews=found, command=COMMAND))
+    all_reviews = (of_folder, *reviews) if problems else tuple(reviews)
+    return Judged(tuple(plans), Report(compatibility=Compatibility.FULL, reviews=all_reviews, command=COMMAND))
 
 
-def _known(folder: Folder, since: str) -> Mapping[str, str]:
+def _earlier_files(folder: Folder, since: str) -> Mapping[str, str]:
     """Return the migrations that a revision of git has, by the names of their files, and its sum file."""
     kind, _, revision = since.partition(":")
     if kind != "git" or not revision:
         raise InputError(f"`{since}` is not a revision (`--since`)", hint="`git:main`, or `git:main...`")
     find_repository(folder.path)
-    names = [SUM_NAME, *(json_name(each.name) for each in folder.migrations)]
+    names = [SUM_NAME, *(json_name(migration.name) for migration in folder.migrations)]
     paths = [(folder.path / name).absolute() for name in names]
-    return {Path(str(each.path)).name: each.text for each in files_at(revision, paths)}
+    return {Path(str(file.path)).name: file.text for file in files_at(revision, paths)}
 
 
 def _lines(migration: Migration, dialect: str) -> Mapping[int, int]:
     """Return the lines at which the steps stand in the file of a migration's statements."""
     lines = sql_text(migration, dialect).splitlines()
-    found = {}
+    line_numbers = {}
     for number, planned in enumerate(migration.plans[dialect].steps, 1):
         start = f"-- {number}. {type(planned.step).__name__} "
-        found[number] = next((place for place, line in enumerate(lines, 1) if line.startswith(start)), 1)
-    return found
+        line_numbers[number] = next(
+            (line_number for line_number, line in enumerate(lines, 1) if line.startswith(start)), 1
+        )
+    return line_numbers
 
 
 def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: Mapping[int, int]) -> Review:
     version = int(plan.schema["version"])
     findings = []
     for number, planned in enumerate(plan.steps, 1):
-        at, table, column = Location(file, lines.get(number)), planned.step.table_name, planned.step.column_name
-        what = f"step {number} ({planned.step.kind} `{planned.step.full_name}`)"
+        location, table, column = Location(file, lines.get(number)), planned.step.table_name, planned.step.column_name
+        subject = f"step {number} ({planned.step.kind} `{planned.step.full_name}`)"
         for rule, message in _rules_of(planned):
-            findings.append(finding_of(rule, f"{what}: {message}", name, location=at, table=table, column=column))
-    for own in plan.own:
-        step, count = plan.steps[own.number - 1].step, len(own.statements)
-        if not own.is_empty:
-            what = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
-            message = f"`{own.file}` {what} {own.when.words} step {own.number} ({step.kind} `{step.full_name}`)"
-            at = Location(str(Path(file).parent / own.file))
-            findings.append(finding_of(rules.OWN, message, name, location=at, table=step.table_name))
+            findings.append(
+                finding_of(rule, f"{subject}: {message}", name, location=location, table=table, column=column)
+            )
+    for own_sql in plan.own:
+        step, count = plan.steps[own_sql.number - 1].step, len(own_sql.statements)
+        if not own_sql.is_empty:
+            action = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
+            message = (
+                f"`{own_sql.file}` {action} {own_sql.when.words} step {own_sql.number} ({step.kind} `{step.full_name}`)"
+            )
+            location = Location(str(Path(file).parent / own_sql.file))
+            findings.append(finding_of(rules.OWN, message, name, location=location, table=step.table_name))
     return Review(
         name=name,
         base=Version(origin=file, number=version, stated_hash=base, hash=base or "no schema"),
         head=Version(origin=file, number=version, stated_hash=plan.target_hash, hash=plan.target_hash),
-        findings=tuple(sorted(findings, key=lambda each: -each.severity.rank)),
+        findings=tuple(sorted(findings, key=lambda finding: -finding.severity.rank)),
     )
 
 

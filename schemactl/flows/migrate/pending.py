@@ -52,9 +52,9 @@ def plan_next_there(request: NextRequest, to: str) -> NextReport:
     report = draft_next(folder, replace(request, dialects=() if folder.migrations else (target.kind,)))
     if report.migration is None:
         return report
-    there, _ = read_and_plan(Goal(target, report.migration.target, migration=report.migration))
-    stopping = tuple(each for each in there.blockers if each.kind is not BlockerKind.DESTRUCTIVE)
-    return write_next(folder, replace(report, there=there, blockers=(*report.blockers, *stopping)))
+    plan_report, _ = read_and_plan(Goal(target, report.migration.target, migration=report.migration))
+    stopping = tuple(blocker for blocker in plan_report.blockers if blocker.kind is not BlockerKind.DESTRUCTIVE)
+    return write_next(folder, replace(report, there=plan_report, blockers=(*report.blockers, *stopping)))
 
 
 def apply_folder(
@@ -71,15 +71,16 @@ def apply_folder(
     if not migrations:
         outcome = Outcome.REFUSED if standing.blocker else Outcome.NOTHING
         return FolderApplyReport(standing, None, (), outcome)
-    wanted = [
-        Goal(target, each.target, request.options, request.allows_destructive, migration=each) for each in migrations
+    goals = [
+        Goal(target, migration.target, request.options, request.allows_destructive, migration=migration)
+        for migration in migrations
     ]
     later = migrations[1:]
-    plans = tuple(unbound_plan(each, target, standing.place) for each in later)
-    report, _ = read_and_plan(wanted[0])
-    check_resumed(report, wanted[0])
+    plans = tuple(unbound_plan(migration, target, standing.place) for migration in later)
+    report, _ = read_and_plan(goals[0])
+    check_resumed(report, goals[0])
     shown = FolderApplyReport(standing, report, plans, Outcome.REFUSED)
-    losing = [each.name for each, plan in zip(later, plans, strict=True) if plan.is_destructive]
+    losing = [migration.name for migration, plan in zip(later, plans, strict=True) if plan.is_destructive]
     if losing and not request.allows_destructive:
         # Found out now, not when half of them have run.
         blocker = PlanBlocker(BlockerKind.DESTRUCTIVE, f"`{losing[0]}` loses data", "`--allow-destructive` allows it")
@@ -89,8 +90,8 @@ def apply_folder(
     if not agree(shown):
         return replace(shown, outcome=Outcome.DECLINED)
     applied = []
-    for each_wanted in wanted:
-        applied.append(apply_goal(each_wanted, request, lambda _: True, open_progress))
+    for goal in goals:
+        applied.append(apply_goal(goal, request, lambda _: True, open_progress))
         if applied[-1].is_refused:
             return replace(shown, applied=tuple(applied), outcome=Outcome.REFUSED)
     return replace(shown, applied=tuple(applied), outcome=Outcome.DONE)
@@ -102,59 +103,60 @@ def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStanding
     if last is None:
         raise InputError(f"`{folder.path}` has no migration", hint="`schemactl migrate plan REF --dir DIR` writes one")
     name = str(last.schema["name"])
-    for each in folder.migrations:
-        plan_in(each, target)
+    for migration in folder.migrations:
+        plan_in(migration, target)
     with target.open_for_reading(name, may_be_new=True) as session:
         return _ahead_of(read_state(session, target, name), folder)
 
 
-def _ahead_of(found: DestinationState, folder: Folder) -> tuple[FolderStanding, tuple[Migration, ...]]:
+def _ahead_of(state: DestinationState, folder: Folder) -> tuple[FolderStanding, tuple[Migration, ...]]:
     migrations = folder.migrations
-    done = [mark for run in found.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None]
-    last = _check_applied(folder, done, found.session.origin)
-    count = _count_there(migrations, found.known_hash, last)
-    is_unfinished = found.unfinished is not None and (
-        (count or 0) < len(migrations) and mark_in(found.unfinished.plan) == migrations[count or 0].mark
+    done = [mark for run in state.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None]
+    last = _check_applied(folder, done, state.session.origin)
+    count = _count_there(migrations, state.ledger_hash, last)
+    is_unfinished = state.unfinished is not None and (
+        (count or 0) < len(migrations) and mark_in(state.unfinished.plan) == migrations[count or 0].mark
     )
-    place, there = found.place, found.there
-    elsewhere = _find_elsewhere(found, migrations, count, last)
+    state_place, version = state.place, state.ledger_version
+    elsewhere = _find_elsewhere(state, migrations, count, last)
     if count is None or elsewhere is not None:
-        return FolderStanding(place, there, migrations[last - 1].name if last else None, (), elsewhere), ()
+        return FolderStanding(state_place, version, migrations[last - 1].name if last else None, (), elsewhere), ()
     left = migrations[count:]
     blocker: PlanBlocker | None = None
-    if found.unfinished is not None and not is_unfinished:
-        blocker = refuse_unfinished(found.unfinished)
+    if state.unfinished is not None and not is_unfinished:
+        blocker = refuse_unfinished(state.unfinished)
     elif left and not is_unfinished:
-        blocker = find_start_blocker(found, left[0])
-    names = tuple(each.name for each in left)
-    at = migrations[count - 1].name if count else None
-    return FolderStanding(place, there, at, names, blocker, is_unfinished), left
+        blocker = find_start_blocker(state, left[0])
+    names = tuple(migration.name for migration in left)
+    last_name = migrations[count - 1].name if count else None
+    return FolderStanding(state_place, version, last_name, names, blocker, is_unfinished), left
 
 
 def _find_elsewhere(
-    found: DestinationState, migrations: tuple[Migration, ...], count: int | None, last: int
+    state: DestinationState, migrations: tuple[Migration, ...], count: int | None, last: int
 ) -> PlanBlocker | None:
     """Return why a destination is not where its ledger says, None where it is.
 
     Args:
-        found: the destination.
+        state: the destination.
         migrations: of the folder.
         count: how many of them lead to the schema that the ledger names last; None where none does.
         last: how many of them have run.
     """
     if count is None:
         last_name = f"`{migrations[last - 1].name}`" if last else "none of the migrations"
-        message = f"the ledger names the schema {found.known_hash}, which no migration leads to; it has {last_name}"
+        message = f"the ledger names the schema {state.ledger_hash}, which no migration leads to; it has {last_name}"
         hint = (
             "somebody else changed it: plan a migration to that schema, or `schemactl migrate rollback`, or "
             "`schemactl migrate baseline`"
         )
         return PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
-    if count <= last or found.known is None or not (differing := differing_places(found, found.known)):
+    if count <= last or state.ledger_schema is None or not (differing := differing_places(state, state.ledger_schema)):
         return None
-    listed = ", ".join(f"`{place}`" for _, place in differing)
+    listed = ", ".join(f"`{column_place}`" for _, column_place in differing)
     message = f"the ledger names the schema of `{migrations[count - 1].name}`, which the tables do not have: {listed}"
-    hint = f"it was loaded before the migration ran: `schemactl migrate apply {found.known.name} --to DEST` goes on"
+    schema_name = state.ledger_schema.name
+    hint = f"it was loaded before the migration ran: `schemactl migrate apply {schema_name} --to DEST` goes on"
     return PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
 
 
@@ -164,18 +166,18 @@ def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> in
     Raises:
         InputError: one of them is missing, or was changed since.
     """
-    known = {each.name: (number, each.mark) for number, each in enumerate(folder.migrations, 1)}
+    by_name = {migration.name: (number, migration.mark) for number, migration in enumerate(folder.migrations, 1)}
     last = 0
     for mark in done:
-        at = Location(str(folder.path / json_name(mark.name)))
-        if mark.name not in known:
+        location = Location(str(folder.path / json_name(mark.name)))
+        if mark.name not in by_name:
             hint = "take its files from git; a rebase moves only migrations that were applied nowhere"
             message = f"`{mark.name}` is applied to `{origin}`, and the folder does not have it"
-            raise InputError(message, at=at, hint=hint)
-        number, there = known[mark.name]
-        if there != mark:
+            raise InputError(message, at=location, hint=hint)
+        number, folder_mark = by_name[mark.name]
+        if folder_mark != mark:
             hint = "take its files from git as they were, or `schemactl migrate rollback` it there first"
-            raise InputError(f"`{mark.name}` is applied to `{origin}`, and was changed since", at=at, hint=hint)
+            raise InputError(f"`{mark.name}` is applied to `{origin}`, and was changed since", at=location, hint=hint)
         last = max(last, number)
     return last
 
@@ -185,8 +187,8 @@ def _count_there(migrations: tuple[Migration, ...], known_hash: str | None, last
     if last and migrations[last - 1].target_hash == known_hash:
         return last
     # Somebody has brought it to that schema in another way: `apply REF`, `baseline`, or a dlt pipeline.
-    for number, each in enumerate(migrations, 1):
-        if each.target_hash == known_hash:
+    for number, migration in enumerate(migrations, 1):
+        if migration.target_hash == known_hash:
             same = takewhile(lambda later: later.target_hash == known_hash, migrations[number:])
             return number + sum(1 for _ in same)
     return 0 if known_hash == migrations[0].base else None

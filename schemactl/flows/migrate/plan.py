@@ -166,47 +166,49 @@ def plan_from_state(
     return check_plan(state, plan, goal.allows_destructive, done, notify)
 
 
-def _find_move(plan: MigrationPlan, found: DestinationState) -> PlanBlocker | None:
+def _find_move(plan: MigrationPlan, state: DestinationState) -> PlanBlocker | None:
     """Return why the plan of a file is out of date; None where the tables are still as it found them.
 
     Raises:
         InputError: it is for another destination.
     """
-    if (there := found.place) != plan.place:
-        meant = f"`{plan.place.origin}`, dataset `{plan.place.dataset}`"
-        message = f"the plan is for {meant}, not for `{there.origin}`, dataset `{there.dataset}`"
+    if (current_place := state.place) != plan.place:
+        planned_place = f"`{plan.place.origin}`, dataset `{plan.place.dataset}`"
+        message = (
+            f"the plan is for {planned_place}, not for `{current_place.origin}`, dataset `{current_place.dataset}`"
+        )
         raise InputError(message, hint="make a plan for each destination")
-    if plan.is_current(found.catalogue.schema):
+    if plan.is_current(state.catalogue.schema):
         return None
-    if found.runs and found.runs[-1].plan_hash == plan_hash(plan):
+    if state.runs and state.runs[-1].plan_hash == plan_hash(plan):
         hint = "`schemactl migrate status` shows the state of the destination"
         return PlanBlocker(BlockerKind.MOVED, "this plan was applied before", hint)
     return refuse_moved(is_saved=True)
 
 
 def check_plan(
-    found: DestinationState, plan: MigrationPlan, allows_destructive: bool, done: int | None, notify: Progress
+    state: DestinationState, plan: MigrationPlan, allows_destructive: bool, done: int | None, notify: Progress
 ) -> PlanReport:
     """Count in the data, and return the plan with all that stands against it."""
-    session = found.session
+    session = state.session
     notify("looking at the data", None)
     first = done or 0
     steps = [planned.step for planned in plan.steps[first:]]
     # What own SQL will have changed by then is looked at when the step's turn comes.
     changed = range(plan.changed_from(first) - first if plan.is_applicable else 0, len(steps))
     step_blockers = find_blockers(session, steps[: changed.start])
-    barred = {*changed, *(place for places in step_blockers.values() for place in places)}
+    barred = {*changed, *(index for places in step_blockers.values() for index in places)}
     counts = count_unfit(session, plan, first, barred)
     not_undone = count_not_undone(session, plan, first, barred)
     blockers = list(_refuse_steps(plan, allows_destructive))
     for blocker, places in step_blockers.items():
-        numbers = tuple(place + first + 1 for place in places)
+        numbers = tuple(index + first + 1 for index in places)
         message = f"{_not_possible(numbers)}: {blocker.message}"
         blockers.append(PlanBlocker(BlockerKind.IMPOSSIBLE, message, blocker.hint or "", numbers))
     blockers += refuse_unfit(plan, counts, is_begun=done is not None)
-    if done is None and found.unfinished is not None:
-        blockers.append(refuse_unfinished(found.unfinished))
-    is_recorded = found.known_hash == plan.target_hash
+    if done is None and state.unfinished is not None:
+        blockers.append(refuse_unfinished(state.unfinished))
+    is_recorded = state.ledger_hash == plan.target_hash
     return PlanReport(plan, counts, tuple(blockers), done, is_recorded, not_undone)
 
 
@@ -257,39 +259,41 @@ def plan_in(migration: Migration, target: MigrationTarget) -> DialectPlan:
     Raises:
         InputError: it has none.
     """
-    found = migration.plans.get(target.kind)
-    if found is None:
+    dialect_plan = migration.plans.get(target.kind)
+    if dialect_plan is None:
         hint = "a folder of its own for each dialect, or one for several: `plan --dir DIR --dialect duckdb,postgresql`"
         raise InputError(f"`{migration.name}` is for {', '.join(migration.plans)}, not for {target.kind}", hint=hint)
     abilities = target.destination.ABILITIES
-    return replace(found, steps=tuple(planned_as(planned, abilities) for planned in found.steps))
+    return replace(dialect_plan, steps=tuple(planned_as(planned, abilities) for planned in dialect_plan.steps))
 
 
-def unbound_plan(migration: Migration, target: MigrationTarget, place: Place) -> MigrationPlan:
+def unbound_plan(migration: Migration, target: MigrationTarget, plan_place: Place) -> MigrationPlan:
     """Return a migration as it stands in the folder, for what cannot be bound (yet)."""
     plan = plan_in(migration, target)
-    unbound = MigrationPlan(place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
+    unbound = MigrationPlan(plan_place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
     return with_own(unbound, plan.own)
 
 
-def find_start_blocker(found: DestinationState, migration: Migration) -> PlanBlocker | None:
+def find_start_blocker(state: DestinationState, migration: Migration) -> PlanBlocker | None:
     """Return why a destination is not where a migration begins; None where it is."""
-    if found.known_hash != migration.base:
-        has = f"the schema {found.known_hash}" if found.known_hash else "no schema"
-        wanted = f"the schema {migration.base}" if migration.base else "no schema"
-        return _refuse(migration, f"it begins with {wanted}, and the ledger names {has}")
-    if found.known is None:
+    if state.ledger_hash != migration.base:
+        has = f"the schema {state.ledger_hash}" if state.ledger_hash else "no schema"
+        expected = f"the schema {migration.base}" if migration.base else "no schema"
+        return _refuse(migration, f"it begins with {expected}, and the ledger names {has}")
+    if state.ledger_schema is None:
         return None
-    touched = {planned.step.table_name for planned in plan_in(migration, found.target).steps}
-    if names := ", ".join(f"`{place}`" for table, place in differing_places(found, found.known) if table in touched):
+    touched = {planned.step.table_name for planned in plan_in(migration, state.target).steps}
+    if names := ", ".join(
+        f"`{name}`" for table, name in differing_places(state, state.ledger_schema) if table in touched
+    ):
         return _refuse(migration, f"its steps are about tables that were changed by hand: {names}")
     return None
 
 
-def differing_places(found: DestinationState, schema: Schema) -> list[tuple[str, str]]:
+def differing_places(state: DestinationState, schema: Schema) -> list[tuple[str, str]]:
     """Return the tables and columns that are not there as a schema has them, each behind the name of its table."""
-    drift = (place_of(change) for change in find_drift(found, schema).changes if isinstance(change, _IN_THE_WAY))
-    return sorted({(each[0] or "", ".".join(part for part in each if part)) for each in drift})
+    drift = (place_of(change) for change in find_drift(state, schema).changes if isinstance(change, _IN_THE_WAY))
+    return sorted({(change_place[0] or "", ".".join(name for name in change_place if name)) for change_place in drift})
 
 
 def _refuse(migration: Migration, message: str) -> PlanBlocker:
@@ -297,50 +301,50 @@ def _refuse(migration: Migration, message: str) -> PlanBlocker:
     return PlanBlocker(BlockerKind.ELSEWHERE, f"`{migration.name}` does not fit the destination: {message}", hint)
 
 
-def bind(found: DestinationState, migration: Migration) -> MigrationPlan | PlanBlocker:
+def bind(state: DestinationState, migration: Migration) -> MigrationPlan | PlanBlocker:
     """Return the plan of a migration for a destination, or why it cannot run there.
 
     Raises:
         InputError: its steps do not lead to its schema.
     """
-    if found.unfinished is None and (blocker := find_start_blocker(found, migration)):
+    if state.unfinished is None and (blocker := find_start_blocker(state, migration)):
         return blocker
-    schema, stated = migration.target, plan_in(migration, found.target)
-    proposal = propose(found, schema, PlanOptions())
+    schema, dialect_plan = migration.target, plan_in(migration, state.target)
+    proposal = propose(state, schema, PlanOptions())
     tables = proposal.catalogue.tables
     bare = tuple(
-        replace(each, statements=(), undo_statements=(), done_with=None)
-        for each in stated.steps
+        replace(planned, statements=(), undo_statements=(), done_with=None)
+        for planned in dialect_plan.steps
         # Another schema of the dataset may have brought dlt's own tables.
         if not (
-            isinstance(each.step, CreateTable)
-            and is_bookkeeping(each.step.table.name)
-            and each.step.table.name in found.catalogue.schema.tables
+            isinstance(planned.step, CreateTable)
+            and is_bookkeeping(planned.step.table.name)
+            and planned.step.table.name in state.catalogue.schema.tables
         )
     )
     try:
-        check_reached(tables, [each.step for each in bare], schema, found.target.destination)
-        proposal = replace(proposal, steps=bare, notes=stated.notes)
-        plan = render_plan(found, schema, proposal, partial(own_of_steps, stated))
+        check_reached(tables, [planned.step for planned in bare], schema, state.target.destination)
+        proposal = replace(proposal, steps=bare, notes=dialect_plan.notes)
+        plan = render_plan(state, schema, proposal, partial(own_of_steps, dialect_plan))
     except StepDoesNotFit as error:
         return _refuse(migration, f"its steps do not fit the tables: {error.message}")
     return replace(plan, migration=migration.mark)
 
 
-def own_of_steps(stated: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ...]:
+def own_of_steps(dialect_plan: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ...]:
     """Return the own SQL of a migration with the numbers that its steps have at a destination.
 
     Raises:
         StepDoesNotFit: a step that own SQL is for is none of them.
     """
     numbers: dict[int, int] = {}
-    for number, planned in enumerate(stated.steps, 1):
+    for number, planned in enumerate(dialect_plan.steps, 1):
         if len(numbers) < len(steps) and planned.step == steps[len(numbers)]:
             numbers[number] = len(numbers) + 1
-    own = [each for each in stated.own if not each.is_empty]
-    if missing := [each.file for each in own if each.number not in numbers]:
+    own_scripts = [own_sql for own_sql in dialect_plan.own if not own_sql.is_empty]
+    if missing := [own_sql.file for own_sql in own_scripts if own_sql.number not in numbers]:
         raise StepDoesNotFit(f"there is no step for `{missing[0]}`")
-    return tuple(replace(each, number=numbers[each.number]) for each in own)
+    return tuple(replace(own_sql, number=numbers[own_sql.number]) for own_sql in own_scripts)
 
 
 def check_own(plan: MigrationPlan, migration: Migration | None, target: MigrationTarget) -> None:
@@ -356,10 +360,10 @@ def check_own(plan: MigrationPlan, migration: Migration | None, target: Migratio
             message = f"`{name}` has SQL of its own, which runs from its folder only: `{plan.own[0].file}`"
             raise InputError(message, hint=hint)
         return
-    there: tuple[OwnSql, ...] | None = None
+    folder_sql: tuple[OwnSql, ...] | None = None
     with suppress(StepDoesNotFit):
-        there = own_of_steps(plan_in(migration, target), [each.step for each in plan.steps])
-    if there != plan.own:
+        folder_sql = own_of_steps(plan_in(migration, target), [planned.step for planned in plan.steps])
+    if folder_sql != plan.own:
         message = f"the ledger has other SQL of `{migration.name}`'s own than the folder"
         raise InputError(message, hint="take its files from git as they were; see who has written into the ledger")
 
@@ -398,7 +402,7 @@ def propose(state: DestinationState, schema: Schema, options: PlanOptions) -> Pr
     return plan_steps(
         state.catalogue.schema,
         schema,
-        state.known,
+        state.ledger_schema,
         stored=state.target.destination.stored,
         abilities=state.target.destination.ABILITIES,
         options=replace(options, empty_tables=state.session.empty_tables(counted_tables)),
@@ -409,7 +413,7 @@ def render_plan(
     state: DestinationState,
     schema: Schema,
     proposal: Proposal,
-    own: Callable[[Sequence[Step]], Sequence[OwnSql]] | None = None,
+    find_own: Callable[[Sequence[Step]], Sequence[OwnSql]] | None = None,
 ) -> MigrationPlan:
     """Return the plan of a proposal: with statements and notes for the destination, rewrites, and own SQL of its steps.
 
@@ -419,8 +423,8 @@ def render_plan(
     steps = [planned.step for planned in proposal.steps]
     proposal = replace(proposal, notes=(*proposal.notes, *_side_effects(state.session, steps)))
     plan = make_plan(proposal, state.catalogue.schema, schema, state.place, state.target.renderer(state.session))
-    if own is not None:
-        plan = with_own(plan, own(steps))
+    if find_own is not None:
+        plan = with_own(plan, find_own(steps))
     return state.target.decide_rewrites(state.session, plan, proposal.catalogue.tables)
 
 
@@ -430,11 +434,11 @@ def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[
         message = "has a copy in dlt's staging dataset, which is dropped: the next load makes it again"
         yield Note(NoteKind.WAITS, name, None, message)
     renames = {(step.table, step.after) for step in steps if isinstance(step, RenameColumn)}
-    for step, seen in zip(steps, in_first_names(steps), strict=True):
-        if not isinstance(step, RenameColumn) or not isinstance(seen, RenameColumn):
+    for step, traced_step in zip(steps, in_first_names(steps), strict=True):
+        if not isinstance(step, RenameColumn) or not isinstance(traced_step, RenameColumn):
             continue
         is_followed = kept_origin(step.after) is not None and (step.table, step.before) in renames
-        if is_followed and (dependents := session.left_behind(seen.table, seen.before)):
+        if is_followed and (dependents := session.left_behind(traced_step.table, traced_step.before)):
             message = f"becomes `{step.after}`, and with that stays what hangs on it: {', '.join(dependents)}"
             hint = f"make it anew for the column that is `{step.before}` afterwards"
             yield Note(NoteKind.STAYS, step.table, step.before, message, hint)

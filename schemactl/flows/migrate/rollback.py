@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from schemactl.destinations import MigrationSession
@@ -123,31 +124,31 @@ class _UndoPlan:
 
 def _plan_undo(session: MigrationSession, target: MigrationTarget, name: str, request: RollbackRequest) -> _UndoPlan:
     """Return the plan that undoes runs, as the tables are now."""
-    found = read_state(session, target, name)
-    runs = tuple(_choose(found, request))
+    state = read_state(session, target, name)
+    runs = tuple(_choose(state, request))
     schema = runs[0].plan.target
-    tables = found.tables_for(schema)
-    undone = tuple(_undone(found, runs, dict(tables)))
+    tables = state.tables_for(schema)
+    undone = tuple(_undone(state, runs, dict(tables)))
     changed_from, cuts = find_cuts(undone)
-    undone = with_rewrites_back(found, runs, undone, tables, cuts)
-    steps = [step for each in undone for step in each.planned.undo.steps]
+    undone = with_rewrites_back(state, runs, undone, tables, cuts)
+    steps = [step for undone_step in undone for step in undone_step.planned.undo.steps]
     # What own SQL will have changed by then is looked at when its turn comes.
     step_blockers = find_blockers(session, steps[:changed_from])
-    barred = {place for places in step_blockers.values() for place in places}
-    is_possible = all(each.planned.undo.is_possible for each in undone)
+    barred = {index for places in step_blockers.values() for index in places}
+    is_possible = all(undone_step.planned.undo.is_possible for undone_step in undone)
     written = tuple(_written(runs, undone))
     counts = tuple(_count(session, steps, written, schema, barred, changed_from)) if is_possible else ()
     blockers = (
         *_refuse(undone, steps, counts, request.allows_destructive),
         *(
-            PlanBlocker(BlockerKind.IMPOSSIBLE, f"it cannot be undone: {each.message}", each.hint or "")
-            for each in step_blockers
+            PlanBlocker(BlockerKind.IMPOSSIBLE, f"it cannot be undone: {blocker.message}", blocker.hint or "")
+            for blocker in step_blockers
         ),
     )
     report = RollbackReport(
-        place=found.place,
+        place=state.place,
         name=name,
-        before=found.known_hash,
+        before=state.ledger_hash,
         after=runs[-1].run.from_hash,
         steps=undone,
         outcome=Outcome.REFUSED if blockers else Outcome.DONE,
@@ -157,28 +158,28 @@ def _plan_undo(session: MigrationSession, target: MigrationTarget, name: str, re
     return _UndoPlan(report, with_batches(runs, undone, changed_from), tables)
 
 
-def _choose(found: DestinationState, request: RollbackRequest) -> Iterator[UndoRun]:
+def _choose(state: DestinationState, request: RollbackRequest) -> Iterator[UndoRun]:
     """Yield the runs to undo, the last one first.
 
     Raises:
         InputError: there is nothing to undo, or the ledger knows no such schema.
     """
-    standing = [run for run in reversed(found.runs) if run.state is not RunState.UNDONE]
+    standing = [run for run in reversed(state.runs) if run.state is not RunState.UNDONE]
     if not standing or not standing[0].plan:
         raise InputError("the ledger has no run that could be undone", hint="`schemactl migrate status` lists them")
     left = request.steps
     for run in _until(standing, request):
         if not run.plan:
             raise InputError("what was there before the baseline is not known", hint="undo fewer steps")
-        plan = derived_plan(plan_of(run), found.target.destination.ABILITIES)
-        records = found.session.steps(run.run_id)
-        check_own(plan, _migration_of(plan, request.folder), found.target)
-        done = done_numbers(found, plan, records, is_undoing=True)
+        plan = derived_plan(plan_of(run), state.target.destination.ABILITIES)
+        records = state.session.steps(run.run_id)
+        check_own(plan, _migration_of(plan, request.folder), state.target)
+        done = done_numbers(state, plan, records, is_undoing=True)
         numbers = tuple(sorted(done, reverse=True)[:left])
         begun = [record.number for record in records if record.state is StepState.RUNNING]
         broken_off = tuple(number for number in begun if number not in done)
         unrecorded = tuple(number for number in begun if number in done)
-        yield UndoRun(found.session, run, plan, numbers, broken_off, unrecorded, len(numbers) == len(done))
+        yield UndoRun(state.session, run, plan, numbers, broken_off, unrecorded, len(numbers) == len(done))
         if left is not None:
             left -= len(numbers)
             if left <= 0:
@@ -195,11 +196,13 @@ def _migration_of(plan: MigrationPlan, folder: Path | None) -> Migration | None:
     """
     if folder is None or plan.migration is None:
         return None
-    found = next((each for each in sound_folder(folder).migrations if each.mark == plan.migration), None)
-    if found is None:
+    applied = next(
+        (migration for migration in sound_folder(folder).migrations if migration.mark == plan.migration), None
+    )
+    if applied is None:
         message = f"`{folder}` does not have `{plan.migration.name}` as it was applied"
         raise InputError(message, hint="take its files from git as they were")
-    return found
+    return applied
 
 
 def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
@@ -207,72 +210,73 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
         return standing
     if request.to_hash is None:
         return standing[:1]
-    for place, run in enumerate(standing):
+    for index, run in enumerate(standing):
         if run.from_hash is not None and run.from_hash.startswith(request.to_hash):
-            return standing[: place + 1]
-    known = ", ".join(f"`{run.from_hash}`" for run in standing if run.from_hash)
-    hint = f"known: {known}" if known else "no run began at a schema"
+            return standing[: index + 1]
+    hashes = ", ".join(f"`{run.from_hash}`" for run in standing if run.from_hash)
+    hint = f"known: {hashes}" if hashes else "no run began at a schema"
     raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
 
 
-def _undone(found: DestinationState, runs: Sequence[UndoRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
+def _undone(state: DestinationState, runs: Sequence[UndoRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
     """Yield the steps with the statements that undo each as the tables are now: others may have added columns."""
-    render = found.target.renderer(found.session)
-    for each_run in runs:
-        for number in each_run.numbers:
-            planned = each_run.plan.steps[number - 1]
+    render = state.target.renderer(state.session)
+    for run in runs:
+        for number in run.numbers:
+            planned = run.plan.steps[number - 1]
             if isinstance(planned.step, CreateTable) and is_bookkeeping(planned.step.table.name):
                 continue  # the ledger stays
             try:
-                made = [render_step(step, tables, render) for step in planned.undo.steps]
+                rendered = [render_step(step, tables, render) for step in planned.undo.steps]
             except StepDoesNotFit as error:
                 hint = "the tables were changed since, by hand or by others: undo that first"
                 raise InputError(f"step {number} cannot be undone: {error.message}", hint=hint) from error
-            own = each_run.plan.own_of(number)
-            is_own = any(each.when is When.INSTEAD for each in own)
-            statements = () if is_own else tuple(each for texts in made for each in texts)
-            yield UndoneStep(each_run.run.run_id, number, replace(planned, undo_statements=statements), own=own)
+            own_scripts = run.plan.own_of(number)
+            is_replaced = any(own_sql.when is When.INSTEAD for own_sql in own_scripts)
+            statements = () if is_replaced else tuple(chain.from_iterable(rendered))
+            planned = replace(planned, undo_statements=statements)
+            yield UndoneStep(run.run.run_id, number, planned, own=own_scripts)
 
 
 def _written(runs: Sequence[UndoRun], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
     """Yield for each undo step what its run wrote into the column that it drops: that can be written anew."""
-    steps = {each.run.run_id: each.plan.steps for each in runs}
-    for each in undone:
-        added = each.planned.step
-        later = [planned.step for planned in steps[each.run_id][each.number :]]
-        found: tuple[Step, ...] = ()
+    steps = {run.run.run_id: run.plan.steps for run in runs}
+    for undone_step in undone:
+        added = undone_step.planned.step
+        later = [planned.step for planned in steps[undone_step.run_id][undone_step.number :]]
+        written: tuple[Step, ...] = ()
         if isinstance(added, AddColumn):
             name = added.column.name
             filled = (FillColumn(added.table, added.column, added.value),) if added.value is not ABSENT else ()
             of_table = [step for step in later if step.table_name == added.table]
             fills = [step for step in of_table if isinstance(step, Backfill | FillColumn) and step.column_name == name]
             swaps = [step for step in of_table if isinstance(step, SwapColumns) and step.backfill.target.name == name]
-            found = (*swaps, *filled, *fills)
-        yield from (found for _ in each.planned.undo.steps)
+            written = (*swaps, *filled, *fills)
+        yield from (written for _ in undone_step.planned.undo.steps)
 
 
-def _dropped(session: MigrationSession, steps: Sequence[Step], place: int, written: Sequence[Step]) -> int:
+def _dropped(session: MigrationSession, steps: Sequence[Step], index: int, written: Sequence[Step]) -> int:
     """Return how many values a ``DropColumn`` would lose that its run has not written itself."""
-    step, looked_at = steps[place], traced(steps, place)
+    step, looked_at = steps[index], traced(steps, index)
     assert isinstance(step, DropColumn)
     assert isinstance(looked_at, DropColumn)
-    before = steps[:place]
-    for each in written:
-        match each:
-            case SwapColumns() if RestoreColumn(each) in before:
+    before = steps[:index]
+    for written_step in written:
+        match written_step:
+            case SwapColumns() if RestoreColumn(written_step) in before:
                 return 0  # that takes over what was written since
             case FillColumn():
-                now: Backfill | FillColumn = replace(each, table=looked_at.table, column=looked_at.column)
+                now: Backfill | FillColumn = replace(written_step, table=looked_at.table, column=looked_at.column)
             case Backfill():
-                source = traced((*before, DropColumn(step.table, each.source)), place)
+                source = traced((*before, DropColumn(step.table, written_step.source)), index)
                 if not isinstance(source, DropColumn):
                     continue
-                now = replace(each, table=looked_at.table, source=source.column, target=looked_at.column)
+                now = replace(written_step, table=looked_at.table, source=source.column, target=looked_at.column)
             case _:
                 continue
-        found = session.written_otherwise(now)
-        if found is not None:
-            return found
+        count = session.written_otherwise(now)
+        if count is not None:
+            return count
     nulls = session.unfit(SetNotNull(looked_at.table, looked_at.column))
     # Counted at once where that can be: others may write meanwhile.
     return (nulls.rows or session.row_count(looked_at.table)) - nulls.count
@@ -291,45 +295,45 @@ def _count(
     Steps that their tables do not take are ``barred``: the rows may not be readable, either. From ``changed_from`` on
     own SQL may have changed which values survive.
     """
-    for place, step in enumerate(steps):
-        if place in barred:
+    for index, step in enumerate(steps):
+        if index in barred:
             continue
-        table, looked_at = traced_table(steps, place), traced(steps, place)
+        table, looked_at = traced_table(steps, index), traced(steps, index)
         if table is not None:
             if rows := session.row_count(table):
-                yield Counted(place + 1, rows)
+                yield Counted(index + 1, rows)
         elif isinstance(looked_at, DropColumn):
-            if values := _dropped(session, steps, place, written[place]):
-                yield Counted(place + 1, values)
+            if values := _dropped(session, steps, index, written[index]):
+                yield Counted(index + 1, values)
         elif (
-            place < changed_from
+            index < changed_from
             and looked_at is not None
             and step.needs_count
             and (unfit := session.unfit(looked_at)).count
         ):
-            yield counted(place + 1, unfit, schema, step)
+            yield counted(index + 1, unfit, schema, step)
 
 
 def _refuse(
     undone: Sequence[UndoneStep], steps: Sequence[Step], counts: Sequence[Counted], allows_destructive: bool
 ) -> Iterator[PlanBlocker]:
-    for each in undone:
-        if not each.planned.undo.is_possible:
+    for undone_step in undone:
+        if not undone_step.planned.undo.is_possible:
             hint = "go forward instead: `apply` with the older schema makes again what is gone, without its data"
-            message = f"step {each.number} cannot be undone: {each.planned.undo.note}"
-            yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, (each.number,))
+            message = f"step {undone_step.number} cannot be undone: {undone_step.planned.undo.note}"
+            yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, (undone_step.number,))
     for each_count in counts:
-        place = each_count.number - 1
-        step = steps[place]
+        index = each_count.number - 1
+        step = steps[index]
         # By the names that are there now: undo steps may give others.
-        now = traced(steps, place) or step
-        table = traced_table(steps, place) or now.table_name
+        now = traced(steps, index) or step
+        table = traced_table(steps, index) or now.table_name
         column = now.swap.backfill.source.name if isinstance(now, RestoreColumn) else now.column_name
-        name = ".".join(part for part in (table, column) if part)
+        name = ".".join(name for name in (table, column) if name)
         if isinstance(step, DropTable | DropColumn):
             if not allows_destructive:
-                what = count_of(each_count.count, "row" if isinstance(step, DropTable) else "value")
-                message = f"{what} of `{name}` would be dropped"
+                lost = count_of(each_count.count, "row" if isinstance(step, DropTable) else "value")
+                message = f"{lost} of `{name}` would be dropped"
                 yield PlanBlocker(BlockerKind.DESTRUCTIVE, message, "`--allow-destructive` allows it")
         else:
             message = f"{count_of(each_count.count, 'value')} of `{name}` would not survive"

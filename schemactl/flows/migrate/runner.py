@@ -278,13 +278,13 @@ def list_steps(first: int, last: int) -> str:
 def step_record(run: Run, number: int, plan: MigrationPlan, state: StepState) -> StepRecord:
     """Return a step's line of the ledger, with the time."""
     now = datetime.now(UTC)
-    planned, own = plan.steps[number - 1], plan.own_of(number)
+    planned, own_scripts = plan.steps[number - 1], plan.own_of(number)
     statements = planned.statements or plan.steps[(planned.done_with or number) - 1].statements
     undo_statements = planned.undo_statements
-    if own:
+    if own_scripts:
         parts = {
             When.INSTEAD: (statements, undo_statements),
-            **{each.when: (each.statements, each.undo or ()) for each in own},
+            **{own_sql.when: (own_sql.statements, own_sql.undo or ()) for own_sql in own_scripts},
         }
         statements = tuple(text for when in When if when in parts for text in parts[when][0])
         undo_statements = tuple(text for when in reversed(When) if when in parts for text in parts[when][1])

@@ -38,7 +38,7 @@ _HINT = "make it anew with this version of schemactl"
 _Structural = CreateTable | DropTable | RenameTable | AddColumn | DropColumn | RenameColumn | ChangeType
 
 
-def check_file(found: DestinationState, plan: MigrationPlan) -> None:
+def check_file(state: DestinationState, plan: MigrationPlan) -> None:
     """Refuse the plan of a file that is not what its steps make it: one that someone has written by hand.
 
     Raises:
@@ -46,17 +46,19 @@ def check_file(found: DestinationState, plan: MigrationPlan) -> None:
     """
     _check_schema(plan)
     for number, planned in enumerate(plan.steps, 1):
-        if _derived(planned) != _derived(planned_as(planned, found.target.destination.ABILITIES)):
+        if _derived(planned) != _derived(planned_as(planned, state.target.destination.ABILITIES)):
             raise InputError(f"the risk or the undo of the plan's step {number} is not that of the step", hint=_HINT)
-    tables = found.tables_for(plan.target)
+    tables = state.tables_for(plan.target)
     try:
-        again = _with_statements(found, plan, tables)
+        again = _with_statements(state, plan, tables)
     except StepDoesNotFit as error:
         raise InputError(f"the plan's steps do not fit the tables: {error.message}", hint="make it anew") from error
     if plan.has_groups:
-        again = found.target.decide_rewrites(found.session, again, tables)
-    made, stated = ([(each.statements, each.done_with) for each in one.steps] for one in (again, plan))
-    if made != stated:
+        again = state.target.decide_rewrites(state.session, again, tables)
+    derived, saved = (
+        [(planned.statements, planned.done_with) for planned in version.steps] for version in (again, plan)
+    )
+    if derived != saved:
         raise InputError("the plan's statements are not those of its steps", hint=_HINT)
 
 
@@ -66,7 +68,7 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
 
 
 def _with_statements(
-    found: DestinationState, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0
+    state: DestinationState, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0
 ) -> MigrationPlan:
     """Return a plan whose steps that are left have the statements of their own, each by itself.
 
@@ -74,13 +76,13 @@ def _with_statements(
         InputError: the steps do not lead to the plan's schema.
         StepDoesNotFit: a step does not fit the tables.
     """
-    model, render, left = dict(tables), found.target.renderer(found.session), plan.steps[done:]
-    check_reached(tables, [planned.step for planned in left], plan.target, found.target.destination)
-    made = (
+    model, render, left = dict(tables), state.target.renderer(state.session), plan.steps[done:]
+    check_reached(tables, [planned.step for planned in left], plan.target, state.target.destination)
+    rendered = (
         replace(planned, statements=render_step(planned.step, model, render, is_possible=planned.is_possible))
         for planned in left
     )
-    return replace(plan, steps=(*plan.steps[:done], *made))
+    return replace(plan, steps=(*plan.steps[:done], *rendered))
 
 
 def _check_schema(plan: MigrationPlan) -> None:
@@ -99,7 +101,7 @@ def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Sc
     apply_to_model(after, steps)
     catalogue = Schema(name=schema.name, tables=after)
     left = plan_steps(catalogue, schema, schema, stored=destination.stored, abilities=destination.ABILITIES)
-    for step in (each.step for each in left.steps):
+    for step in (planned.step for planned in left.steps):
         if isinstance(step, _Structural) and not is_bookkeeping(step.table_name):
             need = f"`{step.table_name}` would still need another step, {step.kind}"
             raise InputError(f"the plan's steps do not lead to its schema: {need}", hint=_HINT)
@@ -124,7 +126,7 @@ def plan_of(run: Run) -> MigrationPlan:
     return read_plan(run.plan, f"the ledger, run {run.run_id}")
 
 
-def resume_plan(found: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
+def resume_plan(state: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
     """Return the plan of an unfinished run, and how many of its steps are done.
 
     They are the first ones, since steps run in their order. One that a killed process has done, and could not say so,
@@ -133,25 +135,25 @@ def resume_plan(found: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
     Raises:
         InputError: the ledger's plan is not what its steps make it.
     """
-    abilities = found.target.destination.ABILITIES
+    abilities = state.target.destination.ABILITIES
     plan = derived_plan(plan_of(run), abilities)
-    done = len(done_numbers(found, plan, found.session.steps(run.run_id)))
+    done = len(done_numbers(state, plan, state.session.steps(run.run_id)))
     _check_schema(plan)
-    tables = found.tables_for(plan.target)
+    tables = state.tables_for(plan.target)
     try:
-        rest = _with_statements(found, plan, tables, done)
+        remaining = _with_statements(state, plan, tables, done)
     except StepDoesNotFit:
         # The run refuses it: its steps do not fit the tables.
         return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps)), done
-    for number, (planned, again) in enumerate(zip(plan.steps, rest.steps, strict=True), 1):
+    for number, (planned, again) in enumerate(zip(plan.steps, remaining.steps, strict=True), 1):
         if planned.done_with is None and abilities.transactional_ddl and planned.statements != again.statements:
             hint = "`schemactl migrate rollback` takes back what is done; see who has written into the ledger"
             raise InputError(f"the ledger's statements of step {number} are not those of the step", hint=hint)
-    return found.target.decide_rewrites(found.session, rest, tables, done) if plan.has_groups else rest, done
+    return state.target.decide_rewrites(state.session, remaining, tables, done) if plan.has_groups else remaining, done
 
 
 def done_numbers(
-    found: DestinationState, plan: MigrationPlan, records: Sequence[StepRecord], *, is_undoing: bool = False
+    state: DestinationState, plan: MigrationPlan, records: Sequence[StepRecord], *, is_undoing: bool = False
 ) -> tuple[int, ...]:
     """Return the numbers of the steps of a run whose effect is there.
 
@@ -160,20 +162,20 @@ def done_numbers(
     done = [record.number for record in records if record.state is StepState.DONE]
     begun = [record.number for record in records if record.state is StepState.RUNNING]
     if begun:
-        tables = found.tables_for(plan.target)
+        tables = state.tables_for(plan.target)
         for numbers in _runs(begun):
             steps = [plan.steps[number - 1].step for number in numbers]
             is_left = is_undoing and any(isinstance(step, Prepare) for step in steps)
-            done += numbers if is_left or are_done(steps, tables, found.target.destination.stored) else []
+            done += numbers if is_left or are_done(steps, tables, state.target.destination.stored) else []
     return tuple(sorted(done))
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
     """Return numbers next to each other together: such steps were begun at once."""
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for number in sorted(numbers):
-        if found and found[-1][-1] == number - 1:
-            found[-1].append(number)
+        if groups and groups[-1][-1] == number - 1:
+            groups[-1].append(number)
         else:
-            found.append([number])
-    return found
+            groups.append([number])
+    return groups

@@ -52,18 +52,20 @@ def write_script(
     """
     dialect = resolve_dialect(dialect)
     schema = find_goal_schema(reference, schemas)
-    there = _find_start(start, schema.name, SchemasFolder.at(schemas)) if start else None
+    start_schema = _find_start(start, schema.name, SchemasFolder.at(schemas)) if start else None
     stored = partial(stored_in, dialect=dialect)
     empty = Schema(name=schema.name, tables={})
-    catalogue = with_descriptions(structure_of(there, there, stored), there) if there else empty
+    catalogue = (
+        with_descriptions(structure_of(start_schema, start_schema, stored), start_schema) if start_schema else empty
+    )
     catalogue = replace(catalogue, name=schema.name)
-    if there is not None:
-        catalogue = _with_keys(catalogue, there, options)
+    if start_schema is not None:
+        catalogue = _with_keys(catalogue, start_schema, options)
     abilities = abilities_of(dialect)
     # Tables of the schema that the engine has are those that had data; the others wait for theirs.
-    proposal = plan_steps(catalogue, schema, there, stored=stored, abilities=abilities, options=options)
-    if there is not None:  # some engines take a description away unless it is stated again
-        proposal = replace(proposal, catalogue=with_descriptions(proposal.catalogue, there))
+    proposal = plan_steps(catalogue, schema, start_schema, stored=stored, abilities=abilities, options=options)
+    if start_schema is not None:  # some engines take a description away unless it is stated again
+        proposal = replace(proposal, catalogue=with_descriptions(proposal.catalogue, start_schema))
     render = render_for(dialect)
     plan = make_plan(proposal, catalogue, schema, Place(dialect, "", ""), render)
     if plan.is_applicable:
@@ -80,23 +82,27 @@ def _find_start(reference: str | Schema, name: str, folder: SchemasFolder) -> Sc
     """
     if isinstance(reference, Schema):
         return bump(reference)
-    found = find_schemas(reference, folder)
-    chosen = next((each for each in found if each.schema.name == name), None) if len(found) > 1 else found[0]
+    candidates = find_schemas(reference, folder)
+    chosen = (
+        next((referred for referred in candidates if referred.schema.name == name), None)
+        if len(candidates) > 1
+        else candidates[0]
+    )
     if chosen is None:
-        known = ", ".join(f"`{each.schema.name}`" for each in found)
-        raise InputError(f"`{reference}` has no schema `{name}`", hint=f"it has {known}")
+        names = ", ".join(f"`{referred.schema.name}`" for referred in candidates)
+        raise InputError(f"`{reference}` has no schema `{name}`", hint=f"it has {names}")
     return with_content_hash(chosen, reference)
 
 
 def _with_keys(catalogue: Schema, start: Schema, options: PlanOptions) -> Schema:
     """Return the tables with the keys of their schema that are asked for: its own script has made them."""
-    asked = [
+    key_hints = [
         *(["unique"] if options.compares_unique else ()),
         *(["primary_key"] if options.compares_primary_keys else ()),
     ]
 
-    def keyed(column: Column, stated: Column) -> Column:
-        keys = {name: True for name in asked if stated.properties.get(name)}
+    def keyed(column: Column, schema_column: Column) -> Column:
+        keys = {name: True for name in key_hints if schema_column.properties.get(name)}
         return replace(column, properties={**column.properties, **keys})
 
     tables = {
@@ -230,10 +236,10 @@ def _kind(column: Column, dialect: str) -> exp.DataType:
     if DATABASE_TYPE in column.properties:
         return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=written)
     is_sized = column.data_type is DataType.DECIMAL or (column.properties.get("precision") or 0) > _MOST_BITS
-    stated = column if is_sized else _without_size(column)
-    word = cast_in(stated, of_rows)
+    cast_column = column if is_sized else _without_size(column)
+    word = cast_in(cast_column, of_rows)
     assert word is not None  # `_type_of` has refused it
-    if of_rows in DIALECTS or word != type_in(stated, of_rows):
+    if of_rows in DIALECTS or word != type_in(cast_column, of_rows):
         # sqlglot would spell dlt's word as another one.
         return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=word)
     return exp.DataType.build(word, dialect=of_rows)
@@ -310,5 +316,5 @@ class _Cast:
         kind = _kind(wide, self.dialect)
         return exp.EQ(this=exp.TryCast(this=source, to=kind), expression=exp.Cast(this=converted, to=kind))
 
-    def _written(self, made: exp.Expression) -> str:
-        return made.sql(Dialect(self.dialect).of_rows.name, identify=True)
+    def _written(self, expression: exp.Expression) -> str:
+        return expression.sql(Dialect(self.dialect).of_rows.name, identify=True)

@@ -28,7 +28,7 @@ class DestinationState:
 
     Attributes:
         session: it can be asked for more while it is open.
-        known: the schema that the ledger names last; None where there is none.
+        ledger_schema: the schema that the ledger names last; None where there is none.
         versions: of the schema of that name, the last one first.
         runs: of the schema of that name, the first one first.
     """
@@ -36,7 +36,7 @@ class DestinationState:
     session: MigrationSession
     target: MigrationTarget
     catalogue: Catalogue
-    known: Schema | None
+    ledger_schema: Schema | None
     versions: tuple[Version, ...]
     runs: tuple[Run, ...]
 
@@ -55,14 +55,14 @@ class DestinationState:
         return self.target.place(self.session)
 
     @property
-    def there(self) -> Version | None:
+    def ledger_version(self) -> Version | None:
         """The schema that the ledger names last, without its content."""
         return self.versions[0] if self.versions else None
 
     @property
-    def known_hash(self) -> str | None:
+    def ledger_hash(self) -> str | None:
         """The hash that the ledger names last."""
-        return self.there.version_hash if self.there else None
+        return self.ledger_version.version_hash if self.ledger_version else None
 
 
 def find_goal_schema(reference: str | Schema, schemas: SchemasPlace) -> Schema:
@@ -76,16 +76,16 @@ def find_goal_schema(reference: str | Schema, schemas: SchemasPlace) -> Schema:
     return with_content_hash(find_schema(reference, SchemasFolder.at(schemas)), reference)
 
 
-def with_content_hash(found: Referred, reference: str) -> Schema:
+def with_content_hash(referred: Referred, reference: str) -> Schema:
     """Return the schema that a REF has named, with the version and hash of its content.
 
     Raises:
         InputError: it is a destination's catalog.
     """
-    if found.destination is not None:
+    if referred.destination is not None:
         hint = f"write it to a file first: `schemactl export {reference} --output FILE`"
         raise InputError(f"`{reference}` names tables, not a schema", hint=hint)
-    return bump(found.schema)
+    return bump(referred.schema)
 
 
 def find_name(target: MigrationTarget) -> str:
@@ -119,21 +119,21 @@ def read_state(
     ``earlier`` is a state that was read before: a schema that its ledger names under the same hash is not read again.
     """
     versions = session.versions(schema_name)
-    known = None
-    if versions and earlier is not None and earlier.known_hash == versions[0].version_hash:
-        known = earlier.known
+    ledger_schema = None
+    if versions and earlier is not None and earlier.ledger_hash == versions[0].version_hash:
+        ledger_schema = earlier.ledger_schema
     elif versions:
-        known = session.schema_of(versions[0].version_hash)
+        ledger_schema = session.schema_of(versions[0].version_hash)
     runs = tuple(run for run in session.runs() if run.schema_name == schema_name)
-    return DestinationState(session, target, session.catalogue(), known, versions, runs)
+    return DestinationState(session, target, session.catalogue(), ledger_schema, versions, runs)
 
 
-def earlier_names(found: DestinationState) -> frozenset[tuple[str, str | None]]:
+def earlier_names(state: DestinationState) -> frozenset[tuple[str, str | None]]:
     """Return the names of the last schemas in the ledger.
 
     What one of them had and the tables still have was left out when the schema lost it.
     """
-    schemas = (found.session.schema_of(version.version_hash) for version in found.versions[1:MOST_EARLIER])
+    schemas = (state.session.schema_of(version.version_hash) for version in state.versions[1:MOST_EARLIER])
     return names_of(schema for schema in schemas if schema is not None)
 
 
@@ -166,7 +166,7 @@ def check_left(
     module: Migrator,
     before: Mapping[str, Table],
     steps: Sequence[Step],
-    said: str,
+    message: str,
 ) -> None:
     """Refuse tables that are not as some steps would have left them.
 
@@ -174,29 +174,29 @@ def check_left(
         DestinationError: they are otherwise.
         StepDoesNotFit: the steps do not fit the tables.
     """
-    made = dict(before)
+    model = dict(before)
     touched: set[str] = set()
     for step in steps:
-        there = set(made)
-        apply_to_model(made, (step,))
-        touched |= {step.table_name, *(set(made) - there)}
-    expected = {name: table for name, table in made.items() if name in touched}
+        names_before = set(model)
+        apply_to_model(model, (step,))
+        touched |= {step.table_name, *(set(model) - names_before)}
+    expected = {name: table for name, table in model.items() if name in touched}
     gone = sorted({step.table_name for step in steps} - set(expected))
     if wrong := _differences(expected, gone, session.catalogue().schema, module):
-        raise DestinationError(f"{said}: {'; '.join(wrong)}")
+        raise DestinationError(f"{message}: {'; '.join(wrong)}")
 
 
 def check_end(
-    session: MigrationSession, destination: Migrator, before: Mapping[str, Table], steps: Sequence[Step], kept: str
+    session: MigrationSession, destination: Migrator, before: Mapping[str, Table], steps: Sequence[Step], kept_note: str
 ) -> None:
     """Refuse tables that are not as all steps of a run would have left them.
 
     Raises:
-        DestinationError: they are otherwise; ``kept`` says what of the run is kept.
+        DestinationError: they are otherwise; ``kept_note`` says what of the run is kept.
         StepDoesNotFit: the steps do not fit the tables.
     """
-    said = f"after the last step `{session.origin}` is not as planned, and {kept}"
-    check_left(session, destination, before, steps, said)
+    message = f"after the last step `{session.origin}` is not as planned, and {kept_note}"
+    check_left(session, destination, before, steps, message)
 
 
 def _differences(
@@ -207,27 +207,31 @@ def _differences(
 ) -> tuple[str, ...]:
     """Return what is otherwise in a catalog than expected, in sentences."""
     names = module.NAMES
-    found = {names.fold(name): table for name, table in catalogue.tables.items()}
-    said = [f"table `{name}` is still there" for name in gone if names.fold(name) in found]
+    existing = {names.fold(name): table for name, table in catalogue.tables.items()}
+    messages = [f"table `{name}` is still there" for name in gone if names.fold(name) in existing]
     for name, table in expected.items():
-        there = found.get(names.fold(name))
-        said += [f"table `{name}` is missing"] if there is None else _differing(table, there, module)
-    return tuple(said)
+        existing_table = existing.get(names.fold(name))
+        messages += (
+            [f"table `{name}` is missing"] if existing_table is None else _differing(table, existing_table, module)
+        )
+    return tuple(messages)
 
 
-def _differing(table: Table, there: Table, module: Migrator) -> Iterator[str]:
+def _differing(table: Table, existing_table: Table, module: Migrator) -> Iterator[str]:
     if is_bookkeeping(table.name):
         return
     names = module.NAMES
-    found = {names.fold(name): column for name, column in there.columns.items()}
-    stated = {names.fold(name): column for name, column in table.columns.items()}
-    for key, column in stated.items():
-        if key not in found:
+    existing_columns = {names.fold(name): column for name, column in existing_table.columns.items()}
+    expected_columns = {names.fold(name): column for name, column in table.columns.items()}
+    for key, column in expected_columns.items():
+        if key not in existing_columns:
             yield f"column `{table.name}.{column.name}` is missing"
-        elif module.stored(found[key]) != module.stored(column):
-            both = (module.stored(each).items() for each in (found[key], column))
-            is_, should = (", ".join(f"{name} {value}" for name, value in each) for each in both)
-            yield f"column `{table.name}.{column.name}` is {is_}, and should be {should}"
-    for key, column in found.items():
-        if key not in stated:
+        elif module.stored(existing_columns[key]) != module.stored(column):
+            actual, expected = (
+                ", ".join(f"{name} {value}" for name, value in module.stored(either).items())
+                for either in (existing_columns[key], column)
+            )
+            yield f"column `{table.name}.{column.name}` is {actual}, and should be {expected}"
+    for key, column in existing_columns.items():
+        if key not in expected_columns:
             yield f"column `{table.name}.{column.name}` is still there"

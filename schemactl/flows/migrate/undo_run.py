@@ -105,14 +105,14 @@ def with_batches(runs: Sequence[UndoRun], undone: Sequence[UndoneStep], changed_
         run_id = group[0].run_id
         steps = tuple(step for undone_step in group for step in undone_step.planned.undo.steps)
         numbers = tuple(undone_step.number for undone_step in group if undone_step.run_id == run_id)
-        own = [own_sql for undone_step in group for own_sql in undone_step.own]
+        own_scripts = [own_sql for undone_step in group for own_sql in undone_step.own]
         batch = Batch(
             numbers=numbers,
             steps=steps,
             title=f"undoing {list_steps(numbers[0], numbers[-1])}",
             share=index / len(undone),
             statements=group[0].planned.undo_statements if len(group) == 1 else (),
-            own=tuple(own_sql.as_undo for own_sql in own if own_sql.undo or own_sql.when is When.INSTEAD),
+            own=tuple(own_sql.as_undo for own_sql in own_scripts if own_sql.undo or own_sql.when is When.INSTEAD),
             checks_values=step_index >= changed_from,
         )
         batches[run_id].append(batch)
@@ -151,7 +151,7 @@ def find_cuts(undone: Sequence[UndoneStep]) -> tuple[int, frozenset[int]]:
 
 
 def with_rewrites_back(
-    found: DestinationState,
+    state: DestinationState,
     runs: Sequence[UndoRun],
     undone: Sequence[UndoneStep],
     tables: Mapping[str, Table],
@@ -164,7 +164,7 @@ def with_rewrites_back(
     Raises:
         StepDoesNotFit: a step does not fit the tables.
     """
-    destination = found.target.destination
+    destination = state.target.destination
     if destination.ABILITIES.transactional_ddl:
         groups = _by_one_transaction(destination, undone, tables, cuts)
     else:
@@ -174,7 +174,7 @@ def with_rewrites_back(
         group = undone[indexes.start : indexes.stop]
         steps = [step for undone_step in group for step in undone_step.planned.undo.steps]
         *earlier, last = (replace(undone_step.planned, undo_statements=()) for undone_step in group)
-        last = replace(last, undo_statements=found.session.render_rewrite(rewrite_of(table, steps)))
+        last = replace(last, undo_statements=state.session.render_rewrite(rewrite_of(table, steps)))
         rewritten[indexes.start : indexes.stop] = [
             replace(undone_step, planned=planned, done_with=indexes.stop)
             for undone_step, planned in zip(group, (*earlier, last), strict=True)

@@ -54,12 +54,12 @@ def _report_baseline(
     session: MigrationSession, target: MigrationTarget, schema: Schema, is_forced: bool
 ) -> BaselineReport:
     """Return what there is to record; its outcome is ``done`` where nothing speaks against it."""
-    found = read_state(session, target, schema.name)
-    differing = find_drift(found, schema)
+    state = read_state(session, target, schema.name)
+    differing = find_drift(state, schema)
     drift = tuple(change for change in (*differing.changes, *differing.variants) if not isinstance(change, TableAdded))
     blockers: tuple[PlanBlocker, ...] = ()
     outcome = Outcome.DONE
-    if found.unfinished is not None:
+    if state.unfinished is not None:
         hint = "`schemactl migrate rollback` undoes it, `apply` ends it"
         blockers = (PlanBlocker(BlockerKind.UNFINISHED, "a run stands half done", hint),)
     elif drift and not is_forced:
@@ -67,7 +67,7 @@ def _report_baseline(
         blockers = (PlanBlocker(BlockerKind.MOVED, "the tables are not as the schema says", hint),)
     if blockers:
         outcome = Outcome.REFUSED
-    elif found.known_hash == schema.version_hash and found.runs and not misplaced_values(found):
+    elif state.ledger_hash == schema.version_hash and state.runs and not misplaced_values(state):
         outcome = Outcome.NOTHING
     return BaselineReport(target.place(session), stated(schema), len(complete_tables(schema)), drift, outcome, blockers)
 
@@ -107,6 +107,6 @@ def clean(to: str | None, patience: Patience, agree: Agree[CleanReport]) -> Clea
     if not agree(report):
         return replace(report, outcome=Outcome.DECLINED)
     with target.open_for_writing(name, patience) as session:
-        there = session.kept()
-        session.drop_kept([name for name in report.kept if name in there])
+        kept_names = session.kept()
+        session.drop_kept([name for name in report.kept if name in kept_names])
     return report
