@@ -303,7 +303,7 @@ class MigrationSession(ABC):
         """Return whether a query of a migration's own gives rows, in an open transaction.
 
         Args:
-            query: in it ``migration.own.DATASET`` stands for the dataset.
+            query: in it ``migration.custom_sql.DATASET`` stands for the dataset.
             file: where it stands, for messages.
         """
         raise self._runs_no_sql()

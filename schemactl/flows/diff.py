@@ -203,7 +203,7 @@ def _compare(pair: Pair, today: date) -> Comparison:
         empty = Side(replace(pair.any_side.schema, tables={}))
         base, head = (_side(side) if side else empty for side in (pair.base, pair.head))
         return replace(compare(base, head, today), is_descendant=lambda: _is_descendant(pair))
-    from schemactl.flows.migrate.ledger import warn_of_lost
+    from schemactl.flows.migrate.ledger_schemas import warn_of_lost
     from schemactl.flows.target import find_destination
 
     for catalogue, file_side in ((pair.base, pair.head), (pair.head, pair.base)):

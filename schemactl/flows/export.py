@@ -166,7 +166,7 @@ def _find(request: ExportRequest) -> Iterator[Schema]:
         stored: tuple[Schema, ...] = ()
         if referred.destination is not None and not request.takes_tables:
             # Files should not wait for imports that only destinations need.
-            from schemactl.flows.migrate.ledger import stored_schemas
+            from schemactl.flows.migrate.ledger_schemas import stored_schemas
 
             stored = stored_schemas(request.reference, referred, request.version_hash)
         if stored or referred.destination is None:

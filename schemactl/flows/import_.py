@@ -237,7 +237,7 @@ def _read_destination(address: str, schemas: SchemasPlace, name: str | None) -> 
 
     Foreign keys are references; what else the tables have beside columns and keys is lost.
     """
-    from schemactl.flows.migrate.ledger import stored_schemas
+    from schemactl.flows.migrate.ledger_schemas import stored_schemas
     from schemactl.flows.references import find_schemas
 
     (database,) = find_schemas(address, SchemasFolder.at(schemas))

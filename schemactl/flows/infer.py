@@ -58,7 +58,7 @@ def infer(
     with noted_warnings() as warnings_by_text:
         stored_schema = check_request(request, folder)
         if request.to is not None:
-            from schemactl.flows.migrate.ledger import with_lost
+            from schemactl.flows.migrate.ledger_schemas import with_lost
 
             target = find_destination(request.to)
             held_tables = with_lost(stored_schema, target)

@@ -27,7 +27,7 @@ from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
 from schemactl.flows.infer import MOST_ATTEMPTS, check_request, collected, noted_warnings, try_save, unsteady
 from schemactl.flows.lineage import lineage_in, save_lineage
 from schemactl.flows.loaded_files import find_new, remember
-from schemactl.flows.migrate.ledger import check_swaps, with_lost
+from schemactl.flows.migrate.ledger_schemas import check_swaps, with_lost
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import Part, TableData, part_by_table, warn_of_unlike
 from schemactl.flows.schemas import Opened, open_schemas

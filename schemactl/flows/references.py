@@ -155,7 +155,7 @@ def _read(text: str, path: str) -> Document:
     try:
         return read(text, path)
     except InputError as error:
-        from schemactl.migration.saved import mistaken_for_schema
+        from schemactl.migration.plan_documents import mistaken_for_schema
 
         if mistaken := mistaken_for_schema(text, path):
             raise mistaken from error

@@ -31,7 +31,7 @@ def _shown(referred: Referred, reference: str, has_lineage: bool) -> Shown:
     if referred.destination is None or not is_migrator(referred.destination):
         sources = sources_beside(referred.history, referred.schema.name) if has_lineage else {}
         return bump(referred.schema), referred.origin, sources
-    from schemactl.flows.migrate.ledger import stored_schemas
+    from schemactl.flows.migrate.ledger_schemas import stored_schemas
 
     stored = stored_schemas(reference, referred, None)
     tables = {name: table for schema in stored for name, table in schema.tables.items()}

@@ -57,7 +57,7 @@ def _content(effective: EffectiveSchema, to: str | None) -> Schema:
     content = effective.merged.schema
     if to is None:
         return content
-    from schemactl.flows.migrate.ledger import with_lost
+    from schemactl.flows.migrate.ledger_schemas import with_lost
     from schemactl.flows.target import find_destination
 
     return with_lost(content, find_destination(to))

@@ -23,7 +23,7 @@ from schemactl.destinations import (
     name_limits,
 )
 from schemactl.errors import InputError, did_you_mean, nearest_or_all
-from schemactl.migration.plan import MigrationPlan, Place, Render
+from schemactl.migration.migration_plan import MigrationPlan, Place, Render
 from schemactl.migration.records import Patience
 from schemactl.migration.rewrites import with_rewrites
 from schemactl.redaction import redact

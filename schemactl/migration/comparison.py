@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Problem
 from schemactl.migration.abilities import Abilities
-from schemactl.migration.moves import moved, moves_of, renamed, settled, table_moves_of
+from schemactl.migration.conflicting_renames import moved, moves_of, renamed, settled, table_moves_of
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.table_model import with_description
 from schemactl.schema.backfill import is_scalar

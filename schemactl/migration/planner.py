@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import compare
-from schemactl.migration.drafting import draft_steps
+from schemactl.migration.notes import Note, remarks
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.remarks import Note, remarks
+from schemactl.migration.step_drafts import draft_steps
 from schemactl.migration.steps import LATER, Step, Undo
 from schemactl.migration.ways import Lock, Risk, Way
 from schemactl.schema.changes import Change, TableRenamed

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from schemactl.migration.directory import Migration, Problem
-from schemactl.migration.own import OwnSql
-from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.custom_sql import OwnSql
+from schemactl.migration.migration_files import Migration, Problem
+from schemactl.migration.migration_plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Run, Version
 from schemactl.schema.changes import Change, ColumnAdded

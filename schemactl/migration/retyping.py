@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.migration.abilities import Abilities
+from schemactl.migration.conflicting_renames import free_name
 from schemactl.migration.fit import Fit, fit
-from schemactl.migration.moves import free_name
 from schemactl.migration.options import OnUnfit
 from schemactl.migration.steps import (
     AddColumn,

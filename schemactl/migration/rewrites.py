@@ -15,7 +15,7 @@ from typing import cast
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import apply_to_model, are_done, is_counted_late
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.steps import AddColumn, ChangeType, ColumnStep, RewriteTable, Step
 from schemactl.schema.structure import DATABASE_TYPE, Stored

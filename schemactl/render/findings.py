@@ -11,11 +11,11 @@ from typing import Any, Final
 from schemactl.errors import Location
 from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport, TypingFinding
-from schemactl.migration.own import OwnSql
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.custom_sql import OwnSql
+from schemactl.migration.migration_plan import MigrationPlan
+from schemactl.migration.plan_documents import plan_document
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import FolderStanding, PlanReport, StatusReport, VerifyReport
-from schemactl.migration.saved import plan_document
 from schemactl.render import plan_words as words
 from schemactl.render import review_words
 from schemactl.render.changes import describe, full_name

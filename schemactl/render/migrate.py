@@ -11,9 +11,9 @@ from rich.text import Text
 
 from schemactl.errors import Location
 from schemactl.migration import reports
-from schemactl.migration.directory import json_name
-from schemactl.migration.own import When
-from schemactl.migration.plan import MigrationPlan, Place
+from schemactl.migration.custom_sql import When
+from schemactl.migration.migration_files import json_name
+from schemactl.migration.migration_plan import MigrationPlan, Place
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.records import Version
 from schemactl.migration.steps import DropColumn, DropTable

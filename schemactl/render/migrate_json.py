@@ -8,9 +8,9 @@ from datetime import UTC
 from functools import partial
 from typing import Any, Final, get_args
 
-from schemactl.migration.directory import write_migration
+from schemactl.migration.migration_files import write_migration
+from schemactl.migration.plan_documents import plan_document, to_document
 from schemactl.migration.reports import FolderApplyReport, FolderStanding, RebaseReport
-from schemactl.migration.saved import plan_document, to_document
 from schemactl.migration.steps import Step
 from schemactl.render import json as values
 from schemactl.render.json import Shown

@@ -9,10 +9,10 @@ from typing import Final
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from schemactl.migration.own import OwnSql, When
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.custom_sql import OwnSql, When
+from schemactl.migration.migration_plan import MigrationPlan
+from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.remarks import Note, NoteKind
 from schemactl.migration.steps import ADD, CHANGE, DROP
 from schemactl.migration.ways import Risk
 from schemactl.render import plan_words as words

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from schemactl.migration.own import OwnSql
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.custom_sql import OwnSql
+from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.planner import PlannedStep
 from schemactl.migration.reports import PastRun
 from schemactl.migration.steps import (

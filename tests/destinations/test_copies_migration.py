@@ -4,8 +4,8 @@ import pytest
 
 from schemactl.destinations import duckdb
 from schemactl.migration.effects import apply_to_model
+from schemactl.migration.migration_plan import Place, make_plan
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema

@@ -7,8 +7,8 @@ import pytest
 
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.errors import DestinationError
+from schemactl.migration.migration_plan import Place, make_plan
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.steps import (
     AddColumn,

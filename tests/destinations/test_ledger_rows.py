@@ -16,9 +16,9 @@ from schemactl.destinations._migration.ledger import RUNS as RUNS_TABLE
 from schemactl.destinations._migration.ledger import STEPS as STEPS_TABLE
 from schemactl.destinations._migration.ledger import row_of, run_of, step_of
 from schemactl.errors import DestinationError, InputError
-from schemactl.flows.migrate.saved_plans import plan_of
+from schemactl.flows.migrate.stored_plans import plan_of
+from schemactl.migration.plan_documents import mark_in
 from schemactl.migration.records import Run, RunState, StepRecord, StepState
-from schemactl.migration.saved import mark_in
 from schemactl.schema.templates import new_schema
 from schemactl.store.text import MAX_BYTES
 

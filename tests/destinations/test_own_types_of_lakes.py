@@ -17,8 +17,8 @@ from schemactl.flows.import_ import ImportRequest, import_files
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import Outcome
 from schemactl.schema.types import Column, Properties
 

@@ -11,7 +11,7 @@ from staged_loads import ROW_KEY, TEXT, order, orders, package, quiet, shop
 
 from schemactl.destinations import DESTINATIONS, is_loader
 from schemactl.errors import DestinationError
-from schemactl.flows.migrate.ledger import check_swaps
+from schemactl.flows.migrate.ledger_schemas import check_swaps
 from schemactl.flows.target import Target
 from schemactl.normalization.package import LoadPackage
 from schemactl.schema.types import Schema, Table, table_from_dict

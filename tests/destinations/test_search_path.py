@@ -15,7 +15,7 @@ from staged_loads import order, orders, package, quiet, shop
 from schemactl.destinations import postgresql
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.directory import NextRequest, hash_folder, next_migration
+from schemactl.flows.migrate.migration_folder import NextRequest, hash_folder, next_migration
 from schemactl.flows.migrate.pending import apply_folder
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.migration.options import PlanOptions

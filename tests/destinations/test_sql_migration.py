@@ -11,8 +11,8 @@ import pytest
 
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.errors import DestinationError, InputError
+from schemactl.migration.migration_plan import Place, make_plan
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.records import Patience, Run, RunState, StepRecord, StepState
 from schemactl.migration.steps import (

@@ -12,7 +12,7 @@ import pytest
 from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.cli.app import run
-from schemactl.migration.saved import content_hash
+from schemactl.migration.plan_documents import content_hash
 
 pytestmark = pytest.mark.destinations
 

@@ -18,7 +18,7 @@ from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
-from schemactl.flows.migrate.ledger import with_lost
+from schemactl.flows.migrate.ledger_schemas import with_lost
 from schemactl.flows.migrate.plan import PlanRequest, plan_from_state, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.schemas import open_schemas

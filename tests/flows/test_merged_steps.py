@@ -26,13 +26,13 @@ from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
 from schemactl.migration.effects import apply_to_model, are_done
+from schemactl.migration.migration_plan import make_plan
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import make_plan
+from schemactl.migration.plan_documents import write_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.records import StepRecord, StepState
 from schemactl.migration.reports import Outcome
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, undo_steps
-from schemactl.migration.saved import write_plan
 from schemactl.migration.steps import (
     AddColumn,
     Backfill,

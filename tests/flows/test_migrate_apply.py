@@ -12,13 +12,13 @@ from migrated_datasets import ADDED, ENGINES, FIRST, ID, Dataset, column, new_da
 
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.baseline import record_baseline
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.flows.migrate.upkeep import record_baseline
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.records import Patience
-from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
 from schemactl.schema.types import Schema
 
@@ -238,7 +238,7 @@ def test_a_saved_plan_is_refused_where_the_destination_moved(dataset: Dataset) -
 
 
 def test_a_plan_for_another_place_or_with_other_statements_is_refused(dataset: Dataset, tmp_path: Path) -> None:
-    from schemactl.migration.saved import read_plan, write_plan
+    from schemactl.migration.plan_documents import read_plan, write_plan
 
     plan(dataset, ADDED, out="a.plan.json")
     made = read_plan(Path("a.plan.json").read_text(), "a.plan.json")

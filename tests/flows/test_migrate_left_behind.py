@@ -11,8 +11,8 @@ from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, sc
 from schemactl.cli.app import run
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.remarks import Note, NoteKind
 from schemactl.migration.reports import Outcome
 from schemactl.schema.types import Schema
 

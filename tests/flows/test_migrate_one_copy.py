@@ -21,10 +21,10 @@ from schemactl.flows.migrate.plan import PlanRequest, plan_migration, propose
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
+from schemactl.migration.migration_plan import MigrationPlan, make_plan
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan, make_plan
+from schemactl.migration.plan_documents import write_plan
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
-from schemactl.migration.saved import write_plan
 from schemactl.migration.statements import COPY_PREFIX
 from schemactl.schema.types import Schema
 

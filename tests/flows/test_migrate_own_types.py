@@ -22,14 +22,14 @@ from schemactl.destinations import DESTINATIONS
 from schemactl.errors import InputError
 from schemactl.flows.import_ import ImportRequest, import_files
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.directory import NextRequest, check_folder, next_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
+from schemactl.flows.migrate.migration_folder import NextRequest, check_folder, next_migration
 from schemactl.flows.migrate.pending import apply_folder
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.migrate.script import write_script
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import Outcome
 from schemactl.schema.types import Column, Properties, Schema
 

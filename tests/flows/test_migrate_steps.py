@@ -21,8 +21,8 @@ from schemactl.flows.target import migratable
 from schemactl.migration import steps as s
 from schemactl.migration.effects import apply_to_model, are_done, traced, traced_table
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan_documents import plan_hash, plan_text
 from schemactl.migration.records import Patience, Run, StepState
-from schemactl.migration.saved import plan_hash, plan_text
 from schemactl.progress import no_progress
 from schemactl.schema.types import Table
 

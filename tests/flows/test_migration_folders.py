@@ -17,7 +17,7 @@ from schemactl.cli.app import run
 from schemactl.destinations._migration.session import SqlMigration
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.directory import NextRequest, check_folder, next_migration, rebase_folder
+from schemactl.flows.migrate.migration_folder import NextRequest, check_folder, next_migration, rebase_folder
 from schemactl.flows.migrate.pending import apply_folder, plan_next_there, stand
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
 from schemactl.flows.target import migratable

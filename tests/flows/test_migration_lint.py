@@ -13,8 +13,8 @@ from command_schemas import check_document
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
 
 from schemactl.cli.app import run
-from schemactl.migration.directory import sum_text
-from schemactl.migration.saved import content_hash
+from schemactl.migration.migration_files import sum_text
+from schemactl.migration.plan_documents import content_hash
 
 LESS = schema_of(ID, column("amount", "double"), before=ADDED)
 

@@ -15,8 +15,8 @@ from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.formats.dlt import write as write_schema
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.remarks import NoteKind
 from schemactl.schema.changes import ColumnPropertyChanged
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema

@@ -14,7 +14,7 @@ from migrated_datasets import ADDED, FIRST, column, put, schema_of
 
 from schemactl.cli.app import run
 from schemactl.errors import InputError
-from schemactl.flows.migrate.directory import (
+from schemactl.flows.migrate.migration_folder import (
     NextRequest,
     check_folder,
     hash_folder,
@@ -23,8 +23,8 @@ from schemactl.flows.migrate.directory import (
     rebase_folder,
 )
 from schemactl.flows.migrate.pending import stand
+from schemactl.migration.custom_sql import OwnSql
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.own import OwnSql
 from schemactl.schema.types import Schema
 
 FOLDER = Path("migrations")
@@ -249,7 +249,7 @@ def test_an_earlier_migration_whose_own_sql_a_branch_changes_is_found(capsys: py
 
 
 def test_a_plan_with_own_sql_is_not_applied_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
-    from schemactl.migration.saved import content_hash
+    from schemactl.migration.plan_documents import content_hash
 
     put(FIRST, "first.yaml")
     to = ["--to", "duckdb:///x.duckdb"]

@@ -18,11 +18,11 @@ from schemactl.cli.app import run
 from schemactl.destinations import DESTINATIONS
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.directory import NextRequest, check_folder, hash_folder, next_migration
+from schemactl.flows.migrate.migration_folder import NextRequest, check_folder, hash_folder, next_migration
 from schemactl.flows.migrate.pending import apply_folder, stand
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.migration.custom_sql import When
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.own import When
 from schemactl.migration.records import StepState
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, Outcome, RollbackReport
 from schemactl.schema.types import Schema
@@ -266,7 +266,7 @@ def test_own_sql_that_somebody_writes_into_the_ledger_is_not_run(dataset: Datase
 
 def forge_ledger(dataset: Dataset) -> None:
     """Make the hash of the last plan in the ledger right, as a stranger can."""
-    from schemactl.migration.saved import content_hash
+    from schemactl.migration.plan_documents import content_hash
 
     ((run_id, text),) = dataset.sql("SELECT run_id, plan FROM @._schemactl_migrations WHERE plan LIKE '%mended%'")
     document = json.loads(text)

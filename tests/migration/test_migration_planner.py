@@ -7,8 +7,8 @@ from migration_samples import COPYING, LAKE, SQL, catalogue_of, column, propose,
 
 from schemactl.destinations import duckdb, parquet, postgresql, sqlite
 from schemactl.errors import InputError
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit
-from schemactl.migration.remarks import NoteKind
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemactl.destinations.duckdb.migration import ABILITIES
-from schemactl.migration.moves import in_order
+from schemactl.migration.conflicting_renames import in_order
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import plan_steps
-from schemactl.migration.remarks import NoteKind
 from schemactl.migration.steps import AddColumn, ChangeType, DropColumn, DropNotNull, RenameColumn
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema

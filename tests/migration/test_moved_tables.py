@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from schemactl.destinations import duckdb
 from schemactl.destinations.duckdb.migration import ABILITIES
 from schemactl.migration.effects import apply_to_model
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import plan_steps
-from schemactl.migration.remarks import NoteKind
 from schemactl.migration.steps import AddColumn, CreateTable, DropTable, RenameColumn, RenameTable
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 
 from hypothesis import HealthCheck, event, given, note, settings
 from migration_samples import Dataset, cases, catalogue_of, engines, options, schemas, text_of
-from test_plan_file import PLACE, render
+from test_plan_documents import PLACE, render
 
-from schemactl.flows.migrate.saved_plans import check_reached
+from schemactl.flows.migrate.stored_plans import check_reached
 from schemactl.migration.effects import apply_to_model
+from schemactl.migration.migration_plan import make_plan
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.options import OnUnfit
-from schemactl.migration.plan import make_plan
+from schemactl.migration.plan_documents import plan_hash, read_plan, write_plan
 from schemactl.migration.planner import plan_steps, planned_as
-from schemactl.migration.remarks import NoteKind
-from schemactl.migration.saved import plan_hash, read_plan, write_plan
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,

@@ -9,7 +9,7 @@ import pytest
 
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.formats import dlt as dlt_format
-from schemactl.migration.plan import Place, make_plan
+from schemactl.migration.migration_plan import Place, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Column

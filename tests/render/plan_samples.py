@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from schemactl.destinations import postgresql
 from schemactl.migration.abilities import Abilities
+from schemactl.migration.custom_sql import DATASET, OwnSql, When
+from schemactl.migration.migration_plan import MigrationMark, MigrationPlan, Place, make_plan, with_own
 from schemactl.migration.options import OnUnfit, PlanOptions
-from schemactl.migration.own import DATASET, OwnSql, When
-from schemactl.migration.plan import MigrationMark, MigrationPlan, Place, make_plan, with_own
 from schemactl.migration.planner import PlannedStep, plan_steps
 from schemactl.migration.steps import Step
 from schemactl.migration.ways import Way

@@ -8,8 +8,8 @@ import pytest
 from command_schemas import check_document
 from syrupy.assertion import SnapshotAssertion
 
-from schemactl.migration.plan import MigrationPlan
-from schemactl.migration.saved import read_plan, write_plan
+from schemactl.migration.migration_plan import MigrationPlan
+from schemactl.migration.plan_documents import read_plan, write_plan
 from schemactl.render.console import Look
 from schemactl.render.harmless import is_unsafe
 from schemactl.render.plan import print_plan

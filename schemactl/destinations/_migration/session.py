@@ -17,7 +17,7 @@ from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS, count_quer
 from schemactl.destinations._session import Relation, Session, qualify
 from schemactl.destinations._sql_bookkeeping import Bookkeeping
 from schemactl.errors import DestinationError, InputError
-from schemactl.migration.own import DATASET
+from schemactl.migration.custom_sql import DATASET
 from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import COPY_PREFIX, Engine, Retype, assignment_of, by_one_copy, retype_of
 from schemactl.migration.steps import (

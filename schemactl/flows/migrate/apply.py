@@ -15,14 +15,14 @@ from schemactl.errors import InputError
 from schemactl.flows.migrate.forward_run import ForwardRun
 from schemactl.flows.migrate.plan import Goal, check_own, read_and_plan, refuse_moved
 from schemactl.flows.migrate.runner import LockRetry, StepBlocked, who
-from schemactl.flows.migrate.saved_plans import resume_plan
 from schemactl.flows.migrate.state import DestinationState, find_goal_schema, read_state
+from schemactl.flows.migrate.stored_plans import resume_plan
 from schemactl.flows.target import migratable
+from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.plan_documents import ENDING, plan_hash, plan_text, read_plan
 from schemactl.migration.records import Patience, Run
 from schemactl.migration.reports import ApplyReport, Outcome, PlanReport
-from schemactl.migration.saved import ENDING, plan_hash, plan_text, read_plan
 from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.progress import Progress, no_progress
 from schemactl.store.folder import SchemasPlace

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from schemactl.destinations import MigrationSession
 from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.migration.effects import in_first_names, traced
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.records import Blocker, Example, Unfit
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.steps import (

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from schemactl.destinations import MigrationSession
-from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.state import DestinationState, earlier_names
+from schemactl.flows.migrate.stored_plans import plan_of
 from schemactl.flows.references import Referred, comparable
 from schemactl.flows.target import MigrationTarget
 from schemactl.migration.comparison import is_bookkeeping, spelled_as
+from schemactl.migration.conflicting_renames import kept_origin, kept_table_origin
 from schemactl.migration.effects import ColumnPlace, place_before
-from schemactl.migration.moves import kept_origin, kept_table_origin
+from schemactl.migration.notes import NoteKind
 from schemactl.migration.records import RunState
-from schemactl.migration.remarks import NoteKind
 from schemactl.migration.reports import Misplaced
 from schemactl.migration.retyping import variant_origin
 from schemactl.migration.steps import Step

@@ -14,7 +14,7 @@ from schemactl.flows.migrate.counting import count_late, count_unfit, refuse_unf
 from schemactl.flows.migrate.runner import Batch, LockRetry, RunDirection, Runner, StepBlocked, halfway, list_steps
 from schemactl.flows.migrate.state import tables_in
 from schemactl.migration.effects import apply_to_model, are_done, is_counted_late
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.records import NO_PATIENCE, Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import Counted
 from schemactl.migration.steps import ChangeType, Step

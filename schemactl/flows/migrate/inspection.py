@@ -14,15 +14,16 @@ from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.counting import example_texts
 from schemactl.flows.migrate.drift import Drift, complete_tables, find_drift, misplaced_values
-from schemactl.flows.migrate.ledger import restore_lost
+from schemactl.flows.migrate.ledger_schemas import restore_lost
 from schemactl.flows.migrate.plan import Goal, plan_from_state
-from schemactl.flows.migrate.saved_plans import plan_of
 from schemactl.flows.migrate.state import DestinationState, find_goal_schema, find_name, read_state
+from schemactl.flows.migrate.stored_plans import plan_of
 from schemactl.flows.references import Referred, comparable, reported
 from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan_documents import mark_in
 from schemactl.migration.records import Run, RunState, StepState, Version
 from schemactl.migration.reports import (
     Compared,
@@ -34,7 +35,6 @@ from schemactl.migration.reports import (
     StatusReport,
     VerifyReport,
 )
-from schemactl.migration.saved import mark_in
 from schemactl.migration.steps import AddPrimaryKey, AddUnique, ChangeType, SetNotNull, Step
 from schemactl.migration.table_model import with_property
 from schemactl.progress import Progress, no_progress

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.errors import InputError, Location
-from schemactl.flows.migrate.directory import Folder, check_problems, module_of, read_folder
-from schemactl.flows.migrate.saved_plans import derived_plan
-from schemactl.migration.directory import (
+from schemactl.flows.migrate.migration_folder import Folder, check_problems, module_of, read_folder
+from schemactl.flows.migrate.stored_plans import derived_plan
+from schemactl.migration.migration_files import (
     SUM_NAME,
     Migration,
     file_hash,
@@ -23,9 +23,9 @@ from schemactl.migration.directory import (
     sql_text,
     stated_hashes,
 )
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.migration_plan import MigrationPlan
+from schemactl.migration.plan_documents import ENDING, read_plan
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.saved import ENDING, read_plan
 from schemactl.migration.ways import Risk, Way
 from schemactl.review import migration_rules as rules
 from schemactl.review.migration_rules import finding_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_goal, check_resumed
-from schemactl.flows.migrate.directory import Folder, NextRequest, draft_next, sound_folder, write_next
+from schemactl.flows.migrate.migration_folder import Folder, NextRequest, draft_next, sound_folder, write_next
 from schemactl.flows.migrate.plan import (
     Goal,
     differing_places,
@@ -20,11 +20,11 @@ from schemactl.flows.migrate.plan import (
 )
 from schemactl.flows.migrate.state import DestinationState, read_state
 from schemactl.flows.target import MigrationTarget, migratable
-from schemactl.migration.directory import Migration, json_name
-from schemactl.migration.plan import MigrationMark
+from schemactl.migration.migration_files import Migration, json_name
+from schemactl.migration.migration_plan import MigrationMark
+from schemactl.migration.plan_documents import mark_in
 from schemactl.migration.records import RunState
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderStanding, NextReport, Outcome, PlanBlocker
-from schemactl.migration.saved import mark_in
 
 
 def stand(path: Path, to: str | None) -> FolderStanding:

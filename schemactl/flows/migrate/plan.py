@@ -13,23 +13,23 @@ from schemactl.destinations import MigrationSession
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.counting import count_not_undone, count_unfit, find_blockers, refuse_unfit
 from schemactl.flows.migrate.drift import find_drift
-from schemactl.flows.migrate.ledger import find_lost, warn_of_restored
-from schemactl.flows.migrate.saved_plans import check_file, check_reached, resume_plan
+from schemactl.flows.migrate.ledger_schemas import find_lost, warn_of_restored
 from schemactl.flows.migrate.state import DestinationState, earlier_names, find_goal_schema, read_state
+from schemactl.flows.migrate.stored_plans import check_file, check_reached, resume_plan
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.garbage_collection import paused_collector
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.directory import DialectPlan, Migration
+from schemactl.migration.conflicting_renames import kept_origin
+from schemactl.migration.custom_sql import OwnSql
 from schemactl.migration.effects import in_first_names
-from schemactl.migration.moves import kept_origin
+from schemactl.migration.migration_files import DialectPlan, Migration
+from schemactl.migration.migration_plan import MigrationPlan, Place, make_plan, with_own
+from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.own import OwnSql
-from schemactl.migration.plan import MigrationPlan, Place, make_plan, with_own
+from schemactl.migration.plan_documents import ENDING, mark_in, plan_hash, write_plan
 from schemactl.migration.planner import Proposal, plan_steps, planned_as
 from schemactl.migration.records import Run
-from schemactl.migration.remarks import Note, NoteKind
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
-from schemactl.migration.saved import ENDING, mark_in, plan_hash, write_plan
 from schemactl.migration.steps import CreateTable, RenameColumn, Step
 from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.progress import Progress, no_progress

@@ -12,18 +12,18 @@ from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import Agree, OpenProgress
 from schemactl.flows.migrate.counting import counted, find_blockers
-from schemactl.flows.migrate.directory import sound_folder
+from schemactl.flows.migrate.migration_folder import sound_folder
 from schemactl.flows.migrate.plan import check_own
 from schemactl.flows.migrate.runner import LockRetry, Runner
-from schemactl.flows.migrate.saved_plans import derived_plan, done_numbers, plan_of
 from schemactl.flows.migrate.state import DestinationState, find_name, read_state
+from schemactl.flows.migrate.stored_plans import derived_plan, done_numbers, plan_of
 from schemactl.flows.migrate.undo_run import UndoRun, find_cuts, with_batches, with_rewrites_back
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.directory import Migration
+from schemactl.migration.custom_sql import When
 from schemactl.migration.effects import traced, traced_table
-from schemactl.migration.own import When
-from schemactl.migration.plan import MigrationPlan, render_step
+from schemactl.migration.migration_files import Migration
+from schemactl.migration.migration_plan import MigrationPlan, render_step
 from schemactl.migration.records import Patience, Run, RunState, StepState
 from schemactl.migration.reports import BlockerKind, Counted, Outcome, PlanBlocker, RollbackReport, UndoneStep
 from schemactl.migration.steps import (

@@ -17,9 +17,9 @@ from typing import Final, TypeVar
 from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.flows.migrate.state import check_end, check_left, tables_in
+from schemactl.migration.custom_sql import OwnSql, When
 from schemactl.migration.effects import apply_to_model
-from schemactl.migration.own import OwnSql, When
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.records import NO_PATIENCE, Run, StepRecord, StepState
 from schemactl.migration.reports import BlockerKind, Counted, PlanBlocker
 from schemactl.migration.rewrites import rewrite_of

@@ -18,8 +18,8 @@ from schemactl.flows.migrate.state import find_goal_schema, with_content_hash
 from schemactl.flows.references import find_schemas
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.fit import fit
+from schemactl.migration.migration_plan import Place, Render, make_plan
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import Place, Render, make_plan
 from schemactl.migration.planner import plan_steps
 from schemactl.migration.reports import BlockerKind, PlanBlocker, PlanReport
 from schemactl.migration.statements import Engine, Retype, checked_type, render

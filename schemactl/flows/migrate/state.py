@@ -11,7 +11,7 @@ from schemactl.flows.references import Referred, find_schema
 from schemactl.flows.target import MigrationTarget
 from schemactl.migration.comparison import check_names, is_bookkeeping, spelled_as, user_tables
 from schemactl.migration.effects import apply_to_model
-from schemactl.migration.plan import Place
+from schemactl.migration.migration_plan import Place
 from schemactl.migration.records import Run, RunState, Version
 from schemactl.migration.steps import Step
 from schemactl.schema.hash import bump

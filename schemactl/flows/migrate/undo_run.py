@@ -10,9 +10,9 @@ from schemactl.destinations import MigrationSession, Migrator
 from schemactl.errors import DestinationError
 from schemactl.flows.migrate.runner import Batch, RunDirection, halfway, list_steps
 from schemactl.flows.migrate.state import DestinationState
+from schemactl.migration.custom_sql import When
 from schemactl.migration.effects import apply_to_model
-from schemactl.migration.own import When
-from schemactl.migration.plan import MigrationPlan
+from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.records import Run, RunState, StepRecord, StepState
 from schemactl.migration.reports import UndoneStep
 from schemactl.migration.rewrites import find_rewrites, find_rewrites_back, rewrite_of, undo_steps

@@ -36,7 +36,7 @@ class Options(WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Record, print the outcome, and return 1 where the tables are otherwise."""
-    from schemactl.flows.migrate.upkeep import record_baseline
+    from schemactl.flows.migrate.baseline import record_baseline
     from schemactl.render.migrate import print_baseline, print_recorded
     from schemactl.render.migrate_json import document
 

@@ -36,7 +36,7 @@ class Options(ReviewOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Print the problems, and return 1 if there are any."""
-    from schemactl.flows.migrate.directory import check_folder
+    from schemactl.flows.migrate.migration_folder import check_folder
 
     report = check_folder(Path(options.dir), options.schema, options.schemas_folder)
     from schemactl.render.migrate import print_checked

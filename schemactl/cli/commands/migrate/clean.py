@@ -33,7 +33,7 @@ class Options(WritingOptions):
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Drop the backups, and print them."""
-    from schemactl.flows.migrate.upkeep import clean
+    from schemactl.flows.migrate.clean import clean
     from schemactl.render.migrate import print_clean, print_kept
     from schemactl.render.migrate_json import document
 

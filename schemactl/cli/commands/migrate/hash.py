@@ -29,7 +29,7 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Write the sum file; return 1 where a migration was changed."""
-    from schemactl.flows.migrate.directory import hash_folder
+    from schemactl.flows.migrate.migration_folder import hash_folder
 
     report = hash_folder(Path(options.dir))
     from schemactl.render.migrate import print_checked

@@ -161,7 +161,7 @@ def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCod
 
 
 def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
-    from schemactl.flows.migrate.directory import NextRequest, next_migration
+    from schemactl.flows.migrate.migration_folder import NextRequest, next_migration
     from schemactl.flows.migrate.pending import plan_next_there
     from schemactl.render.migrate import print_next
     from schemactl.render.migrate_json import document

@@ -33,7 +33,7 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Renumber, and print the new numbers."""
-    from schemactl.flows.migrate.directory import rebase_folder
+    from schemactl.flows.migrate.migration_folder import rebase_folder
 
     report = rebase_folder(Path(options.dir), options.names)
     from schemactl.render.migrate import print_rebased

@@ -8,10 +8,10 @@ from enum import StrEnum
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison
-from schemactl.migration.drafting import changed_keys
-from schemactl.migration.moves import kept_origin, kept_table_origin
+from schemactl.migration.conflicting_renames import kept_origin, kept_table_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import variant_origin
+from schemactl.migration.step_drafts import changed_keys
 from schemactl.migration.steps import (
     AddColumn,
     AddPrimaryKey,

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.errors import InputError
+from schemactl.migration.custom_sql import OwnSql, When
 from schemactl.migration.effects import apply_to_model
-from schemactl.migration.own import OwnSql, When
+from schemactl.migration.notes import Note
 from schemactl.migration.planner import PlannedStep, Proposal
-from schemactl.migration.remarks import Note
 from schemactl.migration.steps import LATER, Step
 from schemactl.migration.table_model import with_description
 from schemactl.schema.types import Properties, Schema, Table, schema_from_dict

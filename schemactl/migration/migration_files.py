@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.migration.comparison import is_bookkeeping
-from schemactl.migration.own import OwnSql, When, read_own
-from schemactl.migration.plan import MigrationMark, MigrationPlan, Place, with_own
+from schemactl.migration.custom_sql import OwnSql, When, read_own
+from schemactl.migration.migration_plan import MigrationMark, MigrationPlan, Place, with_own
+from schemactl.migration.notes import Note
+from schemactl.migration.plan_documents import content_hash, from_document, step_document, to_document
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.remarks import Note
-from schemactl.migration.saved import content_hash, from_document, step_document, to_document
 from schemactl.migration.steps import LATER, CreateTable
 from schemactl.schema.types import Properties, Schema, schema_from_dict
 

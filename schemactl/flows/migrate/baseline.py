@@ -1,4 +1,4 @@
-"""``schemactl migrate baseline`` takes over a database that existed before; ``clean`` drops what plans have kept."""
+"""``schemactl migrate baseline``: record that a database that existed before has a schema."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from schemactl.flows.migrate.apply import Agree
 from schemactl.flows.migrate.drift import complete_tables, find_drift, misplaced_values
 from schemactl.flows.migrate.inspection import stated
 from schemactl.flows.migrate.runner import who
-from schemactl.flows.migrate.state import find_goal_schema, find_name, read_state
+from schemactl.flows.migrate.state import find_goal_schema, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.records import Patience, Run, RunState
-from schemactl.migration.reports import BaselineReport, BlockerKind, CleanReport, Outcome, PlanBlocker
+from schemactl.migration.reports import BaselineReport, BlockerKind, Outcome, PlanBlocker
 from schemactl.schema.changes import TableAdded
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasPlace
@@ -89,24 +89,3 @@ def _write(session: MigrationSession, schema: Schema) -> None:
     with session.transaction():
         session.write_run(run)
         session.write_version(schema)
-
-
-def clean(to: str | None, patience: Patience, agree: Agree[CleanReport]) -> CleanReport:
-    """Drop what is kept; nothing else is touched.
-
-    Raises:
-        InputError: the call is wrong, or there is nobody to ask.
-        DestinationError: the destination failed; what was kept still is, as far as it says.
-    """
-    target = migratable(to)
-    name = find_name(target)
-    with target.open_for_reading(name) as session:
-        report = CleanReport(target.place(session), session.kept(), Outcome.DONE)
-    if not report.kept:
-        return replace(report, outcome=Outcome.NOTHING)
-    if not agree(report):
-        return replace(report, outcome=Outcome.DECLINED)
-    with target.open_for_writing(name, patience) as session:
-        kept_names = session.kept()
-        session.drop_kept([name for name in report.kept if name in kept_names])
-    return report

@@ -15,10 +15,10 @@ from schemactl.flows.migrate.state import DestinationState
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.effects import apply_to_model, are_done
-from schemactl.migration.plan import MigrationPlan, render_step, with_own
+from schemactl.migration.migration_plan import MigrationPlan, render_step, with_own
+from schemactl.migration.plan_documents import read_plan
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
 from schemactl.migration.records import Run, StepRecord, StepState
-from schemactl.migration.saved import read_plan
 from schemactl.migration.steps import (
     AddColumn,
     ChangeType,

@@ -9,8 +9,8 @@ from migration_samples import SQL, catalogue_of, column, propose, schema_with, t
 
 from schemactl.destinations import duckdb
 from schemactl.errors import InputError
-from schemactl.migration.plan import Place, fingerprint_of, make_plan
-from schemactl.migration.saved import mistaken_for_schema, plan_document, plan_hash, read_plan, write_plan
+from schemactl.migration.migration_plan import Place, fingerprint_of, make_plan
+from schemactl.migration.plan_documents import mistaken_for_schema, plan_document, plan_hash, read_plan, write_plan
 from schemactl.migration.ways import Way
 from schemactl.schema.hash import stored_hash, version_hash
 
@@ -172,12 +172,12 @@ def test_what_migrate_has_not_written_is_not_mistaken(text):
 
 def _forged(change):
     """Return a plan that was changed, and its hash with it."""
-    from schemactl.migration import saved
+    from schemactl.migration import plan_documents
 
     document = plan_document(plan_for(THERE, WANTED))
     change(document)
-    content = {key: value for key, value in document.items() if key not in (saved.MARK, "hash")}
-    return json.dumps({**document, "hash": saved.content_hash(content)})
+    content = {key: value for key, value in document.items() if key not in (plan_documents.MARK, "hash")}
+    return json.dumps({**document, "hash": plan_documents.content_hash(content)})
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from schemactl.migration.comparison import (
     is_bookkeeping,
     without_origin,
 )
+from schemactl.migration.conflicting_renames import in_order, kept_origin
 from schemactl.migration.effects import apply_to_model
-from schemactl.migration.moves import in_order, kept_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import (
     Retyping,

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from schemactl.destinations import DESTINATIONS, Migrator, find_kind, is_migrator
 from schemactl.errors import InputError, Location, nearest_or_all
-from schemactl.flows.migrate.saved_plans import risk_and_undo
 from schemactl.flows.migrate.state import find_goal_schema, names_of
-from schemactl.migration.directory import (
+from schemactl.flows.migrate.stored_plans import risk_and_undo
+from schemactl.migration.effects import apply_to_model
+from schemactl.migration.migration_files import (
     SUM_NAME,
     DialectPlan,
     Migration,
@@ -29,9 +30,8 @@ from schemactl.migration.directory import (
     with_own_files,
     write_migration,
 )
-from schemactl.migration.effects import apply_to_model
+from schemactl.migration.migration_plan import MigrationPlan, Place, make_plan, plain_schema
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.plan import MigrationPlan, Place, make_plan, plain_schema
 from schemactl.migration.planner import plan_steps, planned_as
 from schemactl.migration.reports import BlockerKind, CheckReport, NextReport, PlanBlocker, RebaseReport
 from schemactl.migration.table_model import StepDoesNotFit

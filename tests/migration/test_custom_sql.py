@@ -9,11 +9,11 @@ from migrated_datasets import ADDED, FIRST
 
 from schemactl.destinations import DESTINATIONS
 from schemactl.errors import InputError
-from schemactl.migration.directory import DialectPlan, Migration, own_files_of, with_own_files
-from schemactl.migration.own import OwnSql, When, read_own
-from schemactl.migration.plan import MigrationPlan, Place, plain_schema, with_own
+from schemactl.migration.custom_sql import OwnSql, When, read_own
+from schemactl.migration.migration_files import DialectPlan, Migration, own_files_of, with_own_files
+from schemactl.migration.migration_plan import MigrationPlan, Place, plain_schema, with_own
+from schemactl.migration.plan_documents import from_document, plan_hash, plan_text, read_plan, to_document
 from schemactl.migration.planner import plan_steps
-from schemactl.migration.saved import from_document, plan_hash, plan_text, read_plan, to_document
 from schemactl.schema.structure import structure_of
 from schemactl.schema.types import Schema
 

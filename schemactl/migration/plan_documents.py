@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any, Final, TypeVar, get_args
 
 from schemactl.errors import InputError, Location
-from schemactl.migration.own import OwnSql, When
-from schemactl.migration.plan import MigrationMark, MigrationPlan, Place
+from schemactl.migration.custom_sql import OwnSql, When
+from schemactl.migration.migration_plan import MigrationMark, MigrationPlan, Place
+from schemactl.migration.notes import Note, NoteKind
 from schemactl.migration.planner import PlannedStep
-from schemactl.migration.remarks import Note, NoteKind
 from schemactl.migration.steps import Phase, Step, Taken, Undo
 from schemactl.migration.ways import Lock, Risk, Way
 from schemactl.schema.changes import ABSENT, Change
