@@ -6,7 +6,7 @@ count microseconds, durations are whole numbers of their unit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as is_a
 
+from schemactl.engine.declared_columns import TypeReader
 from schemactl.errors import InputError
-from schemactl.inference.nested_schema import are_distinct_names
-from schemactl.inference.widening import MAPS
-from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
-from schemactl.schema.paths import ELEMENT, Path
+from schemactl.schema.nested_types import write_type
+from schemactl.schema.paths import Path
 from schemactl.schema.types import DataType
 from schemactl.type_systems.arrow_types import from_arrow, is_list
 
@@ -250,39 +249,9 @@ def column_properties(columns: Sequence[SourceColumn]) -> dict[Path, dict[str, A
     properties: dict[Path, dict[str, Any]] = {}
     for column in columns:
         coarse = {} if column.second_digits is None else {"precision": column.second_digits}
-        for path, stated in _walk(column.type, (column.name,)):
-            properties[path] = {**stated, **coarse}
+        for path, declared in _TYPES.columns(column.type, (column.name,)):
+            properties[path] = {**declared, **coarse}
     return properties
-
-
-def _walk(of: pa.DataType, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    if is_a.is_struct(of):
-        for field in of:
-            yield from _walk(field.type, (*path, field.name))
-    elif is_a.is_list(of):
-        yield from _walk(of.value_type, (*path, ELEMENT))
-    elif is_a.is_map(of):
-        kept = _nested_type(of)
-        stated = {} if isinstance(kept, Json) else {MAPS: [write_type(kept)]}
-        yield path, {"data_type": str(DataType.JSON), **stated}
-    else:
-        yield path, _scalar(of)
-
-
-def _nested_type(of: pa.DataType) -> NestedType:
-    """Return the type that values within a map are kept in."""
-    if is_a.is_struct(of):
-        names = [field.name for field in of]
-        fields = tuple((field.name, _nested_type(field.type)) for field in of)
-        return Struct(fields) if fields and are_distinct_names(names) else Json()
-    if is_a.is_list(of):
-        element = _nested_type(of.value_type)
-        return element if isinstance(element, Json) else ListOf(element)
-    if is_a.is_map(of):
-        is_key = not (is_a.is_nested(of.key_type) or is_a.is_binary(of.key_type))
-        value = _nested_type(of.item_type) if is_key else Json()
-        return value if isinstance(value, Json) else MapOf(value)
-    return leaf_of(_scalar(of))
 
 
 _SCALARS: Final[Mapping[Any, Mapping[str, Any]]] = {
@@ -301,13 +270,23 @@ _SCALARS: Final[Mapping[Any, Mapping[str, Any]]] = {
 }
 
 
-def _scalar(of: pa.DataType) -> dict[str, Any]:
+def _scalar(of: pa.DataType) -> Mapping[str, Any]:
     if is_a.is_decimal(of):
-        stated: Mapping[str, Any] = {"data_type": DataType.DECIMAL, "precision": of.precision, "scale": of.scale}
-    elif is_a.is_timestamp(of):
-        # Nanoseconds are kept by columns that ask for them.
+        return {"data_type": DataType.DECIMAL, "precision": of.precision, "scale": of.scale}
+    if is_a.is_timestamp(of):
+        # Columns that ask for nanoseconds keep them.
         zone = {"timezone": False} if of.tz is None else {}
-        stated = {"data_type": DataType.TIMESTAMP, "precision": 6, **zone}
-    else:
-        stated = _SCALARS.get(of, {"data_type": DataType.TEXT})
-    return {key: str(value) if key == "data_type" else value for key, value in stated.items()}
+        return {"data_type": DataType.TIMESTAMP, "precision": 6, **zone}
+    return _SCALARS.get(of, {"data_type": DataType.TEXT})
+
+
+_TYPES: Final[TypeReader[pa.DataType]] = TypeReader(
+    fields=lambda of: [(field.name, field.type) for field in of] if is_a.is_struct(of) else None,
+    element=lambda of: of.value_type if is_a.is_list(of) else None,
+    entries=lambda of: (of.item_type, _is_key(of.key_type)) if is_a.is_map(of) else None,
+    scalar=_scalar,
+)
+
+
+def _is_key(of: pa.DataType) -> bool:
+    return not (is_a.is_nested(of) or is_a.is_binary(of))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from pyspark.sql import types as T
 
-from schemactl.inference.nested_schema import are_distinct_names
-from schemactl.inference.widening import MAPS
-from schemactl.schema.nested_types import Json, ListOf, MapOf, NestedType, Struct, leaf_of, write_type
-from schemactl.schema.paths import ELEMENT, Path
+from schemactl.engine.declared_columns import TypeReader
+from schemactl.schema.paths import Path
 from schemactl.schema.types import DataType
 
 _PLAIN: Final[dict[type[T.DataType], dict[str, Any]]] = {
@@ -49,7 +46,13 @@ def column_properties(row: T.StructType) -> dict[Path, dict[str, Any]]:
     Structs and lists are gone into, maps are kept whole, because their keys are data, and state their own type
     (``widening.MAPS``). Types that dlt has no word for (intervals) become texts.
     """
-    return dict(_columns(row, ()))
+    properties: dict[Path, dict[str, Any]] = {}
+    for field in row.fields:
+        coarse = {"precision": field.metadata[SECOND_DIGITS]} if SECOND_DIGITS in field.metadata else {}
+        of = _IN_NANOSECONDS.get(field.metadata.get(NANOSECONDS, ""), field.dataType)
+        for path, declared in _TYPES.columns(of, (field.name,)):
+            properties[path] = {**declared, **coarse}
+    return properties
 
 
 def stated_type(of: T.DataType) -> DataType:
@@ -57,43 +60,9 @@ def stated_type(of: T.DataType) -> DataType:
     return DataType(_scalar(of)["data_type"])
 
 
-def _columns(data_type: T.DataType, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    match data_type:
-        case T.StructType():
-            for field in data_type.fields:
-                coarse = {"precision": field.metadata[SECOND_DIGITS]} if SECOND_DIGITS in field.metadata else {}
-                of = _IN_NANOSECONDS.get(field.metadata.get(NANOSECONDS, ""), field.dataType)
-                for inner, properties in _columns(of, (*path, field.name)):
-                    yield inner, {**properties, **coarse}
-        case T.ArrayType():
-            yield from _columns(data_type.elementType, (*path, ELEMENT))
-        case T.MapType():
-            kept = _kept(data_type)
-            stated = {} if isinstance(kept, Json) else {MAPS: [write_type(kept)]}
-            yield path, {"data_type": str(DataType.JSON), **stated}
-        case _:
-            yield path, {key: str(value) if key == "data_type" else value for key, value in _scalar(data_type).items()}
-
-
 def is_key(data_type: T.DataType) -> bool:
     """Return whether maps with keys of a type are kept as maps, the keys as texts; bytes need not be any."""
     return isinstance(data_type, T.AtomicType) and not isinstance(data_type, T.BinaryType | T.VariantType)
-
-
-def _kept(data_type: T.DataType) -> NestedType:
-    """Return the type that values within a map are kept in."""
-    match data_type:
-        case T.StructType():
-            fields = tuple((field.name, _kept(field.dataType)) for field in data_type.fields)
-            return Struct(fields) if fields and are_distinct_names(data_type.names) else Json()
-        case T.ArrayType():
-            element = _kept(data_type.elementType)
-            return element if isinstance(element, Json) else ListOf(element)
-        case T.MapType():
-            value = _kept(data_type.valueType) if is_key(data_type.keyType) else Json()
-            return value if isinstance(value, Json) else MapOf(value)
-        case _:
-            return leaf_of(_scalar(data_type))
 
 
 def _scalar(data_type: T.DataType) -> dict[str, Any]:
@@ -106,3 +75,11 @@ def _scalar(data_type: T.DataType) -> dict[str, Any]:
             return {"data_type": DataType.TIME, "precision": data_type.precision}
         case _:
             return _PLAIN.get(type(data_type), {"data_type": DataType.TEXT})
+
+
+_TYPES: Final[TypeReader[T.DataType]] = TypeReader(
+    fields=lambda of: [(field.name, field.dataType) for field in of.fields] if isinstance(of, T.StructType) else None,
+    element=lambda of: of.elementType if isinstance(of, T.ArrayType) else None,
+    entries=lambda of: (of.valueType, is_key(of.keyType)) if isinstance(of, T.MapType) else None,
+    scalar=_scalar,
+)
