@@ -50,7 +50,7 @@ class ReadableFormat(Format, Protocol):
     """A module that reads schemas as well."""
 
     def read(self, text: Any, path: str) -> Document:
-        """Return what ``text`` says; ``path`` names it in messages.
+        """Return the schema in ``text``; ``path`` names it in messages.
 
         Raises:
             InputError: the text is not of this format, with the place; it says what no schema can, or two names of it
@@ -67,7 +67,7 @@ class UnnamedFormat(Format, Protocol):
     """A module whose files do not say which naming convention a schema has."""
 
     def read(self, text: Any, path: str, naming: Naming | None = None) -> Document:
-        """Return what ``text`` says as ``ReadableFormat`` does, names made by a convention: that of new schemas."""
+        """Return the schema in ``text`` as ``ReadableFormat`` does, named by a convention: that of new schemas."""
         ...
 
 
@@ -91,7 +91,7 @@ class LossyFormat(Format, Protocol):
     """A module that says itself what it loses."""
 
     def losses(self, schema: Schema) -> tuple[Loss, ...]:
-        """Return what the text of a schema does not say of it."""
+        """Return the parts of a schema that its text lacks."""
         ...
 
 
@@ -131,7 +131,7 @@ def is_binary(module: Format) -> bool:
 
 
 def find_losses(module: Format, schema: Schema, text: str | bytes, path: str) -> tuple[Loss, ...]:
-    """Return what ``text``, which the format wrote of the schema, does not say of it; ``path`` names its file."""
+    """Return the parts of a schema that ``text``, as the format wrote it, lacks; ``path`` names its file."""
     if stated(module, "losses") is not None:
         return cast(LossyFormat, module).losses(schema)
     if not stated(module, "STATES_NAMES", True):

@@ -29,7 +29,7 @@ _ESCAPE: Final = re.compile(r"\\(?:u(?P<code>[0-9A-Fa-f]{4})|(?P<other>\r\n|.))"
 _ESCAPES: Final = {
     "n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "v": "\v", "f": "\f", "\n": "", "\r\n": "", " ": "\\ ",
 }  # fmt: skip
-"""Characters after a backslash that stand for others; any other character stands for itself."""
+"""Characters after a backslash that mean others; any other character means itself."""
 
 _STRINGS: Final = ("long", "text", "quoted")
 _NAMES: Final = ("word", "quoted")
@@ -218,7 +218,7 @@ def _unescape(text: str) -> str:
     def character(escape: re.Match[str]) -> str:
         return chr(int(escape["code"], 16)) if escape["code"] else _ESCAPES.get(escape["other"], escape["other"])
 
-    # Two escapes may stand for one character, as in UTF-16.
+    # Two escapes may be one character, as in UTF-16.
     return _ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from schemactl.errors import InputError
-from schemactl.formats._fields import mapping, named
+from schemactl.formats._fields import mapping, named_items
 from schemactl.formats._losses import Loss
 
 KINDS: Final = ("models", "seeds", "snapshots")
@@ -38,7 +38,7 @@ class Relation:
         native: its properties; of a version with those of its model.
         version: of a model that has some.
         is_latest: whether `ref` without a version means it.
-        losses: what of its versions is not among the properties.
+        losses: facts about its versions that are not among the properties.
     """
 
     name: str
@@ -60,10 +60,10 @@ def relations_of(root: Mapping[str, Any], choice: Choice) -> Iterator[Relation]:
         InputError: a model has no version that is its latest one.
     """
     for kind in KINDS:
-        for native in named(root.get(kind)):
+        for native in named_items(root.get(kind)):
             yield from _models(native, choice)
     for source in root.get("sources") or ():
-        for native in named(source.get("tables")):
+        for native in named_items(source.get("tables")):
             yield Relation(native["name"], _text(native.get("identifier")) or native["name"], native)
 
 
@@ -118,10 +118,11 @@ def _columns(
     choices = [column for column in overrides if "name" not in column]
     choice = choices[0] if choices else {}
     included, excluded = _names(choice.get("include", "all")), _names(choice.get("exclude"))
-    base = {column["name"]: column for column in named(native.get("columns"))}
+    base = {column["name"]: column for column in named_items(native.get("columns"))}
     has_all = not set(_ALL).isdisjoint(included)
     chosen = [name for name in base if (has_all or name in included) and name not in excluded]
-    columns = {**{name: base[name] for name in chosen}, **{column["name"]: column for column in named(list(overrides))}}
+    columns = {name: base[name] for name in chosen}
+    columns |= {column["name"]: column for column in named_items(list(overrides))}
     unknown = [
         Loss(holder, word, name)
         for word, names in (("include", included), ("exclude", excluded))

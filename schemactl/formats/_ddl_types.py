@@ -137,7 +137,7 @@ def spell(node: exp.Expr, dialect: str | None) -> str:
 
 
 def spell_type(kind: exp.Expr, dialect: str) -> str:
-    """Return a type as sqlglot spells it; not in SQLite's words, of which sqlglot has one for all integers."""
+    """Return a type as sqlglot spells it; not in SQLite's words, since sqlglot has one for all integers."""
     text = spell(kind, None if dialect == "sqlite" else dialect)
     return _SERIALS.get(text.lower(), text)
 

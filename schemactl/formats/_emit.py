@@ -18,7 +18,7 @@ _WIDTH: Final = 80
 
 
 class _Values(SafeRepresenter):
-    """Writes every value where it stands: an object that is met twice gets no anchor."""
+    """Writes every value in full: a repeated object gets no anchor."""
 
     quoted: frozenset[str] = frozenset("\x85\u2028\u2029")
     """Ends of lines that PyYAML would write as such, and read as others: with one of these a text is escaped."""

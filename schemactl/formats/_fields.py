@@ -1,4 +1,4 @@
-"""Columns as trees of fields: what stands between a schema and the formats that describe nested records.
+"""Columns as trees of fields, between a schema and the formats that describe nested records.
 
 A format writes the native form of a field and reads it back (``Codec``). What the native form does not say is computed
 here, so every format agrees on it: one with a place for foreign keys carries it as ``x-dlt``, another one loses it.
@@ -89,7 +89,7 @@ class Codec(Generic[Native]):
     read: Callable[[str, Native], Field]
 
     def hints(self, field: Field) -> dict[str, Any]:
-        """Return what the native form of a column does not say of it."""
+        """Return the properties of a column that its native form lacks."""
         return beside(field.properties, properties_of(self.read(field.name, self.write(field))))
 
     def restored(self, name: str, native: Native, hints: Any, path: str) -> dict[str, Any]:
@@ -119,35 +119,35 @@ def fields_of(table: Table) -> list[Field]:
 
 
 def note(text: Any, key: str = "description") -> dict[str, str]:
-    """Return a description under the key that a format has for it; nothing where there is none."""
+    """Return a description under the format's key for it; empty without a description."""
     return {key: text} if isinstance(text, str) and text else {}
 
 
-def named(value: Any) -> list[dict[str, Any]]:
+def named_items(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list that have a name."""
     items = value if isinstance(value, list) else ()
     return [item for item in items if isinstance(item, dict) and isinstance(item.get("name"), str)]
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """Return what is stated where it is an object; else an empty one."""
+    """Return a value that is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def hinted(hints: Any, outer_key: str | None = None) -> dict[str, Any]:
+def hint_entry(hints: Any, outer_key: str | None = None) -> dict[str, Any]:
     """Return hints as an entry of their key, within an object of ``outer_key`` if it is given; empty without hints."""
     entry = {HINTS: hints} if hints else {}
     return {outer_key: entry} if entry and outer_key else entry
 
 
-def stated(properties: Properties) -> dict[str, Any]:
+def plain_properties(properties: Properties) -> dict[str, Any]:
     """Return properties without nulls and without the marks that loads leave."""
     return {key: value for key, value in properties.items() if value is not None and key not in PROCESSING}
 
 
 def field_of(column: Column) -> Field:
     """Return a column as a field: nested by ``x-spark-type`` and ``x-fields``, else by ``x-nested-type``."""
-    properties = stated(column.properties)
+    properties = plain_properties(column.properties)
     nested_type = nested_types.stated_type(column, keeps_sizes=True)
     if nested_type is None:
         arrow_type = arrow_type_of(column)
@@ -204,7 +204,7 @@ def is_wide_decimal(field: Field, holder: str) -> bool:
 
 
 def losses_of(fields: Iterable[Field], holder: str) -> Iterator[Loss]:
-    """Yield what the form of columns in a file says of them and their properties do not; ``holder`` holds them."""
+    """Yield the facts about columns in a file that no property has; ``holder`` is their table."""
     for field in fields:
         path = f"{holder}.{field.name}"
         child: Field | None = field
@@ -253,7 +253,9 @@ def _notes(field: Field) -> dict[str, Any]:
         return _notes(inner)
     notes_by_field = {}
     for child in field.fields:
-        declared = {key: value for key, value in stated(child.properties).items() if (key, value) != ("nullable", True)}
+        declared = plain_properties(child.properties)
+        if declared.get("nullable") is True:
+            del declared["nullable"]
         own_notes = beside(declared, _nested(child.name, _type_of(child), None).properties)
         nested_notes = _notes(child)
         if own_notes or nested_notes:
@@ -272,7 +274,7 @@ def _type_of(field: Field) -> NestedType:
 
 
 def beside(properties: Properties, native: Properties) -> dict[str, Any]:
-    """Return what has to be added to native properties to get the given ones; null takes one away."""
+    """Return the properties to add to native ones to get ``properties``; null removes one."""
     more = {key: value for key, value in properties.items() if key not in native or native[key] != value}
     return {**more, **{key: None for key in native if key not in properties}}
 

@@ -70,7 +70,7 @@ def _path(name: str, naming: Naming) -> tuple[str, ...]:
 
 
 def _grouped(paths_and_fields: list[tuple[tuple[str, ...], Field]], level: int) -> Iterator[Field]:
-    """Yield the fields of one object from those with paths, in the order in which names first stand there."""
+    """Yield the fields of one object from those with paths, in the order in which names first appear."""
     names = dict.fromkeys(path[0] for path, _ in paths_and_fields)
     for name in names:
         inner_paths = [(path[1:], field) for path, field in paths_and_fields if path[0] == name]

@@ -29,7 +29,7 @@ def jinja_expression(text: str) -> str:
 
 
 def unescape_jinja(template: str) -> str:
-    """Return the text of which one of the functions above made a template; other templates as they are."""
+    """Return the text behind a template of the functions above; other templates unchanged."""
     if literal := _LITERAL.fullmatch(template):
         text: str = json.loads(literal[1], strict=False)
         return text

@@ -44,7 +44,7 @@ class FlatSchema:
         keywords: without ``allOf`` and lone alternatives; ``$ref`` remains if it leads out of the document.
         overridden: values of keywords that an earlier part overrides, and ``false`` as a schema.
         definitions: the included definitions, by identity; one within itself is any JSON.
-        excludes_null: whether there are several alternatives of which none is null.
+        excludes_null: whether it has several alternatives, and none of them is null.
     """
 
     keywords: dict[str, Any] = field(default_factory=dict)

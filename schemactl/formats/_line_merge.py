@@ -86,7 +86,7 @@ class _Merge:
         return formed_lines
 
     def _deeper(self, indent: int, base_index: int) -> int:
-        """Return how much deeper ``theirs`` has what stands at a place of ``base``, or what that is within."""
+        """Return how much deeper ``theirs`` indents a line of ``base``, or the block around it."""
         for near_index in (index for index in (base_index, *range(base_index - 1, -1, -1)) if index in self._their_of):
             line = self._base[near_index].lstrip(" ")
             base_indent = len(self._base[near_index]) - len(line)
@@ -143,7 +143,7 @@ def _names(lines: list[str]) -> list[tuple[object, ...]]:
         text = _identity(line)
         indent = _indent(line) + line.lstrip(" ").startswith("- ")
         if not text:
-            # The end of both is the same, whatever stands before it.
+            # The end of both is the same, whatever is before it.
             name = above[-1][1] if len(names) < len(lines) - 1 else 0, text
         elif text.startswith("#"):
             name = next(parent for column, parent in reversed(above) if column < indent), text

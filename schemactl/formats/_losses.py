@@ -32,7 +32,7 @@ class Loss:
     Attributes:
         place: ``table.column``, a table, or empty for the schema.
         what: the property, ``type``, ``column`` or ``table``; of a foreign file its own word.
-        after: what comes back, None where nothing does.
+        after: the value that comes back, if any.
     """
 
     place: str
@@ -46,7 +46,7 @@ class Document:
     """A file of a format that keeps nothing of its text.
 
     Attributes:
-        losses: what no column has a property for.
+        losses: facts that no property of a column holds.
         names: of tables and ``table.column`` in a database, with those in the schema, if they differ.
     """
 
@@ -64,7 +64,7 @@ def losses_between(before: Schema, after: Schema) -> tuple[Loss, ...]:
 
 
 def unstated(schema: Schema, shown: Iterable[str]) -> tuple[Loss, ...]:
-    """Return what a file does not say that shows tables, columns, their types and these properties alone."""
+    """Return the losses of a file that shows tables, columns, their types and only these properties."""
     shown_properties = frozenset((*shown, "type"))
     start = new_schema("shown", schema.normalizers.get("names") or "snake_case")
     losses = (loss for loss in _losses(schema, start, with_tables=False) if loss.before is not None)
@@ -126,7 +126,7 @@ def _differences(path: str, before: Properties, after: Properties) -> Iterator[L
 
 
 def _changed(path: str, key: str, before: Any, after: Any) -> Iterator[Loss]:
-    """Yield what differs, of mappings the innermost keys that do."""
+    """Yield the differences, in mappings those of the innermost keys."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in {**before, **after}:
             yield from _changed(path, f"{key}.{name}", before.get(name), after.get(name))

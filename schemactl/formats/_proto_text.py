@@ -99,7 +99,7 @@ class ProtoFile:
 
 
 def parse_proto(source: Source) -> ProtoFile:
-    """Return what a file declares."""
+    """Return the declarations of a file."""
     return _Parser(source).file()
 
 
@@ -116,7 +116,7 @@ def _tokens(source: Source) -> Iterator[Token]:
             else:
                 comments.append(_plain(match["comment"]))
         elif match.lastgroup is None:
-            if match.group().count("\n") > 1:  # a comment that stands apart belongs to nothing
+            if match.group().count("\n") > 1:  # a comment between blank lines belongs to nothing
                 comments = []
         else:
             yield Token(match.lastgroup, match.group(), match.start(), "\n".join(comments), trailing)

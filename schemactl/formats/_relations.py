@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.formats._fields import stated
+from schemactl.formats._fields import plain_properties
 from schemactl.formats._tables import data_tables
 from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.full_types import full_type
@@ -69,12 +69,12 @@ _SAID: Final = frozenset(
 
 
 def hints_in_words(of: Column | Table) -> list[str]:
-    """Return what is stated beside type, nullability, description and references: ``primary_key``, ``x-owner: crm``."""
+    """Return the hints beside type, nullability, description and references: ``primary_key``, ``x-owner: crm``."""
     is_type_of_database = isinstance(of, Column) and full_type(of.properties) is None
     shown_elsewhere = _SAID | ({DATABASE_TYPE} if is_type_of_database else set())
     return [
         key if value is True else f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
-        for key, value in stated(of.properties).items()
+        for key, value in plain_properties(of.properties).items()
         if key not in shown_elsewhere
     ]
 

@@ -15,15 +15,15 @@ from schemactl.formats._tree import Node, Source, fields_of, follow
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What may stand in a place. Other shapes are named by their keys in the table of a format's shapes.
+    """The form of a value. Other shapes are named by their keys in the table of a format's shapes.
 
     Attributes:
-        keys: of an object, the shapes of values by key; other keys may have any value. None where no object may stand.
+        keys: of an object, the shapes of values by key; other keys may have any value. None if it is no object.
         values: of an object, the shape of the values of all other keys.
         required: keys that an object must have.
         by_type: of an object, the shape that it must have besides, by the text of its key ``type``.
-        items: of a list, the shape of each item; None where no list may stand.
-        is_text: whether a text may stand there.
+        items: of a list, the shape of each item; None if it is no list.
+        is_text: whether it may be a text.
         is_flag: whether true or false may.
         is_number: whether a number may.
         is_optional: whether null may, which then means that nothing is stated.

@@ -105,7 +105,7 @@ def field_of_sql_type(name: str, text: str, dialect: str | None = None) -> Field
 
 
 def read_sql_type(text: str) -> dict[str, Any] | None:
-    """Return the properties that a type of SQL gives a column, None where it is none that is known."""
+    """Return the properties of a column of an SQL type, None for an unknown type."""
     field = field_of_sql_type("", text)
     return None if is_unknown(field) else properties_of(field)
 

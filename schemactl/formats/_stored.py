@@ -21,7 +21,7 @@ from schemactl.schema.types import ENGINE_VERSION, Schema
 
 
 def plain(value: Any) -> Any:
-    """Return JSON data: what only YAML can state, in the form that counts for the hash (docs/dlt.md §2.1)."""
+    """Return a YAML value as JSON data, in the form that counts for the hash (docs/dlt.md §2.1)."""
     match value:
         case str() | int() | None:
             return value
@@ -74,7 +74,7 @@ def with_sections(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def export_form(schema: Schema, keeps_import: bool = False) -> dict[str, Any]:
-    """Return what an export states: tables and columns are named by their keys alone.
+    """Return the content of an export: tables and columns are named by their keys alone.
 
     dlt states the hash of the import file in its own store only (``keeps_import``).
     """

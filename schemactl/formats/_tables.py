@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, Final, TypeVar
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.formats._fields import Field, beside, joined, note, stated
+from schemactl.formats._fields import Field, beside, joined, note, plain_properties
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.structure import NameLimits
@@ -32,14 +32,14 @@ def beside_physical(name: str, physical: str) -> dict[str, str]:
 
 
 def table_properties(name: str, description: Any) -> dict[str, Any]:
-    """Return the properties of a table of which a format says no more than name and description."""
+    """Return the properties of a table of a format that has only its name and description."""
     return {"write_disposition": "append", "resource": name, **note(description)}
 
 
 def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any]:
-    """Return what the name and the description of a table, or its native properties, do not say of it."""
+    """Return the hints of a table beside its name and description, or its native properties."""
     native_properties = table_properties(table.name, table.properties.get("description"))
-    return beside(stated(table.properties), native_properties if native is None else native)
+    return beside(plain_properties(table.properties), native_properties if native is None else native)
 
 
 def file_table_name(path: str) -> str:
@@ -56,7 +56,7 @@ def file_hints(table: Table, schema: Schema, columns: Mapping[str, Any] | None =
 
 
 def schema_hints(schema: Schema) -> dict[str, Any]:
-    """Return what a schema states beside its tables; what a new schema states as well is left out."""
+    """Return a schema's properties beside its tables, without those of every new schema."""
     names = schema.normalizers.get("names") or "snake_case"
     hints = beside(_sections(schema), _sections(new_schema(schema.name, names)))
     return hints if names == "snake_case" else {**hints, "normalizers": dict(schema.normalizers)}
@@ -64,7 +64,7 @@ def schema_hints(schema: Schema) -> dict[str, Any]:
 
 def _sections(schema: Schema) -> dict[str, Any]:
     sections = {"settings": schema.settings, "normalizers": schema.normalizers, "description": schema.description}
-    return stated({**sections, **schema.extensions})
+    return plain_properties({**sections, **schema.extensions})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def record(name: str, columns: Iterable[tuple[str, Properties]], description: An
 
 
 def data_tables(schema: Schema) -> Iterator[Table]:
-    """Yield the tables that hold data: all but dlt's own, which are the same in each schema and made anew on import."""
+    """Yield the tables that hold data: all but dlt's own, which each schema has and an import creates."""
     prefix = system_prefix(naming_of(schema))
     return (table for table in schema.tables.values() if not table.name.startswith(prefix))
 

@@ -24,7 +24,7 @@ MAX_DEPTH = 100
 """Levels of nesting in a document; a schema has eight and what its hints hold."""
 
 MAX_REPEATED_NODES = 100_000
-"""Nodes that aliases may stand for beyond those written down (an alias bomb has billions)."""
+"""Nodes that aliases may repeat (an alias bomb has billions)."""
 
 
 class Scalar(NamedTuple):
@@ -52,7 +52,7 @@ class Mapping(NamedTuple):
 
 
 class Alias(NamedTuple):
-    """A place that stands for another node (YAML's ``*name``)."""
+    """A reference to another node (YAML's ``*name``)."""
 
     start: int
     target: Scalar | Sequence | Mapping
@@ -78,7 +78,7 @@ class Source:
         return Location(self.path, line, offset - self._line_starts[line - 1] + 1)
 
     def refuse(self, message: str, offset: int, hint: str | None = None) -> InputError:
-        """Return the error that refuses the text for what stands at ``offset``."""
+        """Return the error that refuses the text at ``offset``."""
         return InputError(message, at=self.locate(offset), hint=hint)
 
     def check_size(self) -> None:
@@ -111,13 +111,13 @@ def value_of(node: Node) -> Any:
 
 
 def fields_of(node: Mapping) -> dict[Any, Node]:
-    """Return what a mapping holds by key: what ``<<`` takes in first, then its own, which win."""
+    """Return the values of a mapping by key: those of ``<<`` first, then its own, which win."""
     fields = {key.value: value for key, value in node.entries}
     if fields.pop(MERGE, None) is None:
         return fields
     merged = [target for entry in node.entries for target in _merged(entry)]
     taken_in: dict[Any, Node] = {}
-    # Of several mappings the first wins, and stands last: so dlt's YAML library.
+    # Of several mappings the first wins, and comes last, as in dlt's YAML library.
     for target in reversed(merged):
         taken_in.update(fields_of(target))
     return taken_in | fields
@@ -135,7 +135,7 @@ def _merged(entry: Entry) -> Iterator[Mapping]:
 
 
 def follow(node: Node) -> Scalar | Sequence | Mapping:
-    """Return the node itself, of an alias the node that it stands for."""
+    """Return the node itself, or the target of an alias."""
     return node.target if isinstance(node, Alias) else node
 
 
@@ -148,7 +148,7 @@ class Finder:
         self._entries: dict[int, dict[tuple[type, Any], Entry]] = {}
 
     def find(self, keys: tuple[Key, ...]) -> int:
-        """Return where in the text ``keys`` lead: to a key, to an item, or as far towards it as there is."""
+        """Return the offset of the key or item at the end of ``keys``, or of the last existing one."""
         node, offset = self._root, self._root.start
         for key in keys:
             match follow(node):

@@ -25,9 +25,9 @@ from ruamel.yaml.tokens import CommentToken
 
 from schemactl.formats import _tree as tree
 from schemactl.formats._emit import yaml_part
+from schemactl.formats._least_edit import paired_items
 from schemactl.formats._line_merge import ConflictError, merge_lines
 from schemactl.formats._scalars import MERGE
-from schemactl.formats._stated import paired_items
 from schemactl.formats._tree import Keys, Node, Source, fields_of, same, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 
@@ -43,7 +43,7 @@ _NAMED = re.compile(r"(?:^|[\s\[{,])[&*]\S")
 
 
 def edits(text: str, root: Node, new_value: Any, renamed: Mapping[Keys, str]) -> Iterator[str]:
-    """Yield the text of a tree with another value: with its aliases, then with what they stand for in their place.
+    """Yield the text of a tree with another value: with its aliases, then with their targets in place of them.
 
     New keys come in the order of ``new_value``; ``renamed`` has the keys with other names there, by the way to the old
     ones. What cannot be written is passed over: comments stand where ruamel.yaml does not keep them, or it cannot read
@@ -127,7 +127,7 @@ class _Editor:
     # Where comments stand
 
     def _visit(self, node: Any) -> None:
-        """Note what stands around keys and items."""
+        """Note the comments around keys and items."""
         if id(node) in self._seen:
             return
         self._seen.add(id(node))
@@ -154,7 +154,7 @@ class _Editor:
             self._visit(value)
 
     def _open(self, node: Any, value: Any) -> None:
-        """Note what stands around a key or an item, which ``value`` then is itself."""
+        """Note the comments around a key, or around an item, which is also its ``value``."""
         line = node.start_mark.line
         if node is value and line - 1 > self._last_line and self._lines[line - 1].strip() == "-":
             line -= 1  # the dash stands alone
@@ -180,7 +180,7 @@ class _Editor:
         return self._lines[start:line]
 
     def _handed_on(self, gap: list[str], depth: int) -> list[str]:
-        """Give comments deeper than what follows to what stands before them, and return the other lines."""
+        """Give comments deeper than the next line to the entry above them, and return the other lines."""
         while comment := next((line for line in gap if line.strip()), None):
             indent = _indent(comment)
             owner = next((slot for slot in reversed(self._slots) if slot.column < indent), None)
@@ -353,7 +353,7 @@ class _Editor:
 
 
 def _entries(node: Any) -> list[tuple[Any, Any]]:
-    """Return keys with their values; an item of a list stands for both."""
+    """Return keys with their values; an item of a list is both."""
     if isinstance(node, ScalarNode):
         return []
     return node.value if isinstance(node, MappingNode) else [(item, item) for item in node.value]

@@ -37,9 +37,9 @@ _COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 
 
 def _refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span]) -> Exception:
-    """Return what the parser's error says to a person.
+    """Return the parser's error in words for a person.
 
-    ``quoted`` is where the scalars in quotes stand that were read before it.
+    ``quoted`` has the places of the quoted scalars before it.
     """
     mark = error.problem_mark or error.context_mark
     offset = min(mark.index, len(source.text)) if mark else 0
@@ -63,17 +63,17 @@ def _refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span])
 
 
 def _refused_tab(source: Source, offset: int) -> Exception:
-    """Return the error for a tab that cannot stand where it does."""
+    """Return the error for a misplaced tab."""
     is_indent = not source.text[source.text.rfind("\n", 0, offset) + 1 : offset].strip()
     message = "a tab cannot indent in YAML" if is_indent else "a tab cannot stand here"
     return source.refuse(message, offset, "indent with spaces" if is_indent else "write spaces")
 
 
 def _stray_tab(text: str, quoted: list[Span]) -> int | None:
-    """Return where the first tab stands that is in no quotes, block scalar or comment; None if there is none.
+    """Return the offset of the first tab outside of quotes, block scalars and comments, if any.
 
-    dlt's YAML library refuses such tabs, and libyaml takes them for blanks. ``quoted`` is where its scalars in quotes
-    and its block scalars stand, from first to last.
+    dlt's YAML library refuses such tabs, and libyaml takes them for blanks. ``quoted`` has the places of quoted scalars
+    and block scalars, from first to last.
     """
     starts = [start for start, _ in quoted]
     tab = text.find("\t")
@@ -125,9 +125,9 @@ class _Builder:
     Attributes:
         plain: the values of the scalars without quotes that were met; a schema repeats a few words.
         anchors: the nodes that have a name; None while the node is being read.
-        quoted: where scalars in quotes and block scalars stand.
-        extents: how many nodes, and levels, collections have that aliases stand for, by ``id``.
-        repeated: how many nodes the aliases stand for so far.
+        quoted: the places of scalars in quotes and of block scalars.
+        extents: the numbers of nodes and levels of aliased collections, by ``id``.
+        repeated: the number of nodes behind the aliases so far.
     """
 
     source: Source

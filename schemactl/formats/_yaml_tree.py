@@ -62,7 +62,7 @@ class _UnusualError(Exception):
 
 
 class _Line(NamedTuple):
-    """One line as it was read, wherever it stands; columns count from 0, ``value_start`` is 0 where a block follows."""
+    """A parsed line; columns count from 0, ``value_start`` is 0 if a block follows."""
 
     column: int
     is_item: bool
@@ -102,7 +102,7 @@ def read_block_lines(text: str) -> Node | None:
 def _read(lines: list[str]) -> Node:
     lines_by_text: dict[str, _Line] = {}
     offset = 0
-    # The document is the value of a key that stands nowhere.
+    # The document is the value of a key outside of the text.
     document_key = Scalar(0, "")
     open_key: Scalar | None = document_key
     block = _Block(-1, False, 0, document_key)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import Field, field_of, losses_of, note, properties_of, stated
+from schemactl.formats._fields import Field, field_of, losses_of, note, plain_properties, properties_of
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
@@ -114,7 +114,7 @@ def read(text: str, path: str, naming: Naming | None = None) -> Document:
     stated_fields = table if isinstance(table, list) else table["fields"]
     name = file_table_name(path)
     fields = [_read(native_field["name"], native_field) for native_field in stated_fields]
-    columns = tuple((field.name, stated(properties_of(field))) for field in fields)
+    columns = tuple((field.name, plain_properties(properties_of(field))) for field in fields)
     schema = schema_of([record(name, columns, None, None)], None, path, naming)
     return Document(schema, tuple(losses_of(fields, name)))
 

@@ -1,4 +1,4 @@
-"""DBML, the language of dbdiagram.io: tables, enums and relations; hints stand in comments ``// x-dlt: {...}``.
+"""DBML, the language of dbdiagram.io: tables, enums and relations; hints are comments ``// x-dlt: {...}``.
 
 https://dbml.dbdiagram.io/docs
 """

@@ -16,9 +16,9 @@ from typing import Any
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
 from schemactl.formats._json_tree import parse_json
+from schemactl.formats._least_edit import least_edit
 from schemactl.formats._line_merge import ConflictError, merge_lines
 from schemactl.formats._losses import Loss
-from schemactl.formats._stated import stated
 from schemactl.formats._stored import completed, export_form, is_complete, plain, with_defaults, with_sections
 from schemactl.formats._tree import Finder, Key, Keys, Node, Source, same
 from schemactl.formats._yaml_tree import parse_yaml
@@ -55,11 +55,11 @@ class Document:
 
     Attributes:
         schema: its content in the current engine version, defaults filled in, version and hash as stated.
-        stated_hash: the ``version_hash`` in the file, None where there is none.
+        stated_hash: the ``version_hash`` in the file, if it has one.
         stated_engine_version: the ``engine_version`` in the file, before the upgrade.
         is_edited: whether the content is another than the one the stated hash was made of; dlt gives such a
             file a new version on import. Unknown, so False, before engine version 6.
-        layout: what ``write`` needs to keep comments and formatting.
+        layout: lets ``write`` keep comments and formatting.
     """
 
     schema: Schema
@@ -75,7 +75,7 @@ class Document:
 
 
 def read(text: str, path: str) -> Document:
-    """Return what a schema file says.
+    """Return the content of a schema file.
 
     It is YAML or JSON by the path's ending, else by how the text starts.
 
@@ -164,7 +164,7 @@ def _written(schema: Schema, path: str | None, layout: Layout | None) -> str:
 
 
 def with_keys(layout: Layout, renamed: Mapping[tuple[str, str | None], str]) -> Layout:
-    """Return the layout with other keys for tables and columns, which stand where they stood, with their comments.
+    """Return the layout with other keys for tables and columns, in their old places, with their comments.
 
     Columns are renamed by the old name of their table.
     """
@@ -194,7 +194,7 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
     from schemactl.formats._emit import yaml_text
 
     text, raw = layout.source.text, _tree.value_of(layout.root)
-    new_content = stated(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)
+    new_content = least_edit(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)
     if layout.is_json or _is_json_text(text):
         yield from _json_edits(text, raw, new_content)
     elif yaml_text(raw) == text:

@@ -17,14 +17,14 @@ from schemactl.schema.types import Column, Schema, Table
 ENDINGS: Final = (".dot", ".gv")
 
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters because of which Graphviz draws nothing of a label."""
+"""Characters that keep Graphviz from drawing a label."""
 
 _SEQUENCE: Final = re.compile(r"\\(?=[A-Za-z])")
-"""Sequences such as backslash-N, which stands for the name of the node in labels of HTML too."""
+"""Sequences such as backslash-N, which means the name of the node in labels of HTML too."""
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
-    """Return what the picture does not show: it has primary keys, types and relations."""
+    """Return the losses of the picture, which has primary keys, types and relations."""
     return unstated(schema, ("primary_key", "parent", "references", "nullable"))
 
 

@@ -38,7 +38,7 @@ _SHOWN: Final = ("description", "nullable", "unique", "primary_key", "x-enum", "
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
-    """Return what no expectation says."""
+    """Return the parts of a schema that no expectation covers."""
     return tuple(loss for loss in unstated(schema, _SHOWN) if loss.what != "write_disposition")
 
 

@@ -220,7 +220,7 @@ def _er_picture(tables: Sequence[Table], relations: Sequence[Relation], ids: Map
 
 
 def _levels(tables: Sequence[Table], relations: Sequence[Relation]) -> Mapping[str, int]:
-    """Return how far to the right each table stands; those that name each other in a circle end beside one another."""
+    """Return the column of each table in the picture; tables in a circle of references end beside one another."""
     levels = {table.name: 0 for table in tables}
     for _ in tables:
         moved = False

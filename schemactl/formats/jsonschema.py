@@ -1,4 +1,4 @@
-"""JSON Schema 2020-12: an object for each table, in ``$defs``; what its keywords do not say stands in ``x-dlt``.
+"""JSON Schema 2020-12: an object for each table, in ``$defs``; other properties are in ``x-dlt``.
 
 https://json-schema.org/draft/2020-12/json-schema-core and .../json-schema-validation; formats ``int32`` and so on are
 those of the OpenAPI registry. With ``--nested`` the objects are the documents.
@@ -15,7 +15,17 @@ from urllib.parse import quote
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _tree
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hinted, losses_of, mapping, note, properties_of
+from schemactl.formats._fields import (
+    HINTS,
+    Codec,
+    Field,
+    fields_of,
+    hint_entry,
+    losses_of,
+    mapping,
+    note,
+    properties_of,
+)
 from schemactl.formats._json_schemas import FlatSchema, Resolver, types_of
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
@@ -108,9 +118,9 @@ def _table(table: Table) -> dict[str, Any]:
     fields = fields_of(table)
     native = _object(tuple(fields))
     for field in fields:
-        native["properties"][field.name] |= hinted(CODEC.hints(field))
+        native["properties"][field.name] |= hint_entry(CODEC.hints(field))
     described = note(table.properties.get("description"))
-    return {"title": table.name, **described, **native, **hinted(table_hints(table))}
+    return {"title": table.name, **described, **native, **hint_entry(table_hints(table))}
 
 
 def _object(fields: tuple[Field, ...]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ ENDINGS: Final = (".md", ".markdown")
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
-    """Return what the dictionary does not show: the settings of the schema."""
+    """Return the losses of the dictionary: the settings of the schema."""
     return tuple(loss for loss in unstated(schema, ("description",)) if not loss.place)
 
 

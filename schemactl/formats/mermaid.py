@@ -26,7 +26,7 @@ _KEY: Final = re.compile(r"[pfu]k\b", re.IGNORECASE)
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
-    """Return what the diagram does not show: it has keys, types, relations and descriptions of columns."""
+    """Return the losses of the diagram, which has keys, types, relations and descriptions of columns."""
     property_losses = unstated(schema, ("primary_key", "unique", "parent", "references", "nullable", "description"))
     descriptions = [(table.name, table.properties.get("description")) for table in data_tables(schema)]
     descriptions.append(("", schema.description))

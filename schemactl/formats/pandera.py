@@ -9,7 +9,7 @@ import keyword
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import Field, fields_of, hinted, note, stated
+from schemactl.formats._fields import Field, fields_of, hint_entry, note, plain_properties
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._python_names import free_name, python_name
 from schemactl.formats._tables import data_tables, table_hints
@@ -32,7 +32,7 @@ _SAID: Final = frozenset(("data_type", "nullable", "description", "timezone", "s
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
-    """Return what the schemas do not check, nor carry: Pandera knows no structs and no times of day."""
+    """Return the losses of the schemas: Pandera knows no structs and no times of day."""
     losses = list(unstated(replace(schema, tables={}), ()))
     for table in data_tables(schema):
         for field in fields_of(table):
@@ -61,7 +61,7 @@ def _table(table: Table, name: str) -> str:
         "name": table.name,
         **note(table.properties.get("description")),
         **({"unique": keys} if keys else {}),
-        **hinted(table_hints(table), "metadata"),
+        **hint_entry(table_hints(table), "metadata"),
     }
     columns = "".join(f"        {field.name!r}: {_column(field)},\n" for field in fields)
     more = "".join(f"    {key}={value!r},\n" for key, value in arguments.items())
@@ -72,14 +72,14 @@ def _column(field: Field) -> str:
     type_text = _type(write_field(field)["type"]) if field.properties.get("data_type") else None
     checks = _checks(field)
     covered = {*_SAID, *(hint for hint, _ in checks), *(["primary_key"] if field.properties.get("primary_key") else [])}
-    hints = {key: value for key, value in stated(field.properties).items() if key not in covered}
+    hints = {key: value for key, value in plain_properties(field.properties).items() if key not in covered}
     is_decimal = field.data_type == "decimal" and field.precision is not None
     hints = {key: value for key, value in hints.items() if not (key == "precision" and is_decimal)}
     hints |= {"data_type": str(field.data_type)} if field.data_type in ("wei", "json", "time") else {}
     checks_text = ", ".join(f"Check.{_CHECKS[hint]}({value!r})" for hint, value in checks)
     arguments = [str(type_text), f"nullable={field.nullable}", *([f"checks=[{checks_text}]"] if checks else [])]
     arguments += [f"description={field.description!r}"] if field.description else []
-    arguments += [f"{key}={value!r}" for key, value in hinted(hints, "metadata").items()]
+    arguments += [f"{key}={value!r}" for key, value in hint_entry(hints, "metadata").items()]
     return f"Column({', '.join(arguments)})"
 
 
@@ -92,7 +92,7 @@ def _checks(field: Field) -> list[tuple[str, Any]]:
 
 
 def _type(of: Any) -> str | None:
-    """Return the expression of a type, None where Pandera knows it not."""
+    """Return the expression of a type that Pandera knows."""
     if isinstance(of, dict) and of["type"] == "struct":
         return None
     return None if isinstance(of, str) and of.startswith("time(") else _expression(of)

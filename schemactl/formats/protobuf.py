@@ -1,4 +1,4 @@
-"""Protocol Buffers: a message of proto3 for each table; hints stand in comments ``// x-dlt: {...}`` above.
+"""Protocol Buffers: a message of proto3 for each table; hints are in comments ``// x-dlt: {...}`` above.
 
 https://protobuf.dev/programming-guides/proto3. The numbers of fields are those of ``x-id``, where columns state one,
 else they follow the order of the columns, which dlt only adds to. Messages that are written long since must be read by
@@ -37,7 +37,7 @@ from schemactl.schema.types import Column, DataType, Schema, Table
 ENDINGS: Final = (".proto",)
 
 SCHEMA: Final = f"{HINTS}-schema"
-"""The comment of the file: what the schema states beside its tables."""
+"""The comment of the file: the schema's properties beside its tables."""
 
 NAME: Final = f"{HINTS}-name"
 """The comment of a message whose table has a name that no message can have."""
@@ -126,7 +126,7 @@ class Native:
     Attributes:
         key: the type of the keys of a map.
         reserved: numbers and names that no field of a message may have.
-        lost_type: the name of a type in whose place any JSON stands: the file does not define it, or it holds itself.
+        lost_type: the name of a type that is read as any JSON: the file does not define it, or it holds itself.
         number: of a field in a file of others, which the schema keeps; no part of what the field is.
     """
 
@@ -187,7 +187,7 @@ def _reserved(holder: Table | Field) -> tuple[str, ...]:
 
 
 def _reserved_ranges(text: str) -> list[range] | None:
-    """Return the numbers that a statement reserves; None where it reserves names."""
+    """Return the numbers that a statement reserves; None if it reserves names."""
     ranges = []
     for range_text in text.split(","):
         match = _RANGE.fullmatch(range_text)
@@ -415,7 +415,7 @@ def _statement_loss(holder: str, statement: Statement) -> Loss:
 
 
 def _parted(comment: str, key: str, path: str) -> tuple[str, Any]:
-    """Return a comment without the line of a key, and the JSON that stands there; None where there is none."""
+    """Return a comment without the line of a key, and the JSON in that line, if any."""
     other_lines, value = [], None
     for line in comment.split("\n"):
         if line.startswith(f"{key}: "):

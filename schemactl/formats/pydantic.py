@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Field, fields_of, note, stated
+from schemactl.formats._fields import HINTS, Field, fields_of, note, plain_properties
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._python_names import free_name, python_name
@@ -64,8 +64,8 @@ _TAKEN: Final = frozenset({
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
-    """Return what the models do not say: what the schema states beside its tables, and hints of nested tables."""
-    nested = ((table.name, stated(table.properties)) for table in data_tables(schema) if table.is_nested)
+    """Return the losses of the models: the schema's properties beside its tables, and hints of nested tables."""
+    nested = ((table.name, plain_properties(table.properties)) for table in data_tables(schema) if table.is_nested)
     hints = (Loss(name, key, of) for name, hints in nested for key, of in hints.items() if key != "parent")
     return (*unstated(replace(schema, tables={}, description=None), ()), *hints)
 
@@ -138,7 +138,7 @@ class _Classes:
 
 
 def _field_names(fields: tuple[Field, ...]) -> dict[str, str]:
-    """Return the fields' names in Python, none of which is another one's own: models take both."""
+    """Return the fields' Python names, none of which is the name of another field: models take both."""
     keys = {field.name for field in fields}
     names: dict[str, str] = {}
     used_names = set(_TAKEN)
@@ -224,4 +224,4 @@ def _hints(field: Field, native: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     has_limits = bool({"x-minimum", "x-maximum"} & field.properties.keys())
     is_sized = kind == "bigint" and field.precision in _BITS and not has_limits
     covered |= {"precision", "scale"} if is_sized or {"max_length", "max_digits"} & limits.keys() else set()
-    return {key: value for key, value in stated(field.properties).items() if key not in covered}
+    return {key: value for key, value in plain_properties(field.properties).items() if key not in covered}

@@ -234,7 +234,7 @@ class SqlDialect:
         return "".join([*parts, text[end:]])
 
     def losses(self, schema: Schema) -> tuple[Loss, ...]:
-        """Return what the text of a schema does not say of it: references without a foreign key, where it has some."""
+        """Return the losses of a schema's text: references without a foreign key, if it has foreign keys."""
         unwritten_references = (loss for ordered in self._in_making_order(schema) for loss in self._left_out(ordered))
         return (*losses_between(schema, self.read(self.write(schema), schema.name).schema), *unwritten_references)
 
@@ -286,12 +286,12 @@ class SqlDialect:
         return Dialect(self.name, folds=self.folds)
 
     def _kept(self, of: Column | Table) -> str | None:
-        """Return what the engine keeps of a description; None where it has no words for one."""
+        """Return the part of a description that the engine keeps, if any."""
         text = description_of(of) if self.sql.descriptions is not None else None
         return None if text is None else self.sql.kept_description(text, isinstance(of, Table)) or None
 
     def _clauses(self, table: Table) -> Iterator[str]:  # noqa: C901, PLR0912 - a case for each dialect
-        """Yield what a dialect says of partitions, clusters and order."""
+        """Yield the clauses of a dialect for partitions, clusters and order."""
         partition, cluster, sort = (
             [self.sql.quote(name) for name in table.hinted(hint)] for hint in ("partition", "cluster", "sort")
         )
@@ -356,14 +356,14 @@ class SqlDialect:
         return replace(field, properties=properties)
 
     def _schema_hints(self, statements: Sequence[Statement], path: str) -> Any:
-        """Return what our own comments state of the schema; None if they state nothing."""
+        """Return the hints of the schema in our own comments, if any."""
         schema_hints = (
             hints for statement in statements for is_schema, _, hints in self._stated(statement, path) if is_schema
         )
         return next(schema_hints, None)
 
     def _hints(self, statement: Statement, path: str) -> dict[str | None, Any]:
-        """Return what our own comments in CREATE TABLE state of each column, of the table under None."""
+        """Return the hints of each column in our own comments in CREATE TABLE, of the table under None."""
         return {name: hints for is_schema, name, hints in self._stated(statement, path) if not is_schema}
 
     def _stated(self, statement: Statement, path: str) -> Iterator[tuple[bool, str | None, Any]]:
@@ -384,7 +384,7 @@ def _column(field: Field) -> Column:
 
 @cache
 def _canonical(text: str, dialect: str) -> str:
-    """Return a type as sqlglot spells it, whoever wrote it."""
+    """Return a type as sqlglot spells it."""
     from sqlglot import exp
 
     return spell_type(exp.DataType.build(text, dialect=dialect), dialect)

@@ -1,4 +1,4 @@
-"""Find what a document is to state for it to mean something else: defaults stay unstated, and the order stays."""
+"""Change a document to another meaning by the least edit: defaults stay left out, and the order stays."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from schemactl.formats._tree import IsOrdered, Keys, same
 
 
-def stated(raw: Any, old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ()) -> Any:
-    """Return what a document that states ``raw`` and means ``old`` is to state, for it to mean ``new``.
+def least_edit(raw: Any, old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ()) -> Any:
+    """Return the content of a document that now is ``raw`` and means ``old``, edited so that it means ``new``.
 
-    Its meaning may hold more than is stated (defaults), and less: what is stated beyond it stays. Where the order of
-    keys has no meaning (``is_ordered``), they stay where they are. ``keys`` lead to the value.
+    The meaning may have values that the document leaves out (defaults), and lack values that it has: these stay. Keys
+    whose order has no meaning (``is_ordered``) stay in their place. ``keys`` lead to the value.
     """
     if same(old, new, is_ordered, keys):
         return raw
     if isinstance(raw, dict) and isinstance(new, dict):
         old_fields = old if isinstance(old, dict) else {}
         kept_fields = {
-            key: stated(value, old_fields.get(key), new[key], is_ordered, (*keys, key)) if key in new else value
+            key: least_edit(value, old_fields.get(key), new[key], is_ordered, (*keys, key)) if key in new else value
             for key, value in raw.items()
             if key in new or key not in old_fields
         }
@@ -36,8 +36,8 @@ def stated(raw: Any, old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ())
         return {key: new_fields[key] for key in order}
     if isinstance(raw, list) and isinstance(old, list) and isinstance(new, list) and len(raw) == len(old):
         return [
-            value if position is None else stated(raw[position], old[position], value, is_ordered, (*keys, position))
-            for position, value in paired_items(old, new)
+            value if index is None else least_edit(raw[index], old[index], value, is_ordered, (*keys, index))
+            for index, value in paired_items(old, new)
         ]
     return new
 
