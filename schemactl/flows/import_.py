@@ -106,14 +106,16 @@ def import_files(request: ImportRequest) -> Imported:
     Of several files each brings tables of its own; what else a schema states comes from the first.
     """
     check_name(request.name)
-    asked = (request.source, request.schemas, request.dialect, request.versions, request.name)
-    found = [each for file in request.files for each in read_source(file, *asked)]
-    losses = tuple(loss for _, document in found for loss in document.losses)
-    names = tuple(pair for _, document in found if isinstance(document, _losses.Document) for pair in document.names)
+    options = (request.source, request.schemas, request.dialect, request.versions, request.name)
+    documents = [document for file in request.files for document in read_source(file, *options)]
+    losses = tuple(loss for _, document in documents for loss in document.losses)
+    names = tuple(
+        pair for _, document in documents if isinstance(document, _losses.Document) for pair in document.names
+    )
     if request.is_strict and losses:
         problems = tuple(Problem(describe_loss(loss)) for loss in losses)
         raise InputError("a schema cannot hold all that the files say (--strict)", problems=problems)
-    read = [(origin, document.schema) for origin, document in found]
+    read = [(origin, document.schema) for origin, document in documents]
     if request.model is not None:
         from schemactl.flows.models import find_model, schema_of
 
@@ -132,8 +134,8 @@ def import_files(request: ImportRequest) -> Imported:
     origins = dict.fromkeys(merged.tables, first)
     for path, schema in others:
         for table in schema.tables.values():
-            known = merged.tables.get(table.name)
-            if known is not None and known != table:
+            earlier_table = merged.tables.get(table.name)
+            if earlier_table is not None and earlier_table != table:
                 raise InputError(f"`{origins[table.name]}` and `{path}` bring different tables `{table.name}`")
             merged = merged.with_table(table)
             origins.setdefault(table.name, path)
@@ -148,14 +150,14 @@ def import_schema(
     """Make a schema the content of the one of its name in a schemas folder."""
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, content.name)
-    known = opened.schema
-    if known is not None and is_merged:
-        content = with_hints(known, Hints(schema=content), None)
-    elif known is not None:
-        tables = {name: _marked(table, known.tables.get(name)) for name, table in content.tables.items()}
+    current = opened.schema
+    if current is not None and is_merged:
+        content = with_hints(current, Hints(schema=content), None)
+    elif current is not None:
+        tables = {name: _marked(table, current.tables.get(name)) for name, table in content.tables.items()}
         content = replace(content, tables=tables)
     # The next version of the stored schema; a new schema keeps its file's history.
-    new = with_lineage(content, known) if known else replace(bump(content), imported_version_hash=None)
+    new = with_lineage(content, current) if current else replace(bump(content), imported_version_hash=None)
     after = to_save(folder, opened, new)
     # An edited import file has not been taken over before: it is compared with what the export file holds.
     stored = opened.stored or opened.schema
@@ -170,7 +172,9 @@ def _marked(table: Table, stored: Table | None) -> Table:
     """Return a table with what other formats do not carry: marks of loads, and dlt's hint on nested types."""
     if stored is None:
         return table
-    marks = {key: each for key, each in stored.properties.items() if key in PROCESSING and key not in table.properties}
+    marks = {
+        key: value for key, value in stored.properties.items() if key in PROCESSING and key not in table.properties
+    }
     columns = {
         name: replace(column, properties=restate(column.properties, stored.columns[name].properties[NESTED_TYPE]))
         for name, column in table.columns.items()
@@ -256,8 +260,10 @@ def _read_destination(address: str, schemas: SchemasPlace, name: str | None) -> 
             for name, column in columns
             if DATABASE_TYPE in column
         ]
-    known = open_schemas(SchemasFolder.at(schemas), name).schema if name else None
-    schema = schema_of(records, {"normalizers": dict(known.normalizers)} if known else None, database.origin)
+    stored_schema = open_schemas(SchemasFolder.at(schemas), name).schema if name else None
+    schema = schema_of(
+        records, {"normalizers": dict(stored_schema.normalizers)} if stored_schema else None, database.origin
+    )
     document = _losses.Document(schema, (*type_losses, *losses), names_between(records, schema))
     return ((database.origin, document),)
 
@@ -272,9 +278,9 @@ def _read_definitions(
     created = dict(reversed([(definition.table, definition.sql) for definition in definitions]))
     names = {table.name for table in tables} | {name for name, sql in created.items() if _CREATES_VIEW.match(sql)}
     relevant = [(definition.table, definition.sql) for definition in definitions if definition.table in names]
-    stated, losses = sql.in_dialect(database.address.partition(":")[0]).read_definitions(relevant)
+    foreign_keys, losses = sql.in_dialect(database.address.partition(":")[0]).read_definitions(relevant)
     references: dict[str, list[Properties]] = {}
-    for table, keys in stated.items():
+    for table, keys in foreign_keys.items():
         for key in keys:
             if (reference := _as_in_catalog(key, table, tables)) is not None:
                 references.setdefault(table, []).append(reference)
@@ -312,8 +318,8 @@ def _with_structure(properties: Properties) -> Properties:
     structure = structure_in(str(properties.get(DATABASE_TYPE, "")))
     if structure is None:
         return properties
-    rest = {key: value for key, value in properties.items() if key != DATABASE_TYPE}
-    return {"data_type": "json", **rest, SPARK_TYPE: write_type(structure)}
+    hints = {key: value for key, value in properties.items() if key != DATABASE_TYPE}
+    return {"data_type": "json", **hints, SPARK_TYPE: write_type(structure)}
 
 
 def _readable() -> Mapping[str, ReadableFormat]:
@@ -327,11 +333,11 @@ def _format_of(path: Path, text: str) -> str:
     is that of other formats' files as well, where they alone recognize the text.
     """
     readable = {name: module for name, module in _readable().items() if not is_binary(module)}
-    stated = {
-        name: max((each for each in module.ENDINGS if path.name.lower().endswith(each)), key=len, default="")
+    ending_by_format = {
+        name: max((ending for ending in module.ENDINGS if path.name.lower().endswith(ending)), key=len, default="")
         for name, module in readable.items()
     }
-    endings = {name: ending for name, ending in stated.items() if ending}
+    endings = {name: ending for name, ending in ending_by_format.items() if ending}
     if not endings:
         hint = " or ".join(f"`--from {name}`" for name in readable)
         raise InputError(f"the name of `{path}` does not say its format", hint=f"name it with {hint}")
@@ -341,8 +347,8 @@ def _format_of(path: Path, text: str) -> str:
         return first[0]
     by_text = [name for name in endings if readable[name].recognises(text)]
     by_both = [name for name in first if name in by_text]
-    for found in (by_both, by_text, first):
-        if len(found) == 1:
-            return found[0]
+    for candidates in (by_both, by_text, first):
+        if len(candidates) == 1:
+            return candidates[0]
     hint = " or ".join(f"`--from {name}`" for name in by_both or by_text or first)
     raise InputError(f"`{path}` may be of several formats", hint=f"name it with {hint}")

@@ -55,11 +55,6 @@ def column_properties(row: T.StructType) -> dict[Path, dict[str, Any]]:
     return properties
 
 
-def stated_type(of: T.DataType) -> DataType:
-    """Return dlt's type of what is neither a struct nor a list."""
-    return DataType(_scalar(of)["data_type"])
-
-
 def is_key(data_type: T.DataType) -> bool:
     """Return whether maps with keys of a type are kept as maps, the keys as texts; bytes need not be any."""
     return isinstance(data_type, T.AtomicType) and not isinstance(data_type, T.BinaryType | T.VariantType)
