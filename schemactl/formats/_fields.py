@@ -211,7 +211,21 @@ def losses_of(fields: Iterable[Field], holder: str) -> Iterator[Loss]:
         while child is not None:
             yield from (Loss(path, *lost_fact) for lost_fact in child.unread)
             yield from losses_of(child.fields, path)
-            child = child.element or child.values
+            inner = child.element or child.values
+            yield from () if inner is None else _item_losses(path, inner, field)
+            child = inner
+
+
+def _item_losses(path: str, item: Field, field: Field) -> Iterator[Loss]:
+    """Yield the properties of the items of a list, or the values of a map, that no hint of the field has."""
+    of_type = _nested(item.name, _type_of(item), None).properties
+    reported = {word for word, *_ in (*item.unread, *field.unread)}
+    reported |= {"precision", "scale"} if "type" in reported else set()
+    for key, value in beside(plain_properties(item.properties), of_type).items():
+        # Whether items are null is nothing of the type. Protocol Buffers have hints of the field for enums in it.
+        is_kept = key in field.properties or (key == "x-enum" and "x-proto-enum" in field.properties)
+        if value is not None and key != "nullable" and key not in reported and not is_kept:
+            yield Loss(path, key, value)
 
 
 def properties_of(field: Field) -> dict[str, Any]:

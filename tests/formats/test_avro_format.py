@@ -166,3 +166,14 @@ def test_a_type_is_found_by_its_short_name_in_its_namespace():
     table, losses = table_of({"type": "record", "name": "shop.Order", "fields": fields}, "order")
     assert table.columns["b"].properties["x-spark-type"] == "struct<street:string>"
     assert losses == ()
+
+
+def test_symbols_and_sizes_of_items_are_lost():
+    color = {"type": "enum", "name": "Color", "symbols": ["red"]}
+    code = {"type": "fixed", "name": "Code", "size": 4}
+    fields = [
+        {"name": "a", "type": {"type": "array", "items": color}},
+        {"name": "b", "type": {"type": "map", "values": code}},
+    ]
+    document = avro.read(json.dumps({"type": "record", "name": "T", "fields": fields}), "t.avsc")
+    assert [describe_loss(loss) for loss in document.losses] == ['T.a: `x-enum: ["red"]`', "T.b: `precision: 4`"]

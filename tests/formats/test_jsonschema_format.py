@@ -215,7 +215,7 @@ LOSSY: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a tuple": ({"type": "array", "prefixItems": [{"type": "string"}]}, ["prefixItems"]),
     "a mix of types": ({"type": ["string", "integer"]}, ["type"]),
     "an unknown word": ({"type": "string", "xml": {"name": "x"}}, ["xml"]),
-    "nothing at all": ({"type": "string", "enum": ["a"], "$comment": "c", "title": "T"}, []),
+    "nothing at all": ({"type": "string", "$comment": "c", "title": "T"}, []),
 }  # fmt: skip
 PLACES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "inline": lambda schema: schema,
@@ -238,6 +238,26 @@ def test_a_schema_loses_the_same_wherever_it_is_and_however_it_is_referred_to(lo
     definitions = {"lossy": {"$anchor": "lossy", **schema}, "chain": {"$ref": "#/$defs/lossy"}, "any": True}
     _, losses = table_of({"properties": {"pet": PLACES[place](schema)}, "$defs": definitions})
     assert [(loss.place, loss.what) for loss in losses] == [("orders.pet", word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        ({"type": "string", "enum": ["a"], "description": "d"}, ["x-enum", "description"]),
+        (
+            {"type": "string", "maxLength": 5, "pattern": "^a", "minLength": 1},
+            ["precision", "x-pattern", "x-min-length"],
+        ),
+        ({"type": "integer", "minimum": 1, "multipleOf": 2}, ["x-minimum", "x-multiple-of"]),
+        ({"type": "array", "items": {"type": "number", "exclusiveMaximum": 1}}, ["x-exclusive-maximum"]),
+        ({"type": ["string", "null"]}, []),
+        ({"type": "object", "properties": {"a": {"type": "string", "maxLength": 5, "description": "d"}}}, []),
+    ],
+)
+@pytest.mark.parametrize("place", ["in a list", "in a map"])
+def test_what_no_hint_of_a_list_or_a_map_has_is_lost(place: str, items: dict[str, Any], words: list[str]):
+    _, losses = table_of({"properties": {"pet": PLACES[place](items)}, "$defs": {"lossy": items}})
+    assert sorted((loss.place, loss.what) for loss in losses) == [("orders.pet", word) for word in sorted(words)]
 
 
 @pytest.mark.parametrize("place", ["by reference", "in allOf", "by reference in allOf", "beside a reference"])
@@ -422,7 +442,8 @@ def test_a_model_of_pydantic_is_read_with_its_definitions():
     lost = {(loss.place, loss.what) for loss in document.losses if not loss.place.startswith("person.boss.")}
     assert lost == {
         ("person.name", "default"), ("person.pair", "prefixItems"), ("person.pet", "oneOf"),
-        ("person.pet", "discriminator"), ("person.uid", "format"),
+        ("person.pet", "discriminator"), ("person.uid", "format"), ("person.others", "description"),
+        ("person.by_name", "description"),
     }  # fmt: skip
 
 

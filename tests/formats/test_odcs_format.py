@@ -269,3 +269,16 @@ def test_a_type_that_is_not_stated_is_reported():
         f"t.s: `logicalTypeOptions.maxLength: {large}`",
         "t.o.b: type `type: none stated` becomes type `data_type: text`",
     ]
+
+
+def test_limits_of_items_are_lost():
+    items = {"logicalType": "string", "logicalTypeOptions": {"maxLength": 5, "pattern": "x"}, "classification": "pii"}
+    tags = {"name": "tags", "logicalType": "array", "items": items}
+    contract = {
+        "kind": "DataContract", "apiVersion": "v3.0.2", "id": "x", "version": "1",
+        "schema": [{"name": "t", "properties": [tags]}],
+    }  # fmt: skip
+    document = odcs.read(json.dumps(contract), "t.odcs.json")
+    assert sorted((loss.place, loss.what, loss.before) for loss in document.losses) == [
+        ("t.tags", "precision", 5), ("t.tags", "x-classification", "pii"), ("t.tags", "x-pattern", "x"),
+    ]  # fmt: skip
