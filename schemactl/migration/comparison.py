@@ -87,7 +87,7 @@ class Comparison:
 
     @cached_property
     def retyped(self) -> frozenset[tuple[str, str]]:
-        """Table and column of those that get another type."""
+        """Table and column of columns that get another type."""
         changes = (change for change in self.changes if isinstance(change, ColumnRetyped))
         return frozenset((change.table, change.column) for change in changes)
 
@@ -100,7 +100,7 @@ class Comparison:
 
     @cached_property
     def freed(self) -> frozenset[tuple[str, str]]:
-        """Table and column of those that may be null now."""
+        """Table and column of columns that may be null now."""
         changes = (change for change in self.changes if isinstance(change, NullabilityChanged))
         return frozenset((change.table, change.column) for change in changes if change.after is not False)
 
@@ -129,17 +129,13 @@ class Comparison:
         return self.renamed_columns.get(table, {}).get(name, name)
 
     def found_table(self, name: str) -> Table:
-        """Return a table as the destination has it, by its new name; without columns where it is new."""
+        """Return a table as the destination has it, by its new name; without columns if it is new."""
         if name in self.created or name in self._left_names:
             return Table(name)  # whatever had its name before
         return self.catalogue.tables.get(self.old_table(name)) or Table(name)
 
     def found_column(self, table: str, name: str) -> Column:
-        """Return a column as the destination has it, under its new name.
-
-        Raises:
-            KeyError: the destination has no such column.
-        """
+        """Return a column as the destination has it, under its new name."""
         return replace(self.found_table(table).columns[self.old_column(table, name)], name=name)
 
 
@@ -151,11 +147,7 @@ def compare(
     abilities: Abilities,
     options: PlanOptions,
 ) -> Comparison:
-    """Bring both sides to what they have in common, and find what differs.
-
-    Raises:
-        InputError: two names of the schema are one in the destination, or a name is longer than it allows.
-    """
+    """Bring both sides to what they have in common, and find what differs."""
     names = abilities.names
     check_names(schema, names)
     declared, schema = schema, with_own_types(schema, abilities.settle)
@@ -186,7 +178,7 @@ def compare(
     )
     guessed = diff(before, after) if is_guessable else ()
     certain = set(_renames(changes))
-    # By the names that are there: some tables have moved before.
+    # By the current names: some tables have moved before.
     first = {move.after: move.before for move in table_moves}
     guesses = (
         replace(change, before=first.get(change.before, change.before)) if isinstance(change, TableRenamed) else change
@@ -208,11 +200,7 @@ def compare(
 
 
 def with_own_types(schema: Schema, settle: Callable[[Column], Column]) -> Schema:
-    """Return a schema whose columns have types of the destination, also where they state those of another engine.
-
-    Raises:
-        InputError: a column's ``x-database-type`` is none, or one that is near to no type of the destination.
-    """
+    """Return a schema whose columns have types of the destination, also if they declare types of another engine."""
     tables = {}
     for name, table in schema.tables.items():
         settled_columns = {
@@ -404,7 +392,7 @@ def _with_parents(catalogue: Schema, ledger_schema: Schema | None) -> Schema:
 
 
 def spelled_as(catalogue: Schema, schema: Schema, limits: NameLimits) -> Schema:
-    """Return the catalog with the schema's spelling of names that differ in case alone, where the two are one name."""
+    """Return the catalog in the schema's spelling, if names that differ only in case are the same there."""
     if limits.is_case_sensitive:
         return catalogue
     spelling = {name.lower(): name for name in schema.tables}
@@ -426,11 +414,7 @@ def spelled_as(catalogue: Schema, schema: Schema, limits: NameLimits) -> Schema:
 
 
 def check_names(schema: Schema, limits: NameLimits) -> None:
-    """Refuse names that a destination cuts, or takes for one.
-
-    Raises:
-        InputError: two names of the schema are one in the destination, or a name is longer than it allows.
-    """
+    """Refuse names that a destination cuts, or takes for one."""
     problems: list[Problem] = []
     tables = [table for table in schema.tables.values() if typed_columns(table)]
     namespaces = [([table.name for table in tables], "")]

@@ -1,4 +1,4 @@
-"""Renames that stand in each other's way: two that swap their names, a chain, a name that was another's.
+"""Renames that conflict: two that swap their names, a chain, a name that was another's.
 
 The difference of two schemas cannot show them: the names are there before and afterwards. They count where
 ``x-renamed-from`` is new since the last schema of the ledger; there it stays, and is history from then on. Tables
@@ -28,7 +28,7 @@ _KEPT_TABLE: Final = re.compile(rf"(.+?){_BEFORE}(__.+)?")
 def moves_of(
     catalogue: Schema, schema: Schema, ledger_schema: Schema | None, limits: NameLimits
 ) -> tuple[ColumnRenamed, ...]:
-    """Return the renames of tables in which one of them takes a name that is there.
+    """Return the renames of tables in which one of them takes an existing name.
 
     Without a last schema of the ledger, nothing is known to be new.
 
@@ -84,7 +84,7 @@ def in_order(pairs: Mapping[str, str], taken_names: Collection[str], limits: Nam
 
 
 def free_name(name: str, word: str, taken_names: Collection[str], limits: NameLimits) -> str:
-    """Return the first free name of the form ``NAME__WORD_1``; the name is cut where the destination would cut it."""
+    """Return the first free name of the form ``NAME__WORD_1``; the name is cut if the destination would cut it."""
     folded = set(map(limits.fold, taken_names))
     number = 1
     while True:
@@ -108,7 +108,7 @@ def kept_origin(name: str) -> str | None:
 def table_moves_of(
     catalogue: Schema, schema: Schema, ledger_schema: Schema | None, limits: NameLimits
 ) -> tuple[TableRenamed, ...]:
-    """Return the renames of tables, where one of them takes a name that is there.
+    """Return the renames of tables, where one of them takes an existing name.
 
     A table whose name another one takes, and that gets none itself, is kept beside it.
     """
@@ -140,7 +140,7 @@ def renamed(schema: Schema, moves: Iterable[TableRenamed]) -> Schema:
 
 
 def settled(moves: Iterable[TableRenamed], others: Iterable[TableRenamed]) -> Iterator[TableRenamed]:
-    """Yield all renames of tables, each from the name that is there to the last one."""
+    """Yield all renames of tables, each from the current name to the last one."""
     further = {change.before: change for change in others}
     for move in moves:
         last = further.pop(move.after, None)

@@ -22,7 +22,7 @@ DATASET: Final = "${dataset}"
 """Stands in own SQL for the dataset of the destination, quoted."""
 
 _SAME_LENGTH: Final = '"dataset_"'
-"""Takes the place of ``DATASET`` where a text is divided: a name whose length keeps all positions."""
+"""Takes the place of ``DATASET`` while a text is divided: a name whose length keeps all positions."""
 
 _MARKER: Final = re.compile(r"--[ \t]*schemactl[ \t]*:(?P<section>[^\n]*)")
 _BETWEEN: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)*")
@@ -40,7 +40,7 @@ _BODIES: Final[Mapping[str, tuple[frozenset[str], tuple[str, ...]]]] = {
 """What has a body of statements that end with `;`, and how that begins, by dialect."""
 _QUERIES: Final = frozenset(("SELECT", "WITH", "VALUES", "FROM", "TABLE", "("))
 _SQLGLOT: Final[Mapping[str, str]] = {"postgresql": "postgres"}
-"""How sqlglot calls a dialect where its name is another one."""
+"""How sqlglot calls a dialect if its name differs."""
 
 
 class When(StrEnum):
@@ -52,7 +52,7 @@ class When(StrEnum):
 
     @property
     def words(self) -> str:
-        """What stands before the step in a sentence."""
+        """The words before the step in a sentence."""
         return "instead of" if self is When.INSTEAD else str(self)
 
 
@@ -62,8 +62,8 @@ class OwnSql:
 
     Attributes:
         number: of the step, from 1.
-        statements: what runs; ``DATASET`` stands for the dataset.
-        undo: what undoes that; None where the file does not say it.
+        statements: what runs; ``DATASET`` is the placeholder for the dataset.
+        undo: what undoes that; None if the file does not say it.
         precondition: a query that has to give rows, or nothing of the migration is done from here on.
     """
 
@@ -92,11 +92,7 @@ class OwnSql:
 
 
 def read_own(text: str, file: str, number: int, when: When, dialect: str) -> OwnSql:
-    """Read a file of own SQL.
-
-    Raises:
-        InputError: a marker is unknown or stands within a statement, or a statement cannot be part of a transaction.
-    """
+    """Read a file of own SQL."""
     text = text.replace("\r\n", "\n")
     tokens = _tokens(text, file, dialect)
     bounds = list(_bounds(text, tokens, file))
@@ -135,7 +131,7 @@ def _tokens(text: str, file: str, dialect: str) -> list[Token]:
 
 
 def _bounds(text: str, tokens: Sequence[Token], file: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the sections of a text with their bounds; what stands above the first marker runs."""
+    """Yield the sections of a text with their bounds; text above the first marker runs."""
     matches = _MARKER.finditer(text)
     markers = [marker for marker in matches if not any(token.start < marker.start() <= token.end for token in tokens)]
     starts: list[tuple[str, int]] = []

@@ -80,7 +80,7 @@ Countable = ChangeType | SetNotNull | AddUnique | AddPrimaryKey | Backfill | Dro
 
 
 ColumnPlace = tuple[str, str]
-"""A table and a column; an empty column stands for the rows of the table, or for all of a key."""
+"""A table and a column; an empty column means the rows of the table, or all columns of a key."""
 
 
 def traced(steps: Sequence[Step], index: int) -> Countable | None:

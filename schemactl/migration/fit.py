@@ -17,7 +17,7 @@ class Fit:
     """What becomes of the values of a column.
 
     Attributes:
-        lost: what does not survive, part of a sentence; empty where all values do.
+        lost: what does not survive, part of a sentence; empty if all values do.
     """
 
     conversion: Conversion

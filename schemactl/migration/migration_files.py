@@ -60,7 +60,7 @@ class Migration:
         number: its place in the folder, from 1; a rebase gives it another.
         title: what it does, in lower case with underscores.
         previous: the migration before it; None for the first one.
-        base: hash of the schema that a destination must have; None for none.
+        base: hash of the schema that a destination must have; None without one.
         start: the schema that the first migration begins with, whole; None for no schema, and for all others.
         schema: the stored form, whole, of the schema that it leads to.
     """
@@ -114,9 +114,9 @@ class Problem:
     """Why a folder of migrations cannot be trusted.
 
     Attributes:
-        file: the name of a file; None where it is about the folder.
+        file: the name of a file; None if it is about the folder.
         message: part of a sentence, names in backquotes.
-        line: in the file, from 1; None where it is about the whole.
+        line: in the file, from 1; None if it is about the whole.
     """
 
     file: str | None
@@ -130,9 +130,6 @@ def title_of(text: str) -> str:
 
     >>> title_of("Add orders.Amount!")
     'add_orders_amount'
-
-    Raises:
-        InputError: nothing of it can stand in a name.
     """
     title = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:_LONGEST_TITLE].strip("_")
     if not title:
@@ -173,7 +170,7 @@ def own_files_of(migration: str, files: Iterable[str]) -> list[str]:
 
 
 def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migration, tuple[Problem, ...]]:
-    """Return a migration with the own SQL that stands beside it, and what is wrong with its files."""
+    """Return a migration with the own SQL beside it, and the problems of its files."""
     own_by_dialect: dict[str, list[OwnSql]] = {}
     problems: list[Problem] = []
     for file in own_files_of(migration.name, files):
@@ -232,11 +229,7 @@ def write_migration(migration: Migration) -> str:
 
 
 def read_migration(text: str, file: str, location: Location) -> Migration:
-    """Read what ``write_migration`` has written.
-
-    Raises:
-        InputError: the text is no migration, of another format, of another name, or was changed since.
-    """
+    """Read what ``write_migration`` has written."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -352,7 +345,7 @@ def stated_hashes(sum_file: str) -> dict[str, str]:
 
 
 def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> Iterator[Problem]:
-    """Yield what is wrong with a folder whose migrations could be read."""
+    """Yield the problems of a folder whose migrations could be read."""
     yield from _sum_problems(files)
     for before, after in zip((None, *migrations), migrations, strict=False):
         file = json_name(after.name)

@@ -67,7 +67,7 @@ class MigrationPlan:
         schema: the schema's stored form, whole: it goes into the ledger.
         tables: names of the tables that were looked at.
         fingerprint: of those tables, as the plan found them.
-        migration: which one of a folder it is; None where it is none.
+        migration: which one of a folder it is; None if it is none.
         own: SQL that its folder has beside the steps; ``with_own`` gives it to a plan.
     """
 
@@ -139,7 +139,7 @@ class MigrationPlan:
 
     @property
     def cuts(self) -> frozenset[int]:
-        """The places before which own SQL runs, or values are looked at anew: no copy does steps on both sides."""
+        """The places before which own SQL runs, or values are counted again: no copy does steps on both sides."""
         own_places = {own_sql.number - (own_sql.when is not When.AFTER) for own_sql in self.own}
         behind = {own_sql.number for own_sql in self.own if own_sql.when is When.INSTEAD}
         anew = {index for index in range(self.changed_from(), len(self.steps)) if self.steps[index].step.needs_count}
@@ -153,11 +153,7 @@ class MigrationPlan:
 def make_plan(
     proposal: Proposal, catalogue: Schema, schema: Schema, plan_place: Place, render: Render
 ) -> MigrationPlan:
-    """Render the steps of a proposal.
-
-    Raises:
-        InputError: the schema holds what JSON cannot.
-    """
+    """Render the steps of a proposal."""
     tables = dict(proposal.catalogue.tables)
     steps = []
     for planned in proposal.steps:
@@ -170,7 +166,7 @@ def make_plan(
 
 
 def with_own(plan: MigrationPlan, own_scripts: Sequence[OwnSql]) -> MigrationPlan:
-    """Return a plan with own SQL, but for empty files; a step of which it cannot be undone cannot be undone, either."""
+    """Return a plan with own SQL, but for empty files; a step whose own SQL cannot be undone cannot be undone."""
     steps, own_scripts = list(plan.steps), [own_sql for own_sql in own_scripts if not own_sql.is_empty]
     for own_sql in own_scripts:
         undo = steps[own_sql.number - 1].undo
@@ -207,11 +203,7 @@ def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
 
 
 def plain_schema(schema: Schema) -> Properties:
-    """Return a schema's stored form as JSON data whose ``version_hash`` is the same.
-
-    Raises:
-        InputError: the schema holds what JSON cannot.
-    """
+    """Return a schema's stored form as JSON data whose ``version_hash`` is the same."""
     import orjson
 
     try:

@@ -1,4 +1,4 @@
-"""What is reported beside the steps: what is left alone, and what is not as the schema says."""
+"""The notes of a plan: what it leaves alone, and what differs from the schema afterwards."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Note:
 
     Attributes:
         table, column: where; no column for a whole table.
-        message: what is so, names in backquotes.
+        message: names in backquotes.
         hint: what can be done about it; may be empty.
     """
 
@@ -233,7 +233,7 @@ def _of_types(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
 
 def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note]:
     """Yield the columns of types that only the destination has, and that no step makes the schema's."""
-    retyped = comparison.retyped  # there is a step, which data may stand in the way of
+    retyped = comparison.retyped  # there is a step, which data may block
     for change in comparison.changes:
         if not isinstance(change, ColumnPropertyChanged) or change.name != DATABASE_TYPE:
             continue

@@ -61,9 +61,6 @@ def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
     """Read what ``write_plan`` has written.
 
     With a key, the plan must be signed with it.
-
-    Raises:
-        InputError: the text is no plan, of another format, was changed since, or is not signed with the key.
     """
     location = Location(path)
     try:
@@ -127,12 +124,9 @@ def _sign(digest: str, key: bytes) -> str:
 
 
 def mark_in(text: str) -> MigrationMark | None:
-    """Return which migration of a folder the plan of a run in the ledger was; None where it was none.
+    """Return which migration of a folder the plan of a run in the ledger was; None if it was none.
 
     To read the whole plan takes far longer.
-
-    Raises:
-        InputError: the text is not a plan.
     """
     if '"migration"' not in text:
         return None
@@ -235,11 +229,7 @@ def to_document(
 
 
 def from_document(kind: type[T], document: Any) -> T:
-    """Read a value that is no step and no change.
-
-    Raises:
-        ValueError: a field is missing, unknown or of another type.
-    """
+    """Read a value that is no step and no change."""
     types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
     if not isinstance(document, dict) or not document.keys() <= types.keys():
         raise ValueError(f"`{document!r}` is not of type {kind.__name__}")

@@ -18,15 +18,15 @@ from schemactl.schema.types import Schema
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A step with what is to be known of it before it runs.
+    """A step with the facts about it before it runs.
 
     Attributes:
         way: how the destination takes it; ``Way.NONE``: the destination cannot, so the plan cannot be applied.
-        statements: what is run, in the destination's language; none before they are rendered.
+        statements: in the destination's language; none before they are rendered.
         undo_statements: what undoes it, by itself.
         done_with: the number, from 1, of the last of the steps next to each other that one ``RewriteTable`` does; None
-            where it is done by itself. The last has the statements of all.
-        lock: the one that it takes on its table; None where it takes none, or the engine locks no tables.
+            if it is done by itself. The last has the statements of all.
+        lock: the one that it takes on its table; None if it takes none, or the engine locks no tables.
     """
 
     step: Step
@@ -80,9 +80,6 @@ def plan_steps(
     Tables and columns that ``ledger_schema``, the last schema of the destination's ledger, has and ``schema`` lacks
     are dropped. What neither knows is reported and left alone. dlt creates tables that wait for their first data, and
     columns without a type.
-
-    Raises:
-        InputError: the destination cannot hold the schema's names.
     """
     chosen = options or PlanOptions()
     comparison = compare(catalogue, schema, ledger_schema, stored, abilities, chosen)

@@ -1,4 +1,4 @@
-"""What is known of a destination's data and of earlier migrations: plain values."""
+"""Facts about a destination's data and earlier migrations: plain values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 MOST_EXAMPLES = 5
-"""How many values are shown of those that stand in a step's way."""
+"""How many of the values that block a step are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Patience:
         lock_seconds: that a step waits for a lock of the database; later sessions wait behind it for as long.
         lock_retries: how often a transaction that could not get a lock is retried.
         statement_seconds: that a statement may run; None for no limit.
-        batch_rows: how many rows a transaction fills, where a step does not fill all of them at once.
+        batch_rows: how many rows a transaction fills, if a step does not fill all of them at once.
     """
 
     seconds: float = 10.0
@@ -36,10 +36,10 @@ NO_PATIENCE: Final = Patience(seconds=0.0)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A value that stands in a step's way.
+    """A value that blocks a step.
 
     Attributes:
-        row: the key of a row that holds it: values by column (``_dlt_id``, or the primary key); empty where the
+        row: the key of a row that holds it: values by column (``_dlt_id``, or the primary key); empty if the
             table has none.
         value: as the database writes it, cut to 200 characters; None for null.
         becomes: what an undo of the step would make of it, where that is looked at.
@@ -52,10 +52,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """How many values stand in a step's way.
+    """The number of values that block a step.
 
     Attributes:
-        count: values that would not survive, nulls where none are allowed, or rows whose value another row has.
+        count: values that would not survive, forbidden nulls, or rows whose value another row has.
         rows: all rows of the table.
     """
 
@@ -69,7 +69,7 @@ class Blocker:
     """Why a step cannot be done, whatever the values are: what its table is, or asks for.
 
     Attributes:
-        hint: the way out; None where there is none to name.
+        hint: the way out; None if there is none to name.
     """
 
     message: str
@@ -100,8 +100,8 @@ class Run:
     Attributes:
         run_id: any text that no other run has.
         plan_hash: of the plan file's content.
-        from_hash: of the schema before; None where there was none.
-        plan: the plan as the text of JSON; empty where there is none (a baseline).
+        from_hash: of the schema before; None if there was none.
+        plan: the plan as the text of JSON; empty if there is none (a baseline).
     """
 
     run_id: str

@@ -1,4 +1,4 @@
-"""What a command about migrations has found, and what it has done: values that flows make and renderers print."""
+"""The reports of commands about migrations: values that flows return and renderers print."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Counted:
 
     Attributes:
         number: of the step, from 1.
-        count: values, or rows, that stand against it.
+        count: values, or rows, that block it.
         examples: a few of them, as texts.
     """
 
@@ -40,7 +40,7 @@ class BlockerKind(StrEnum):
     MOVED = "moved"
     """The destination is another than it was when the plan was made."""
     UNFINISHED = "unfinished"
-    """Another run stands half done."""
+    """Another run is unfinished."""
     ELSEWHERE = "elsewhere"
     """The destination does not have the schema that a migration of a folder begins with."""
     PRECONDITION = "precondition"
@@ -49,12 +49,12 @@ class BlockerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanBlocker:
-    """Something that stands against a plan.
+    """Something that blocks a plan.
 
     Attributes:
-        message: what is so, part of a sentence.
+        message: part of a sentence.
         hint: the way out; may be empty.
-        numbers: of the steps that it is about, from 1; none where it is the whole plan.
+        numbers: of the steps that it is about, from 1; none if it is the whole plan.
     """
 
     kind: BlockerKind
@@ -65,10 +65,10 @@ class PlanBlocker:
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """A plan, and what stands against it.
+    """A plan, and what blocks it.
 
     Attributes:
-        done: how many of its steps an earlier run has done, which stands half done; None where there is none.
+        done: how many of its steps an unfinished run has done; None without one.
         is_recorded: whether the destination's ledger names the schema already.
         not_undone: values that survive, and that an undo of the step spells in another way.
     """
@@ -82,7 +82,7 @@ class PlanReport:
 
     @property
     def stops(self) -> bool:
-        """Whether more stands against it than that nobody has allowed to lose data."""
+        """Whether it is blocked by more than data loss that nobody has allowed."""
         return any(blocker.kind is not BlockerKind.DESTRUCTIVE for blocker in self.blockers)
 
 
@@ -113,7 +113,7 @@ class ApplyReport(_Ended):
     """What ``apply`` has done.
 
     Attributes:
-        copy: the file that keeps what was there before a destructive plan; None where there is none.
+        copy: the file that keeps what was there before a destructive plan; None if there is none.
     """
 
     planned: PlanReport
@@ -138,12 +138,12 @@ class PastRun:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """How a destination stands.
+    """The state of a destination.
 
     Attributes:
-        there: what its ledger names last; None where it has none.
-        target: name, version and hash of the schema that it is held against; None where there is none.
-        planned: what is pending; None where no schema is known.
+        there: what its ledger names last; None if it has none.
+        target: name, version and hash of the schema that it is held against; None if there is none.
+        planned: the pending steps; None if no schema is known.
         drift: from the ledger's schema to the tables: what was changed by hand, or by others.
         runs: the last lines of the ledger, the newest one first.
         variants: columns for values that do not fit another one, which the schema does not have yet.
@@ -159,7 +159,7 @@ class StatusReport:
 
     @property
     def unfinished(self) -> PastRun | None:
-        """The run that stands half done, if there is one."""
+        """The unfinished run, if there is one."""
         return next((run for run in self.runs if run.state == "running"), None)
 
     @property
@@ -175,10 +175,10 @@ class UndoneStep:
 
     Attributes:
         number: its place in that run's plan, from 1.
-        planned: the step, with the statements that undo it as the tables are now; none where own SQL does it instead.
+        planned: the step, with the statements that undo it as the tables are now; none if own SQL does it instead.
         own: SQL of its migration's own that is undone with it, in the order in which it ran.
         done_with: of the steps that are undone at once with this one, the place of the last in the report, from 1; None
-            where it is undone by itself. The last has the statements of all.
+            if it is undone by itself. The last has the statements of all.
     """
 
     run_id: str
@@ -193,7 +193,7 @@ class RollbackReport(_Ended):
     """What ``rollback`` is to do, or has done.
 
     Attributes:
-        before, after: hash of the schema; ``after`` is None where the ledger names none from before.
+        before, after: hash of the schema; ``after`` is None if the ledger names none from before.
         counted: what the data says of them; numbers are places in ``steps``.
     """
 
@@ -250,8 +250,8 @@ class NextReport:
     """The next migration of a folder.
 
     Attributes:
-        migration: None where the schema has not changed.
-        there: how it would run at the destination that was named; None where none was.
+        migration: None if the schema has not changed.
+        there: how it would run at the destination that was named; None if none was.
     """
 
     folder: str
@@ -280,11 +280,11 @@ class FolderStanding:
     """How far a destination has come with the migrations of a folder.
 
     Attributes:
-        there: what its ledger names last; None where it has none.
-        at: the last migration that it has; None where it has none yet.
+        there: what its ledger names last; None if it has none.
+        at: the last migration that it has; None if it has none yet.
         pending: names of those that it does not have, in their order.
-        blocker: why they cannot run there; None where they can.
-        is_unfinished: whether the first pending one stands half done.
+        blocker: why they cannot run there; None if they can.
+        is_unfinished: whether the first pending migration is unfinished.
     """
 
     place: Place
@@ -306,7 +306,7 @@ class FolderApplyReport(_Ended):
 
     Attributes:
         standing: how far the destination had come.
-        next: the first pending migration, as it runs there; None where there is none.
+        next: the first pending migration, as it runs there; None if there is none.
         later: those behind it, which are looked at when their turn comes.
         applied: the runs, in their order; the last one may be refused.
     """
@@ -319,7 +319,7 @@ class FolderApplyReport(_Ended):
 
     @property
     def is_destructive(self) -> bool:
-        """Whether a step of what is pending loses data."""
+        """Whether a pending step loses data."""
         first = (self.next.plan,) if self.next is not None else ()
         return any(plan.is_destructive for plan in (*first, *self.later))
 
@@ -329,8 +329,8 @@ class Compared:
     """One of two destinations that are compared.
 
     Attributes:
-        there: what its ledger names last; None where it has none.
-        migration: the last migration of a folder that it has; None where it has none.
+        there: what its ledger names last; None if it has none.
+        migration: the last migration of a folder that it has; None if it has none.
     """
 
     place: Place
@@ -392,7 +392,7 @@ class Misplaced:
     """Values that a run of the ledger has not moved to where ``x-renamed-from`` says that they go.
 
     Attributes:
-        column: None where it is about the rows of the whole table.
+        column: None if it is about the rows of the whole table.
         origin: the name of the column, or table, that they were to come from.
     """
 
@@ -409,11 +409,11 @@ class VerifyReport:
         tables: how many were held against it.
         columns: in how many of them values were looked at.
         rows: how many rows were read for that.
-        all_rows: how many rows the tables have that were read; more than ``rows`` where a sample was asked for.
+        all_rows: how many rows the tables have that were read; more than ``rows`` for a sample.
         variants: columns for values that do not fit another one, which the schema does not have yet.
         disagreements: tables whose files say different things.
-        misplaced: values that stand under wrong names, as the runs of the ledger show.
-        unfinished: the run that stands half done, if there is one; what differs may be its doing.
+        misplaced: values under wrong names, as the runs of the ledger show.
+        unfinished: the unfinished run, if there is one; what differs may be its doing.
     """
 
     place: Place
@@ -431,6 +431,6 @@ class VerifyReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether all is as the schema says; while a run stands half done, it is not settled what will be there."""
+        """Whether all is as the schema says; while a run is unfinished, the final state is open."""
         differences = self.drift or self.odd or self.variants or self.disagreements or self.misplaced
         return self.unfinished is None and not differences

@@ -43,12 +43,12 @@ class Retyping:
     """A column that gets another type.
 
     Attributes:
-        before: the column as the destination has it, under its new name, already nullable where it becomes so.
+        before: the column as the destination has it, under its new name, already nullable if it becomes so.
         after: the column as the schema has it, bare.
         stays_required: whether it may hold no nulls, before and afterwards.
         taken_names: names of all columns of the table, in the destination or in the schema.
         own_type: the destination's own type of the column afterwards, where dlt has none for it (structs ...).
-        variant: the column that dlt would put values into that do not fit; None where its name is not known.
+        variant: the column that dlt would put values into that do not fit; None if its name is not known.
     """
 
     table: str
@@ -99,7 +99,7 @@ def variant_column(column: Column, kind: DataType, naming: Naming) -> Column:
 
 
 def variant_origin(name: str, columns: Collection[str], naming: Naming) -> str | None:
-    """Return the one of ``columns`` whose values that do not fit a column ``name`` takes; None where there is none."""
+    """Return the column whose rejected values go to the variant column ``name``; None if it is not a variant column."""
     if "v_" not in name.lower():
         return None
     kinds = [f"v_{kind}" for kind in DataType]
@@ -111,7 +111,7 @@ def variant_origin(name: str, columns: Collection[str], naming: Naming) -> str |
 def retype_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
     """Yield the steps in their order.
 
-    A type whose values all survive is changed in place, where the destination can. Others as the user chose; where
+    A type whose values all survive is changed in place, if the destination can. Others as the user chose; where
     the destination cannot change the type at all, the new column takes the place of the old one.
     """
     if is_swapped(retyping, on_unfit, abilities):
@@ -170,7 +170,7 @@ def _backfill(retyping: Retyping, abilities: Abilities) -> Backfill:
 
 
 def _variant_for(retyping: Retyping, backfill: Backfill, on_unfit: OnUnfit) -> Column | None:
-    """Return the column for the values that do not fit, where there may be such and the user wants it."""
+    """Return the column for the values that do not fit, if such values are possible and the user wants it."""
     is_wanted = on_unfit is OnUnfit.VARIANT and backfill.conversion is not Conversion.WHOLE
     return retyping.variant if is_wanted else None
 
@@ -179,7 +179,7 @@ def _variant_for(retyping: Retyping, backfill: Backfill, on_unfit: OnUnfit) -> C
 
 
 def prepared_steps(step: Step) -> Iterator[Step]:
-    """Yield what is done ahead of a step, and the step."""
+    """Yield the steps that prepare a step, and the step."""
     match step:
         case SetNotNull():
             yield from _proven(step)
@@ -195,7 +195,7 @@ def prepared_steps(step: Step) -> Iterator[Step]:
 def is_synced(retyping: Retyping, abilities: Abilities) -> bool:
     """Return whether a new column takes the place of the old one while others write.
 
-    Not where only the catalog changes, nor where a key would have to move.
+    Not if only the catalog changes, or a key would have to move.
     """
     before, after = retyping.before, retyping.after
     is_quick = abilities.retype(before, after) is Way.IN_PLACE

@@ -1,4 +1,4 @@
-"""Rewrites of tables: which steps next to each other are done, or undone, by writing a table's rows anew once.
+"""Rewrites of tables: which steps next to each other are done, or undone, by rewriting a table once.
 
 It is decided when a plan is made, by what the destination can do (``Abilities.rewrites``), and the plan says it: what
 is shown is what runs. Where one transaction holds the steps, nothing has to find out later which of them are done.
@@ -64,7 +64,7 @@ def with_rewrites(
 
 
 def rewrite_of(table: Table, steps: Sequence[Step]) -> RewriteTable:
-    """Return the rewrite that does steps of which ``find_rewrites`` or ``find_rewrites_back`` has said so."""
+    """Return the rewrite that does steps which ``find_rewrites`` or ``find_rewrites_back`` has grouped."""
     return RewriteTable(table, cast("tuple[ColumnStep, ...]", tuple(steps)))
 
 

@@ -65,7 +65,7 @@ class Retype:
 
 
 def retype_of(step: ChangeType | Backfill) -> Retype:
-    """Return what a step converts; digits may be lost where its verdict says that every value survives."""
+    """Return what a step converts; digits may be lost if its verdict says that every value survives."""
     before, after = (step.before, step.after) if isinstance(step, ChangeType) else (step.source, step.target)
     return Retype(before, after, step.counts_seconds, is_strict=step.conversion is not Verdict.WHOLE)
 
@@ -80,12 +80,12 @@ class Conversion(Protocol):
 
     @property
     def value(self) -> str:
-        """The value in its new type; it fails where the value does not survive."""
+        """The value in its new type; it fails if the value does not survive."""
         ...
 
     @property
     def or_null(self) -> str:
-        """The value in its new type, null where it does not survive, and of a null."""
+        """The value in its new type, null if it does not survive, and of a null."""
         ...
 
 
@@ -118,7 +118,7 @@ class Engine:
         type_of: a column's type, checked.
         convert: how a value, not null, is converted.
         parts_of: the names before that of a table in a dataset.
-        cast_type: the type that a text is cast to for a column; None where assignments convert texts.
+        cast_type: the type that a text is cast to for a column; None if assignments convert texts.
         new_parts: the names before the new one of a table that is renamed.
         made_as: what ends the definition of a table.
         text: the type of texts.
@@ -143,11 +143,7 @@ class Engine:
         return f"substr(CAST({value} AS {self.text}), 1, {characters})"
 
     def checked(self, name: str) -> str:
-        """Return a name as it is, once it is known that it can be one.
-
-        Raises:
-            InputError: no database can have such a name, or this one would cut it.
-        """
+        """Return a name as it is, once it is known that it can be one."""
         try:
             name.encode()
         except UnicodeEncodeError:
@@ -179,11 +175,7 @@ class Engine:
 def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
     step: Step, table: Table | None, engine: Engine, dataset: str = ""
 ) -> tuple[str, ...]:
-    """Return the statements of a step.
-
-    Raises:
-        InputError: a name, a type or a value cannot be written.
-    """
+    """Return the statements of a step."""
     sql, target = engine.sql, engine.table(dataset, step.table_name)
     match step:
         case CreateTable() if step.kept:
@@ -230,7 +222,7 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
 
 
 def create_table(engine: Engine, dataset: str, table: Table, *, with_keys: bool = False) -> str:
-    """Return the statement that makes a table, with its keys where they are asked for."""
+    """Return the statement that makes a table, with its keys if requested."""
     parts = [
         engine.definition(column, is_unique=with_keys and bool(column.properties.get("unique")))
         for column in table.columns.values()
@@ -257,11 +249,7 @@ def _description(column: str, table: Table | None) -> Properties:
 
 
 def checked_texts(step: DescribeTable) -> tuple[tuple[str, str | None], ...]:
-    """Return the descriptions that a step sets, by column, the table's under the empty name.
-
-    Raises:
-        InputError: one is no text.
-    """
+    """Return the descriptions that a step sets, by column, the table's under the empty name."""
     for column, text in step.after.items():
         if text is not None and (not isinstance(text, str) or not text or "\0" in text):
             raise InputError(f"the description of `{step.table}{column and '.'}{column}` is not text: {text!r}")
@@ -327,11 +315,7 @@ def new_column(step: Backfill, candidates: Iterable[str] | Table | None) -> str:
 
 
 def constant(value: Any, column: Column, engine: Engine) -> str:
-    """Return a value, as dlt would store it in a column, as an expression.
-
-    Raises:
-        InputError: it is no value of the column's type, or no database can hold it.
-    """
+    """Return a value, as dlt would store it in a column, as an expression."""
     kind = column.data_type
     if kind is None and DATABASE_TYPE in column.properties:
         kind = DataType.TEXT  # which the engine converts to its own type
@@ -414,11 +398,7 @@ def convert_nulls_too(step: ChangeType, value: str, engine: Engine) -> str:
 def by_one_copy(
     steps: Sequence[Step], engine: Engine, dataset: str, table: Table | None, *, prefix: str = COPY_PREFIX
 ) -> tuple[str, ...]:
-    """Return the statements that copy a table into one that is as steps about its columns leave it.
-
-    Raises:
-        InputError: the table is not known.
-    """
+    """Return the statements that copy a table into one that is as steps about its columns leave it."""
     if table is None:
         raise InputError(f"there is no table `{steps[0].table_name}` to copy")
     tables = {table.name: table}
@@ -447,11 +427,7 @@ _PART_OF_TYPE: Final = re.compile(r"""[A-Za-z0-9_ .:<>\[\]]+|"(?:[^"\0]|"")*"|'(
 
 
 def checked_type(column: Column, column_type: ColumnType) -> str:
-    """Return a column's type.
-
-    Raises:
-        InputError: it is no type: sizes that are no numbers, SQL in ``x-database-type``.
-    """
+    """Return a column's type."""
     for name in ("precision", "scale"):
         size = column.properties.get(name)
         if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
@@ -466,7 +442,7 @@ def checked_type(column: Column, column_type: ColumnType) -> str:
 
 
 def _is_type(written: str) -> bool:
-    """Return whether a text stays within its place: brackets are closed, and no comma stands outside of them."""
+    """Return whether a text stays within its place: brackets are closed, and no comma is outside of them."""
     depth = position = 0
     while position < len(written):
         match = _PART_OF_TYPE.match(written, position)

@@ -178,7 +178,7 @@ class _Drafter:
         return replace(change, before=before, after=after)
 
     def prepared(self, step: Step) -> Iterator[Step]:
-        """Yield a step and what is done ahead of it; of a table without rows there is nothing to do ahead."""
+        """Yield a step and the steps that prepare it; a table without rows needs none."""
         yield from (step,) if self.is_empty(step.table_name) else prepared_steps(step)
 
     def _of(self, change: Change) -> Iterator[Draft]:
@@ -380,7 +380,7 @@ def _describe(
 ) -> Iterator[tuple[DescribeTable, Change]]:
     """Yield the steps that describe tables as the schema does, each with the first text that changes as its reason.
 
-    A text that the schema does not state is removed only where it is the one that the last schema stated: others are
+    A text that the schema does not state is removed only if the last schema stated it: others are
     somebody's own. dlt describes its own tables and columns, and variants.
     """
     if abilities.describe_table is Way.NONE:
@@ -437,9 +437,9 @@ class KeyChange:
     """A table whose primary key is another one in the schema than in the destination.
 
     Attributes:
-        before: names of its columns in the destination; none where there is no key.
-        after: names of its columns in the schema; none where there is no key.
-        reason: the change for which the key moves to new columns of the same names; None where the key itself changes.
+        before: names of its columns in the destination; none if there is no key.
+        after: names of its columns in the schema; none if there is no key.
+        reason: the change for which the key moves to new columns of the same names; None if the key itself changes.
     """
 
     before: tuple[str, ...]

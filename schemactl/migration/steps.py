@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Final, assert_never
+from typing import Any, ClassVar, Final, Self, assert_never
 
 from schemactl.errors import backquoted
 from schemactl.migration.fit import fit
@@ -144,7 +144,7 @@ class BaseStep(ABC):
         """
 
     @abstractmethod
-    def with_names(self, table: str, column: str) -> Step:
+    def with_names(self, table: str, column: str) -> Self:
         """Return the step about a table and a column of other names."""
 
     def undo_at(self, ways: Ways) -> Undo:
@@ -213,6 +213,9 @@ class _WholeTableStep(BaseStep):
     def table_name(self) -> str:
         return self.table.name
 
+    def with_names(self, table: str, column: str) -> Self:  # noqa: ARG002
+        return replace(self, table=replace(self.table, name=table))
+
 
 @dataclass(frozen=True, slots=True)
 class CreateTable(_WholeTableStep):
@@ -246,9 +249,6 @@ class CreateTable(_WholeTableStep):
     def change_table(self, table: Table) -> Table:
         raise StepDoesNotFit(f"there is a table `{table.name}` already")
 
-    def with_names(self, table: str, column: str) -> CreateTable:  # noqa: ARG002
-        return replace(self, table=replace(self.table, name=table))
-
     def creates(self, column: str) -> bool:  # noqa: ARG002 - any column of it
         return True
 
@@ -276,9 +276,6 @@ class DropTable(_WholeTableStep):
 
     def change_table(self, table: Table) -> None:  # noqa: ARG002
         return None
-
-    def with_names(self, table: str, column: str) -> DropTable:  # noqa: ARG002
-        return replace(self, table=replace(self.table, name=table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +307,7 @@ class RenameTable(BaseStep):
     def change_table(self, table: Table) -> Table:
         return replace(table, name=self.after)
 
-    def with_names(self, table: str, column: str) -> RenameTable:  # noqa: ARG002
+    def with_names(self, table: str, column: str) -> Self:  # noqa: ARG002
         return replace(self, before=table)
 
 
@@ -364,7 +361,7 @@ class DescribeTable(_InTable):
         properties = with_description(table.properties, self.after[""]) if "" in self.after else table.properties
         return replace(table, columns=columns, properties=properties)
 
-    def with_names(self, table: str, column: str) -> DescribeTable:  # noqa: ARG002
+    def with_names(self, table: str, column: str) -> Self:  # noqa: ARG002
         return replace(self, table=table)
 
 
@@ -395,6 +392,9 @@ class _OneColumnStep(_ColumnsStep):
     @property
     def column_before(self) -> str:
         return self.column.name
+
+    def with_names(self, table: str, column: str) -> Self:
+        return replace(self, table=table, column=replace(self.column, name=column))
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,9 +428,6 @@ class AddColumn(_OneColumnStep):
         refuse_taken(columns, self.column.name)
         return {**columns, self.column.name: set_description(self.column, None)}  # a step of its own describes it
 
-    def with_names(self, table: str, column: str) -> AddColumn:
-        return replace(self, table=table, column=replace(self.column, name=column))
-
     def creates(self, column: str) -> bool:
         return column == self.column.name
 
@@ -458,9 +455,6 @@ class DropColumn(_OneColumnStep):
         remaining = {name: column for name, column in columns.items() if name != self.column.name}
         # The whole key goes with a column of it.
         return set_property(remaining, key_columns(remaining), "primary_key", None) if is_key else remaining
-
-    def with_names(self, table: str, column: str) -> DropColumn:
-        return replace(self, table=table, column=replace(self.column, name=column))
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,7 +488,7 @@ class RenameColumn(_ColumnsStep):
         refuse_taken(columns, self.after)
         return replace_columns(columns, {self.before: replace(find_column(columns, self.before), name=self.after)})
 
-    def with_names(self, table: str, column: str) -> RenameColumn:
+    def with_names(self, table: str, column: str) -> Self:
         return replace(self, table=table, before=column)
 
     @property
@@ -564,7 +558,7 @@ class ChangeType(_ColumnsStep):
         text = find_column(columns, self.before.name).properties.get("description")
         return {**columns, self.after.name: set_description(self.after, text)}
 
-    def with_names(self, table: str, column: str) -> ChangeType:
+    def with_names(self, table: str, column: str) -> Self:
         before, after = replace(self.before, name=column), replace(self.after, name=column)
         return replace(self, table=table, before=before, after=after)
 
@@ -639,7 +633,7 @@ class Backfill(_ColumnsStep):
         find_column(columns, self.target.name)
         return columns
 
-    def with_names(self, table: str, column: str) -> Backfill:
+    def with_names(self, table: str, column: str) -> Self:
         return replace(self, table=table, source=replace(self.source, name=column))
 
 
@@ -668,9 +662,6 @@ class FillColumn(_OneColumnStep):
     def change_columns(self, columns: Columns) -> Columns:
         find_column(columns, self.column.name)
         return columns
-
-    def with_names(self, table: str, column: str) -> FillColumn:
-        return replace(self, table=table, column=replace(self.column, name=column))
 
 
 @dataclass(frozen=True, slots=True)
@@ -707,9 +698,6 @@ class SetNotNull(_OneColumnStep):
     def change_columns(self, columns: Columns) -> Columns:
         return set_property(columns, (self.column.name,), "nullable", False)
 
-    def with_names(self, table: str, column: str) -> SetNotNull:
-        return replace(self, table=table, column=replace(self.column, name=column))
-
 
 @dataclass(frozen=True, slots=True)
 class DropNotNull(_OneColumnStep):
@@ -730,9 +718,6 @@ class DropNotNull(_OneColumnStep):
     def change_columns(self, columns: Columns) -> Columns:
         return set_property(columns, (self.column.name,), "nullable", None)
 
-    def with_names(self, table: str, column: str) -> DropNotNull:
-        return replace(self, table=table, column=replace(self.column, name=column))
-
 
 @dataclass(frozen=True, slots=True)
 class _UniqueStep(_ColumnsStep):
@@ -745,6 +730,9 @@ class _UniqueStep(_ColumnsStep):
     def column_before(self) -> str:
         return self.column
 
+    def with_names(self, table: str, column: str) -> Self:
+        return replace(self, table=table, column=column)
+
 
 @dataclass(frozen=True, slots=True)
 class AddUnique(_UniqueStep):
@@ -756,18 +744,12 @@ class AddUnique(_UniqueStep):
 
     is_prepared: bool = field(default=False, metadata=LATER)
     mark = ADD
+    caution = "only if no value is stored twice"
+    needs_count = True
 
     @property
     def title(self) -> str:
         return f"make `{self.full_name}` unique"
-
-    @property
-    def caution(self) -> str:
-        return "only if no value is stored twice"
-
-    @property
-    def needs_count(self) -> bool:
-        return True
 
     @property
     def undo(self) -> Undo:
@@ -778,9 +760,6 @@ class AddUnique(_UniqueStep):
 
     def change_columns(self, columns: Columns) -> Columns:
         return set_property(columns, (self.column,), "unique", True)
-
-    def with_names(self, table: str, column: str) -> AddUnique:
-        return replace(self, table=table, column=column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -803,9 +782,6 @@ class DropUnique(_UniqueStep):
     def change_columns(self, columns: Columns) -> Columns:
         return set_property(columns, (self.column,), "unique", None)
 
-    def with_names(self, table: str, column: str) -> DropUnique:
-        return replace(self, table=table, column=column)
-
 
 @dataclass(frozen=True, slots=True)
 class _KeyStep(_ColumnsStep):
@@ -822,6 +798,9 @@ class _KeyStep(_ColumnsStep):
     def column_before(self) -> str | None:
         return self.columns[0] if len(self.columns) == 1 else None
 
+    def with_names(self, table: str, column: str) -> Self:  # noqa: ARG002 - it has several
+        return replace(self, table=table)
+
 
 @dataclass(frozen=True, slots=True)
 class AddPrimaryKey(_KeyStep):
@@ -833,18 +812,12 @@ class AddPrimaryKey(_KeyStep):
 
     is_prepared: bool = field(default=False, metadata=LATER)
     mark = ADD
+    caution = "only if no row has a null there, or what another row has"
+    needs_count = True
 
     @property
     def title(self) -> str:
         return f"make {backquoted(self.columns)} the primary key of `{self.table}`"
-
-    @property
-    def caution(self) -> str:
-        return "only if no row has a null there, or what another row has"
-
-    @property
-    def needs_count(self) -> bool:
-        return True
 
     @property
     def undo(self) -> Undo:
@@ -857,9 +830,6 @@ class AddPrimaryKey(_KeyStep):
         if key_columns(columns):
             raise StepDoesNotFit(f"table `{self.table}` has a primary key already")
         return set_property(columns, self.columns, "primary_key", True)
-
-    def with_names(self, table: str, column: str) -> AddPrimaryKey:  # noqa: ARG002 - it has several
-        return replace(self, table=table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -881,9 +851,6 @@ class DropPrimaryKey(_KeyStep):
 
     def change_columns(self, columns: Columns) -> Columns:
         return set_property(columns, self.columns, "primary_key", None)
-
-    def with_names(self, table: str, column: str) -> DropPrimaryKey:  # noqa: ARG002 - it has several
-        return replace(self, table=table)
 
 
 # --- steps of online plans, during which others read and write (``--online``) ---
@@ -1004,7 +971,7 @@ class Prepare(OnlineStep):
     def change_table(self, table: Table) -> Table:
         return table
 
-    def with_names(self, table: str, column: str) -> Prepare:
+    def with_names(self, table: str, column: str) -> Self:
         return replace(self, step=self.step.with_names(table, column))
 
 
@@ -1058,7 +1025,7 @@ class SwapColumns(OnlineStep):
             new_column = with_property(new_column, "unique", True)
         return replace(table, columns=replace_columns(columns, {source: old_column, target: new_column}))
 
-    def with_names(self, table: str, column: str) -> SwapColumns:
+    def with_names(self, table: str, column: str) -> Self:
         return replace(self, backfill=self.backfill.with_names(table, column))
 
     @property
@@ -1073,6 +1040,7 @@ class RestoreColumn(OnlineStep):
     """Undo a ``SwapColumns``; values that were written since are copied back into the old column."""
 
     swap: SwapColumns
+    needs_count = True
 
     @property
     def subject(self) -> Backfill:
@@ -1092,10 +1060,6 @@ class RestoreColumn(OnlineStep):
         return f"`{backfill.table}.{self.swap.kept}` takes its name `{backfill.source.name}` back"
 
     @property
-    def needs_count(self) -> bool:
-        return True
-
-    @property
     def undo(self) -> Undo:
         return Undo(is_possible=False, note="the plan that swapped the columns does it anew")
 
@@ -1112,7 +1076,7 @@ class RestoreColumn(OnlineStep):
         new_column = with_property(replace(find_column(columns, source), name=target), "nullable", None)
         return replace(table, columns=replace_columns(columns, {self.swap.kept: old_column, source: new_column}))
 
-    def with_names(self, table: str, column: str) -> RestoreColumn:
+    def with_names(self, table: str, column: str) -> Self:
         backfill = replace(self.swap.backfill, table=table)
         return replace(self, swap=replace(self.swap, backfill=backfill, kept=column))
 

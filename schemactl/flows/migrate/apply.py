@@ -31,7 +31,7 @@ from schemactl.store.text import read_text
 R = TypeVar("R")
 
 Agree = Callable[[R], bool]
-"""Shows a report of what is to be done, and returns whether the user agrees."""
+"""Shows a report of the planned steps, and returns whether the user agrees."""
 OpenProgress = Callable[[], AbstractContextManager[Progress | None]]
 
 
@@ -57,12 +57,7 @@ class ApplyRequest:
 
 
 def apply_migration(request: ApplyRequest, agree: Agree[PlanReport], open_progress: OpenProgress) -> ApplyReport:
-    """Apply a plan, or report why not.
-
-    Raises:
-        InputError: the call is wrong, the schema or the plan cannot be read, or nobody can be asked.
-        DestinationError: the destination failed, or is not as planned afterwards.
-    """
+    """Apply a plan, or report why not."""
     return apply_goal(_read_goal(request), request, agree, open_progress)
 
 
@@ -85,11 +80,7 @@ def apply_goal(goal: Goal, request: ApplyRequest, agree: Agree[PlanReport], open
 
 
 def check_resumed(report: PlanReport, goal: Goal) -> None:
-    """Refuse an unfinished run that is resumed with SQL other than that of its migration.
-
-    Raises:
-        InputError: it has other SQL.
-    """
+    """Refuse an unfinished run that is resumed with SQL other than that of its migration."""
     if report.done is not None:
         check_own(report.plan, goal.migration, goal.target)
 
@@ -106,7 +97,7 @@ def _read_goal(request: ApplyRequest) -> Goal:
         hint = "`schemactl migrate apply --dir DIR` runs it"
         raise InputError("SQL of one's own runs from a folder of migrations, not from a plan", hint=hint)
     if not request.to:
-        # Whoever wrote the file would decide which server gets the password of the environment.
+        # The author of the file would decide which server gets the password of the environment.
         address = f"{plan.place.origin}?dataset={plan.place.dataset}"
         hint = f"`--to {address}`, if that is the one: the address in a plan is for people to read"
         raise InputError(f"the plan is for `{address}`, and no destination is named", hint=hint)

@@ -29,12 +29,7 @@ def record_baseline(
     *,
     is_forced: bool = False,
 ) -> BaselineReport:
-    """Record a schema in the ledger of a destination that has its tables, or, ``is_forced``, other ones.
-
-    Raises:
-        InputError: the call is wrong, the schema cannot be read, or there is nobody to ask.
-        DestinationError: the destination cannot be reached, read or written.
-    """
+    """Record a schema in the ledger of a destination that has its tables, or, ``is_forced``, other ones."""
     target = migratable(to)
     schema = find_goal_schema(reference, schemas)
     with target.open_for_reading(schema.name) as session:

@@ -12,12 +12,7 @@ from schemactl.migration.reports import CleanReport, Outcome
 
 
 def clean(to: str | None, patience: Patience, agree: Agree[CleanReport]) -> CleanReport:
-    """Drop what is kept; nothing else is touched.
-
-    Raises:
-        InputError: the call is wrong, or there is nobody to ask.
-        DestinationError: the destination failed; what was kept still is, as far as it says.
-    """
+    """Drop the kept tables and file copies; nothing else is touched."""
     target = migratable(to)
     name = find_name(target)
     with target.open_for_reading(name) as session:

@@ -1,4 +1,4 @@
-"""Looks at tables and data before a step runs: what stands in its way, and what that means."""
+"""Looks at tables and data before a step runs: which values and tables block it, and what to do."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Bloc
 def count_unfit(
     session: MigrationSession, plan: MigrationPlan, done: int, barred: Collection[int] = ()
 ) -> tuple[Counted, ...]:
-    """Return what stands in the way of steps, before the first of them has run; nothing of those that are free.
+    """Return the values that block steps, before the first step has run.
 
     An earlier run has done the first ``done`` of them. Not asked for are those at the ``barred`` places among the steps
-    that are left: where a table does not take its step, its rows may not be readable, either.
+    that are left: if a table does not take its step, its rows may not be readable, either.
     """
     counts, steps = [], [planned.step for planned in plan.steps[done:]]
     for index, step in enumerate(steps):
@@ -150,7 +150,7 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
         if is_begun:
             instead = "take back the run that stands half done: `schemactl migrate rollback`"
         elif plan.migration is not None:
-            # How it was planned stands in its files.
+            # Its files contain how it was planned.
             anew = f"delete the files of `{plan.migration.name}`, run `schemactl migrate hash DIR`, and plan it anew"
             instead = f"{instead}; for that, {anew}"
         hint = f"{mend}, or {instead}"
@@ -158,7 +158,7 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
 
 
 def _words(step: Step, count: int) -> tuple[str, str, str]:
-    """Return what stands in a step's way, and two ways out."""
+    """Return the values that block a step, and two ways out."""
     name = f"`{step.table_name}.{step.column_name}`"
     match step:
         case SetNotNull():

@@ -1,4 +1,4 @@
-"""Find drift, what was changed by hand or by others in the tables that are there, and values under wrong names."""
+"""Find drift, what was changed by hand or by others in existing tables, and values under wrong names."""
 
 from __future__ import annotations
 
@@ -126,11 +126,7 @@ def complete_tables(schema: Schema) -> tuple[Table, ...]:
 
 
 def misplaced_values(state: DestinationState) -> tuple[Misplaced, ...]:
-    """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right.
-
-    Raises:
-        InputError: a plan of the ledger cannot be read.
-    """
+    """Return the values that runs since the last baseline have left under wrong names: a baseline says all is right."""
     misplaced: dict[ColumnPlace, Misplaced] = {}
     for run in state.runs:
         if not run.plan:
@@ -174,7 +170,7 @@ def misplaced_after(
 
 
 def origin_of(column_place: ColumnPlace, steps: Sequence[Step]) -> ColumnPlace | None:
-    """Return where the values of a place stood before some steps; None for what the steps made."""
+    """Return where the values of a place were before some steps; None if the steps made them."""
     return place_before(column_place, steps, heeds_backfills=True)
 
 

@@ -1,4 +1,4 @@
-"""Runs a plan forward: all of it in one transaction, or step by step, also where an earlier run has stopped."""
+"""Runs a plan forward: all of it in one transaction, or step by step, also after an earlier run has stopped."""
 
 from __future__ import annotations
 
@@ -77,7 +77,6 @@ class ForwardRun(RunDirection):
 
         Raises:
             StepBlocked: stored values block a step.
-            DestinationError: a step failed, or the tables are not as planned; nothing was changed.
         """
         # Statements that fail on values that do not survive need no count of these values before.
         refuses = self.module.ABILITIES.refuses_unfit
@@ -107,7 +106,6 @@ class ForwardRun(RunDirection):
 
         Raises:
             StepBlocked: stored values block the first step.
-            DestinationError: a step failed, or the tables are not as planned; earlier steps are kept.
         """
         records = self.session.steps(self.run.run_id)
         done = self.done
@@ -126,7 +124,6 @@ class ForwardRun(RunDirection):
 
         Raises:
             StepBlocked: stored values block a step.
-            DestinationError: the steps do not fit the tables.
         """
         self._refuse_unfit(guarded)
         tables = self.tables if self.tables is not None else self._read_tables()

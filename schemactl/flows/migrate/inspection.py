@@ -47,14 +47,10 @@ from schemactl.store.folder import SchemasPlace
 
 
 def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, options: PlanOptions) -> StatusReport:
-    """Return how a destination stands; nothing is written.
+    """Return the state of a destination; nothing is written.
 
-    ``reference`` is a REF; None for that of a run that stands half done, else the last of the ledger. The options say
+    ``reference`` is a REF; None for that of an unfinished run, else the last of the ledger. The options say
     how to plan what is pending.
-
-    Raises:
-        InputError: the call is wrong, or the schema cannot be read.
-        DestinationError: the destination cannot be reached or read.
     """
     target = migratable(to)
     goal_schema = find_goal_schema(reference, schemas) if reference else None
@@ -98,12 +94,7 @@ def past_run(session: MigrationSession, run: Run) -> PastRun:
 
 
 def compare_destinations(base: str, head: str) -> CompareReport:
-    """Return how the tables and the ledgers of two destinations differ; nothing is written.
-
-    Raises:
-        InputError: an address is none, or a ledger names several schemas.
-        DestinationError: one of them cannot be reached or read.
-    """
+    """Return how the tables and the ledgers of two destinations differ; nothing is written."""
     targets = migratable(base), migratable(head)
     names = [find_name(target) for target in targets]
     sides, referred = [], []
@@ -129,8 +120,8 @@ class VerifyRequest:
     Attributes:
         reference: a REF; None for the last schema of the ledger.
         looks_at_rows: whether values are looked at, or tables and columns alone.
-        unique: whether values are looked for that stand twice in a column which only the schema says is unique.
-        primary_keys: whether nulls and values that stand twice are looked for in primary keys of the schema alone.
+        unique: whether values are looked for that occur twice in a column which only the schema says is unique.
+        primary_keys: whether nulls and values that occur twice are looked for in primary keys of the schema alone.
     """
 
     reference: str | None
@@ -148,12 +139,7 @@ class VerifyRequest:
 
 
 def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyReport:
-    """Hold tables and values against a schema; nothing is written.
-
-    Raises:
-        InputError: the call is wrong, or the schema cannot be read.
-        DestinationError: the destination cannot be reached or read.
-    """
+    """Hold tables and values against a schema; nothing is written."""
     notify = progress or no_progress
     target = migratable(request.to)
     goal_schema = find_goal_schema(request.reference, request.schemas) if request.reference else None
@@ -199,7 +185,7 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
 
 
 _Check = tuple[ChangeType | SetNotNull | AddUnique | AddPrimaryKey, str]
-"""A query that counts the values of a column that do not follow the schema, and what is wrong with these."""
+"""A query that counts the values of a column that do not follow the schema, and the problem."""
 
 
 def _columns(step: Step) -> tuple[str, ...]:
@@ -246,7 +232,7 @@ def _look_at_rows(
     sample: Sample,
     notify: Progress,
 ) -> tuple[tuple[OddValues, ...], int, int]:
-    """Return what is odd, how many rows were read, and how many there are in their tables."""
+    """Return the odd values, the number of rows that were read, and that of all rows."""
     # Counted before: a sample's share is the same for all columns of a table.
     sampled = () if sample.is_full else {step.table: None for step, _ in checks}
     counts = {table: session.row_count(table) for table in sampled}

@@ -26,11 +26,7 @@ from schemactl.store.sources import LeftOutWarning
 
 
 def with_lost(schema: Schema, target: Target) -> Schema:
-    """Return a schema with the tables and columns that the destination has and the file has lost, and warn of them.
-
-    Raises:
-        DestinationError: the ledger cannot be read.
-    """
+    """Return a schema with the tables and columns that the destination has and the file has lost, and warn of them."""
     if not _may_have_lost(schema, target):
         return schema
     with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
@@ -38,22 +34,14 @@ def with_lost(schema: Schema, target: Target) -> Schema:
 
 
 def restore_lost(schema: Schema, target: Target, session: MigrationSession) -> Schema:
-    """Do what ``with_lost`` does, in an open session.
-
-    Raises:
-        DestinationError: the ledger cannot be read.
-    """
+    """Do what ``with_lost`` does, in an open session."""
     restored, names = find_lost(schema, target, session)
     warn_of_restored(schema, names)
     return restored
 
 
 def find_lost(schema: Schema, target: Target, session: MigrationSession) -> tuple[Schema, str]:
-    """Return a schema with what the file has lost, and the names of that as a text, empty for nothing.
-
-    Raises:
-        DestinationError: the ledger cannot be read.
-    """
+    """Return a schema with what the file has lost, and the names of that as a text, empty for nothing."""
     if not _may_have_lost(schema, target):
         return schema, ""
     restored = schema
@@ -75,11 +63,7 @@ def warn_of_restored(schema: Schema, names: str) -> None:
 
 
 def warn_of_lost(schema: Schema, target: Target) -> None:
-    """Warn of the tables and columns that the destination has and the file has lost.
-
-    Raises:
-        DestinationError: the ledger cannot be read.
-    """
+    """Warn of the tables and columns that the destination has and the file has lost."""
     if not _may_have_lost(schema, target):
         return
     with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
@@ -93,9 +77,6 @@ def check_swaps(schema: Schema, target: Target) -> None:
 
     Renames to new names are found by the columns that are there (see ``Loader.check_tables``). Where a name is there
     before and afterwards, only the ledger's last schema says whether it was given away.
-
-    Raises:
-        DestinationError: such a rename is pending, or the ledger cannot be read.
     """
     destination = DESTINATIONS[target.kind]
     if not is_migrator(destination) or not _states_swaps(schema):
@@ -147,13 +128,12 @@ def _warn(schema: Schema, message: str) -> None:
 
 
 def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:
-    """Yield what versions of the ledger have that the file is not made from, the last one first.
+    """Yield the tables and columns of ledger versions that the file does not descend from, the last version first.
 
-    Such a version is one that the version after it does not come from either, though it came before that one. What
-    newer versions have that the file is made from is not lost: whoever dropped it later knew it. Nor is what a version
-    has that took the file over as its import file: such a file states hints alone. Nor is what is older than a version
-    of the file, and of another import file: a schema starts anew from an import file that was edited, and its ancestry
-    says no more of what was before (as dlt's).
+    Such a version is not an ancestor of the version after it either. Three kinds of tables and columns are not lost:
+    those of newer ancestors of the file, because the person who dropped them later knew them; those of a version that
+    imported the file, because import files only give hints; and those that are older than a version with another
+    import file, because a schema starts over from an edited import file, as in dlt.
     """
     ancestors = {schema.version_hash, *schema.previous_hashes}
     versions = session.versions(schema.name)[:MOST_EARLIER]
@@ -197,13 +177,9 @@ def _without(schema: Schema, other_schemas: Iterable[Schema]) -> Schema:
 
 
 def stored_schemas(reference: str, referred: Referred, version_hash: str | None) -> tuple[Schema, ...]:
-    """Return schemas of a destination's ledger, by name; none where it has no ledger.
+    """Return schemas of a destination's ledger, by name; none if it has no ledger.
 
     ``version_hash`` is the beginning of a hash; None for the last schema of each name.
-
-    Raises:
-        InputError: the ledger has no schema of this hash, or several.
-        DestinationError: the destination cannot be read.
     """
     if referred.destination is None or not is_migrator(referred.destination):
         if version_hash is not None:

@@ -50,12 +50,9 @@ class Judged:
 
 
 def judge(target: Path, since: str | None = None) -> Judged:
-    """Return what is to be said of the migrations of a folder, or of a plan's file.
+    """Return the findings about the migrations of a folder, or of a plan's file.
 
     ``since`` is a revision of git: only migrations that it does not have are judged, and others must be as it has them.
-
-    Raises:
-        InputError: there is no such folder or file, or it is no plan.
     """
     if target.is_dir():
         return _judge_folder(read_folder(target), since)
@@ -122,7 +119,7 @@ def _earlier_files(folder: Folder, since: str) -> Mapping[str, str]:
 
 
 def _lines(migration: Migration, dialect: str) -> Mapping[int, int]:
-    """Return the lines at which the steps stand in the file of a migration's statements."""
+    """Return the lines of the steps in the file of a migration's statements."""
     lines = sql_text(migration, dialect).splitlines()
     line_numbers = {}
     for number, planned in enumerate(migration.plans[dialect].steps, 1):

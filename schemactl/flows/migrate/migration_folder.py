@@ -74,10 +74,10 @@ class NextRequest:
 
     Attributes:
         reference: a REF: the schema that the migration leads to.
-        folder: of the migrations; made where it is missing.
+        folder: of the migrations; created if missing.
         dialects: kinds of destinations; none for those of the migration before.
         title: what it is called; None for what its first step does.
-        start: a REF: the schema that the first migration begins with; None for none.
+        start: a REF: the schema that the first migration begins with; None without one.
     """
 
     reference: str
@@ -91,11 +91,7 @@ class NextRequest:
 
 
 def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
-    """Return a folder of migrations with what is wrong with it; nothing of it is run.
-
-    Raises:
-        InputError: there is no such folder, it is a link of its repository or lies behind one, or it cannot be read.
-    """
+    """Return a folder of migrations with its problems; nothing of it is run."""
     refuse_links(path)
     if not path.is_dir():
         if may_be_new and not path.exists():
@@ -123,7 +119,7 @@ def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
 
 
 def _not_taken_back(migration: Migration) -> Iterator[Problem]:
-    """Yield the files of own SQL that a dialect could not take back where a step fails."""
+    """Yield the files of own SQL that a dialect could not take back if a step fails."""
     for dialect, plan in migration.plans.items():
         own_scripts = [own_sql for own_sql in plan.own if not own_sql.is_empty]
         try:
@@ -138,7 +134,7 @@ def _not_taken_back(migration: Migration) -> Iterator[Problem]:
 
 
 def _read_migrations(path: Path, files: Mapping[str, str]) -> tuple[tuple[Migration, ...], tuple[Problem, ...]]:
-    """Return the migrations that can be read, in their order, and what is wrong with the others."""
+    """Return the migrations that can be read, in their order, and the problems of the others."""
     migrations, problems = [], []
     for name, text in files.items():
         parsed_name = migration_of_file(name)
@@ -157,11 +153,7 @@ def _read_migrations(path: Path, files: Mapping[str, str]) -> tuple[tuple[Migrat
 
 
 def sound_folder(path: Path, *, may_be_new: bool = False) -> Folder:
-    """Return a folder of migrations that can be trusted.
-
-    Raises:
-        InputError: a file was changed, is missing, or does not follow the one before it.
-    """
+    """Return a folder of migrations that can be trusted."""
     folder = read_folder(path, may_be_new=may_be_new)
     if folder.problems:
         first, count = folder.problems[0], len(folder.problems)
@@ -172,11 +164,7 @@ def sound_folder(path: Path, *, may_be_new: bool = False) -> Folder:
 
 
 def check_folder(path: Path, reference: str | None = None, schemas: SchemasPlace = Path("schemas")) -> CheckReport:
-    """Return what is wrong with a folder, and whether its last migration leads to a schema.
-
-    Raises:
-        InputError: there is no such folder, or the schema cannot be read.
-    """
+    """Return the problems of a folder, and whether its last migration leads to a schema."""
     folder = read_folder(path)
     problems = list(check_problems(folder))
     schema = find_goal_schema(reference, schemas) if reference is not None else None
@@ -192,16 +180,12 @@ def check_folder(path: Path, reference: str | None = None, schemas: SchemasPlace
 
 
 def check_problems(folder: Folder) -> tuple[Problem, ...]:
-    """Return all that is wrong with a folder, what its migrations say of their steps included."""
+    """Return all problems of a folder, false claims of migrations about their steps included."""
     return folder.problems or tuple(_not_genuine(folder))
 
 
 def hash_folder(path: Path) -> CheckReport:
-    """Write the sum file of a folder anew, after a merge, or after the last migration was deleted to be planned anew.
-
-    Raises:
-        InputError: migrations themselves were changed, or do not follow each other: no hash makes that right.
-    """
+    """Rewrite the sum file of a folder, after a merge, or after the last migration was deleted to be replanned."""
     folder = read_folder(path)
     files = {name: text for name, text in folder.files.items() if name != SUM_NAME}
     again = replace(folder, files={**files, SUM_NAME: sum_text(files)})
@@ -220,22 +204,14 @@ def hash_folder(path: Path) -> CheckReport:
 
 
 def next_migration(request: NextRequest) -> NextReport:
-    """Write the migration that leads from the last one of a folder to a schema.
-
-    Raises:
-        InputError: the call is wrong, the folder cannot be trusted, or the schema cannot be read.
-    """
+    """Write the migration that leads from the last one of a folder to a schema."""
     folder = sound_folder(request.folder, may_be_new=True)
     report = draft_next(folder, request)
     return write_next(folder, report)
 
 
 def draft_next(folder: Folder, request: NextRequest) -> NextReport:
-    """Return the migration that leads from the last one of a folder to a schema; it is not written yet.
-
-    Raises:
-        InputError: the call is wrong, or the schema cannot be read.
-    """
+    """Return the migration that leads from the last one of a folder to a schema; it is not written yet."""
     schema = find_goal_schema(request.reference, request.schemas)
     last = folder.last
     if last is not None and request.start is not None:
@@ -247,7 +223,7 @@ def draft_next(folder: Folder, request: NextRequest) -> NextReport:
         raise InputError(f"the migrations are of the schema `{last.schema['name']}`, not `{schema.name}`", hint=hint)
     base = last.target if last is not None else start
     plans = _plan_in_dialects(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
-    # To the same schema there are steps where an earlier migration was not allowed to drop what it should.
+    # To the same schema there are steps if an earlier migration was not allowed to drop what it should.
     is_there = base is not None and base.version_hash == schema.version_hash
     if is_there and not any(plan.steps for plan in plans.values()):
         return NextReport(str(folder.path), None, (), is_written=False)
@@ -277,7 +253,7 @@ def _follow(
 
 
 def write_next(folder: Folder, report: NextReport) -> NextReport:
-    """Write the next migration of a folder, unless something stands against it."""
+    """Write the next migration of a folder, unless something blocks it."""
     if report.migration is None or report.blockers:
         return report
     folder.path.mkdir(parents=True, exist_ok=True)
@@ -309,11 +285,7 @@ def _dialects(names: Sequence[str], last: Migration | None) -> tuple[str, ...]:
 
 
 def module_of(dialect: str) -> Migrator:
-    """Return the destination of a dialect.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the destination of a dialect."""
     module = DESTINATIONS[dialect]
     if not is_migrator(module):
         raise InputError(f"`{dialect}` cannot be migrated", hint="`schemactl migrate plan --dialect` writes a script")
@@ -321,11 +293,7 @@ def module_of(dialect: str) -> Migrator:
 
 
 def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Table]:
-    """Return a model of the tables that some migrations lead to, those that they leave alone included.
-
-    Raises:
-        InputError: a migration's steps do not fit the tables that the ones before it make.
-    """
+    """Return a model of the tables that some migrations lead to, those that they leave alone included."""
     tables: dict[str, Table] = {}
     if migrations and migrations[0].start is not None:
         tables = _tables_of(schema_from_dict(migrations[0].start), module_of(dialect))
@@ -368,7 +336,7 @@ def _plan_in_dialects(
 def _write(
     path: Path, files: Mapping[str, str], migrations: Sequence[Migration], own_files: Mapping[str, str] | None = None
 ) -> None:
-    """Write migrations into a folder, the sum file last: who is killed before has not added anything to it."""
+    """Write migrations into a folder, the sum file last: a process that is killed before has added nothing to it."""
     written = dict(own_files or {})
     for migration in migrations:
         written[json_name(migration.name)] = write_migration(migration)
@@ -402,9 +370,6 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
     """Give migrations that another branch was faster than new numbers, and plan them from the schema before them now.
 
     ``names`` are the migrations that move behind the others; none for those that no other one follows.
-
-    Raises:
-        InputError: which of them moves is not clear, or their changes do not go together.
     """
     folder = read_folder(path)
     moving = _moving(folder, names)
@@ -443,11 +408,7 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
 
 
 def _moving(folder: Folder, names: Sequence[str]) -> list[Migration]:
-    """Return the migrations that move, in their order.
-
-    Raises:
-        InputError: a name is none of the folder's, or nothing says which moves.
-    """
+    """Return the migrations that move, in their order."""
     by_name = {migration.name: migration for migration in folder.migrations}
     for name in names:
         if name not in by_name:
@@ -479,11 +440,7 @@ def _chains(migrations: Sequence[Migration]) -> list[list[Migration]]:
 
 
 def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> tuple[Schema, Schema | None]:
-    """Return the schema that a moved migration leads to now, and the one that it begins with.
-
-    Raises:
-        InputError: its changes do not go together with those that are before it now.
-    """
+    """Return the schema that a moved migration leads to now, and the one that it begins with."""
     by_hash = {migration.target_hash: migration.target for migration in folder.migrations}
     if moving.start is not None:
         by_hash[str(moving.base)] = schema_from_dict(moving.start)

@@ -28,23 +28,13 @@ from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderSt
 
 
 def stand(path: Path, to: str | None) -> FolderStanding:
-    """Return how far a destination has come; nothing is written.
-
-    Raises:
-        InputError: the folder cannot be trusted, or migrations were changed that the destination has.
-        DestinationError: the destination cannot be reached or read.
-    """
+    """Return how far a destination has come; nothing is written."""
     folder = sound_folder(path)
     return _find_ahead(folder, migratable(to))[0]
 
 
 def plan_next_there(request: NextRequest, to: str) -> NextReport:
-    """Write the next migration of a folder after looking at the data of a destination that has all the others.
-
-    Raises:
-        InputError: the destination does not have all the others; or as ``next_migration``.
-        DestinationError: the destination cannot be reached or read.
-    """
+    """Write the next migration of a folder after looking at the data of a destination that has all the others."""
     folder, target = sound_folder(request.folder, may_be_new=True), migratable(to)
     if folder.migrations and (pending := _find_ahead(folder, target)[0].pending):
         hint = f"`schemactl migrate apply --dir {folder.path} --to DEST` runs it; without `--to` no data is looked at"
@@ -60,12 +50,7 @@ def plan_next_there(request: NextRequest, to: str) -> NextReport:
 def apply_folder(
     path: Path, request: ApplyRequest, agree: Agree[FolderApplyReport], open_progress: OpenProgress
 ) -> FolderApplyReport:
-    """Run the migrations of a folder that a destination does not have yet, in their order, each as a run of its own.
-
-    Raises:
-        InputError: the folder cannot be trusted, or there is nobody to ask.
-        DestinationError: the destination failed; migrations before the one that failed are kept.
-    """
+    """Run the migrations of a folder that a destination does not have yet, in their order, each as a run of its own."""
     folder, target = sound_folder(path), migratable(request.to)
     standing, migrations = _find_ahead(folder, target)
     if not migrations:
@@ -135,12 +120,12 @@ def _ahead_of(state: DestinationState, folder: Folder) -> tuple[FolderStanding, 
 def _find_elsewhere(
     state: DestinationState, migrations: tuple[Migration, ...], count: int | None, last: int
 ) -> PlanBlocker | None:
-    """Return why a destination is not where its ledger says, None where it is.
+    """Return why a destination is not where its ledger says, None if it is.
 
     Args:
         state: the destination.
         migrations: of the folder.
-        count: how many of them lead to the schema that the ledger names last; None where none does.
+        count: how many of them lead to the schema that the ledger names last; None if none does.
         last: how many of them have run.
     """
     if count is None:
@@ -161,11 +146,7 @@ def _find_elsewhere(
 
 
 def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> int:
-    """Return how many of a folder's migrations are up to the last one that the ledger has.
-
-    Raises:
-        InputError: one of them is missing, or was changed since.
-    """
+    """Return how many of a folder's migrations are up to the last one that the ledger has."""
     by_name = {migration.name: (number, migration.mark) for number, migration in enumerate(folder.migrations, 1)}
     last = 0
     for mark in done:
@@ -183,7 +164,7 @@ def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> in
 
 
 def _count_there(migrations: tuple[Migration, ...], known_hash: str | None, last: int) -> int | None:
-    """Return how many migrations a destination has; None where its schema is none of theirs."""
+    """Return how many migrations a destination has; None if its schema is none of theirs."""
     if last and migrations[last - 1].target_hash == known_hash:
         return last
     # Somebody has brought it to that schema in another way: `apply REF`, `baseline`, or a dlt pipeline.

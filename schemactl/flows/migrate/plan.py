@@ -1,4 +1,4 @@
-"""``schemactl migrate plan``: report what is to be done for a schema, a plan or a migration, and what is against it."""
+"""``schemactl migrate plan``: plan the steps to a schema, a saved plan or a migration, and what blocks them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PlanRequest:
 
     Attributes:
         reference: a REF, or a schema itself.
-        out: a file that keeps the plan; None for none.
+        out: a file that keeps the plan; None without one.
         key: that the file is signed with; None for no signature.
     """
 
@@ -92,12 +92,7 @@ class Goal:
 
 
 def plan_migration(request: PlanRequest, progress: Progress | None = None) -> PlanReport:
-    """Return what would be done; nothing is written but the plan's file.
-
-    Raises:
-        InputError: the call is wrong, or the schema cannot be read.
-        DestinationError: the destination cannot be reached or read.
-    """
+    """Return what would be done; nothing is written but the plan's file."""
     if request.out is not None and not request.out.name.endswith(ENDING):
         raise InputError(f"`{request.out}` is not the name of a plan", hint=f"let it end in `{ENDING}`")
     target = migratable(request.to)
@@ -115,11 +110,7 @@ _READINGS: Final = 3
 
 
 def read_and_plan(goal: Goal, notify: Progress = no_progress) -> tuple[PlanReport, DestinationState]:
-    """Read a destination and plan how it gets to a goal; the state that is returned has a closed session.
-
-    Raises:
-        DestinationError: the destination cannot be reached or read, or others change it again and again.
-    """
+    """Read a destination and plan how it gets to a goal; the state that is returned has a closed session."""
     for remaining in reversed(range(_READINGS)):
         lost_names = ""
         try:
@@ -167,11 +158,7 @@ def plan_from_state(
 
 
 def _find_move(plan: MigrationPlan, state: DestinationState) -> PlanBlocker | None:
-    """Return why the plan of a file is out of date; None where the tables are still as it found them.
-
-    Raises:
-        InputError: it is for another destination.
-    """
+    """Return why the plan of a file is out of date; None if the tables are still as it found them."""
     if (current_place := state.place) != plan.place:
         planned_place = f"`{plan.place.origin}`, dataset `{plan.place.dataset}`"
         message = (
@@ -189,7 +176,7 @@ def _find_move(plan: MigrationPlan, state: DestinationState) -> PlanBlocker | No
 def check_plan(
     state: DestinationState, plan: MigrationPlan, allows_destructive: bool, done: int | None, notify: Progress
 ) -> PlanReport:
-    """Count in the data, and return the plan with all that stands against it."""
+    """Count in the data, and return the plan with all that blocks it."""
     session = state.session
     notify("looking at the data", None)
     first = done or 0
@@ -246,7 +233,7 @@ def _not_possible(numbers: tuple[int, ...]) -> str:
 # --- migrations of a folder ---
 #
 # What is reviewed in git are the steps. Their statements are those of the destination's own dataset, and the values are
-# counted where they are. A destination that does not have the schema that the migration begins with is refused.
+# counted at the destination. A destination that does not have the schema that the migration begins with is refused.
 
 
 _IN_THE_WAY: Final = TableRemoved | ColumnRemoved | ColumnRetyped | NullabilityChanged | ColumnPropertyChanged
@@ -254,11 +241,7 @@ _IN_THE_WAY: Final = TableRemoved | ColumnRemoved | ColumnRetyped | NullabilityC
 
 
 def plan_in(migration: Migration, target: MigrationTarget) -> DialectPlan:
-    """Return the steps of a migration for a kind of destination, with the risks and undos that they have there.
-
-    Raises:
-        InputError: it has none.
-    """
+    """Return the steps of a migration for a kind of destination, with the risks and undos that they have there."""
     dialect_plan = migration.plans.get(target.kind)
     if dialect_plan is None:
         hint = "a folder of its own for each dialect, or one for several: `plan --dir DIR --dialect duckdb,postgresql`"
@@ -268,14 +251,14 @@ def plan_in(migration: Migration, target: MigrationTarget) -> DialectPlan:
 
 
 def unbound_plan(migration: Migration, target: MigrationTarget, plan_place: Place) -> MigrationPlan:
-    """Return a migration as it stands in the folder, for what cannot be bound (yet)."""
+    """Return a migration as it is in the folder, for a destination that it cannot be bound to yet."""
     plan = plan_in(migration, target)
     unbound = MigrationPlan(plan_place, migration.schema, (), "", plan.steps, plan.notes, migration.mark)
     return with_own(unbound, plan.own)
 
 
 def find_start_blocker(state: DestinationState, migration: Migration) -> PlanBlocker | None:
-    """Return why a destination is not where a migration begins; None where it is."""
+    """Return why a destination is not where a migration begins; None if it is."""
     if state.ledger_hash != migration.base:
         has = f"the schema {state.ledger_hash}" if state.ledger_hash else "no schema"
         expected = f"the schema {migration.base}" if migration.base else "no schema"
@@ -302,11 +285,7 @@ def _refuse(migration: Migration, message: str) -> PlanBlocker:
 
 
 def bind(state: DestinationState, migration: Migration) -> MigrationPlan | PlanBlocker:
-    """Return the plan of a migration for a destination, or why it cannot run there.
-
-    Raises:
-        InputError: its steps do not lead to its schema.
-    """
+    """Return the plan of a migration for a destination, or why it cannot run there."""
     if state.unfinished is None and (blocker := find_start_blocker(state, migration)):
         return blocker
     schema, dialect_plan = migration.target, plan_in(migration, state.target)
@@ -348,11 +327,7 @@ def own_of_steps(dialect_plan: DialectPlan, steps: Sequence[Step]) -> tuple[OwnS
 
 
 def check_own(plan: MigrationPlan, migration: Migration | None, target: MigrationTarget) -> None:
-    """Refuse a plan of the ledger whose own SQL is not that of its migration: who writes there would run it.
-
-    Raises:
-        InputError: the own SQL is another one, or there is no folder to hold it against.
-    """
+    """Refuse a plan of the ledger whose own SQL is not that of its migration: who writes there would run it."""
     if migration is None:
         if plan.own:
             name = plan.migration.name if plan.migration is not None else "a run"
@@ -374,11 +349,7 @@ def check_own(plan: MigrationPlan, migration: Migration | None, target: Migratio
 def plan_to_schema(
     state: DestinationState, schema: Schema, options: PlanOptions, allows_destructive: bool
 ) -> MigrationPlan:
-    """Return the plan from a destination's state to a schema; unless losses are allowed, steps that lose are left out.
-
-    Raises:
-        InputError: the destination has no online steps, or cannot hold the schema's names.
-    """
+    """Return the plan from a state to a schema; unless losses are allowed, steps that lose data are left out."""
     target = state.target
     if options.is_online and not target.destination.ABILITIES.is_online:
         raise InputError(f"`{target.kind}` has no steps that others write through", hint="leave out `--online`")

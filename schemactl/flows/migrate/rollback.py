@@ -50,11 +50,11 @@ class RollbackRequest:
     """A call of ``schemactl migrate rollback``.
 
     Attributes:
-        name: of the schema; None where the ledger has one.
+        name: of the schema; None if the ledger has one.
         steps: how many steps are undone; None for runs as a whole.
         to_hash: the beginning of the hash of the schema to go back to; None for the last run.
         allows_destructive: whether what was loaded since may be lost.
-        folder: of the migrations that were applied: what undoes their own SQL stands there; None where none was named.
+        folder: of the migrations that were applied: it contains the undo of their own SQL; None if none was named.
     """
 
     name: str | None
@@ -67,13 +67,7 @@ class RollbackRequest:
 
 
 def rollback(request: RollbackRequest, agree: Agree[RollbackReport], open_progress: OpenProgress) -> RollbackReport:
-    """Undo what the ledger says was done, or say what speaks against it.
-
-    Raises:
-        InputError: the call is wrong, there is nothing to undo, or there is nobody to ask.
-        DestinationError: the destination failed, or is not as it should be afterwards; it is as it was, or, where it
-            has no transactions, part of the way is undone, and the ledger says which.
-    """
+    """Undo runs of the ledger, or report why not."""
     target = migratable(request.to)
     name = request.name or find_name(target)
     with target.open_for_reading(name) as session:
@@ -159,11 +153,7 @@ def _plan_undo(session: MigrationSession, target: MigrationTarget, name: str, re
 
 
 def _choose(state: DestinationState, request: RollbackRequest) -> Iterator[UndoRun]:
-    """Yield the runs to undo, the last one first.
-
-    Raises:
-        InputError: there is nothing to undo, or the ledger knows no such schema.
-    """
+    """Yield the runs to undo, the last one first."""
     standing = [run for run in reversed(state.runs) if run.state is not RunState.UNDONE]
     if not standing or not standing[0].plan:
         raise InputError("the ledger has no run that could be undone", hint="`schemactl migrate status` lists them")
@@ -189,11 +179,7 @@ def _choose(state: DestinationState, request: RollbackRequest) -> Iterator[UndoR
 
 
 def _migration_of(plan: MigrationPlan, folder: Path | None) -> Migration | None:
-    """Return the migration of a folder that the plan of a run was; None where it was none, or no folder is named.
-
-    Raises:
-        InputError: the folder does not have it, or has another one of its name.
-    """
+    """Return the migration of a folder that the plan of a run was; None if it was none, or no folder is named."""
     if folder is None or plan.migration is None:
         return None
     applied = next(
@@ -239,7 +225,7 @@ def _undone(state: DestinationState, runs: Sequence[UndoRun], tables: dict[str, 
 
 
 def _written(runs: Sequence[UndoRun], undone: Sequence[UndoneStep]) -> Iterator[tuple[Step, ...]]:
-    """Yield for each undo step what its run wrote into the column that it drops: that can be written anew."""
+    """Yield for each undo step what its run wrote into the column that it drops: that can be rewritten."""
     steps = {run.run.run_id: run.plan.steps for run in runs}
     for undone_step in undone:
         added = undone_step.planned.step
@@ -290,7 +276,7 @@ def _count(
     barred: Collection[int],
     changed_from: int,
 ) -> Iterator[Counted]:
-    """Yield what stands against undo steps: values that would not survive, or that would be dropped.
+    """Yield the values that block undo steps: values that would not survive, or that would be dropped.
 
     Steps that their tables do not take are ``barred``: the rows may not be readable, either. From ``changed_from`` on
     own SQL may have changed which values survive.
@@ -325,7 +311,7 @@ def _refuse(
     for each_count in counts:
         index = each_count.number - 1
         step = steps[index]
-        # By the names that are there now: undo steps may give others.
+        # By the current names: undo steps may give others.
         now = traced(steps, index) or step
         table = traced_table(steps, index) or now.table_name
         column = now.swap.backfill.source.name if isinstance(now, RestoreColumn) else now.column_name

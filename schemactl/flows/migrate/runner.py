@@ -102,7 +102,6 @@ class RunDirection(ABC):
 
         Raises:
             StepBlocked: a step of a plan is blocked.
-            DestinationError: an undo step is blocked.
         """
 
     @abstractmethod
@@ -148,7 +147,6 @@ class Runner:
 
         Raises:
             StepBlocked: stored values block a step.
-            DestinationError: a step failed, or the tables are not as planned; with the transaction, nothing changes.
         """
         model = dict(self.tables)
         for run in self.runs:
@@ -164,7 +162,6 @@ class Runner:
 
         Raises:
             StepBlocked: stored values block the first step.
-            DestinationError: a step failed, or the tables are not as planned; earlier batches are kept.
         """
         model = dict(self.tables)
         for run in self.runs:
@@ -330,7 +327,7 @@ class LockRetry:
         """Run ``work``, retry it while others hold a lock, and return its result.
 
         Args:
-            work: a whole transaction: where it fails, nothing of it is kept.
+            work: a whole transaction: if it fails, nothing of it is kept.
 
         Raises:
             LockNotAvailable: the last retry did not get the lock either.

@@ -46,9 +46,6 @@ def write_script(
 
     ``reference`` and ``start`` are REFs, or schemas themselves: what the engine shall have, and what it has; None for
     no tables.
-
-    Raises:
-        InputError: there is no such dialect, or a schema cannot be read.
     """
     dialect = resolve_dialect(dialect)
     schema = find_goal_schema(reference, schemas)
@@ -75,11 +72,7 @@ def write_script(
 
 
 def _find_start(reference: str | Schema, name: str, folder: SchemasFolder) -> Schema:
-    """Return the schema that the engine has; of a REF of several the one of the same name.
-
-    Raises:
-        InputError: there is none, or the REF names tables.
-    """
+    """Return the schema that the engine has; of a REF of several the one of the same name."""
     if isinstance(reference, Schema):
         return bump(reference)
     candidates = find_schemas(reference, folder)
@@ -128,16 +121,16 @@ _WIDER: Final[Mapping[DataType, Column]] = {
 """Columns that take the texts of a type whole that a cast to it would round or cut."""
 _MOST_BITS: Final = 64
 _CONVERTS_WHERE_ASSIGNED: Final = frozenset(("mysql", "sqlite"))
-"""Who makes what a column is of a text that is assigned to it, and casts to other types than columns have.
+"""Engines that convert a text that is assigned to a column, and cast to other types than columns have.
 
 SQLite's cast makes numbers of dates and booleans: 2024 of ``2024-01-02``.
 """
 _RETYPES_IN_PLACE: Final = frozenset(("postgres", "duckdb", "materialize", "risingwave", "mysql", "tsql"))
 _CONVERTS_IN_PLACE: Final = frozenset(("postgres", "duckdb"))
-"""Who takes an expression with a change of type (``USING``)."""
+"""Engines that take an expression with a change of type (``USING``)."""
 _RENAMES_NO_COLUMN: Final = frozenset(("tsql", "hive", "athena"))
 _KEEPS_NOT_NULL: Final = frozenset(("hive", "athena", "redshift", "singlestore"))
-"""Who has no words by which nulls are allowed again."""
+"""Engines that cannot allow nulls again."""
 _SETS_NOT_NULL: Final = frozenset(
     ("postgres", "duckdb", "snowflake", "databricks", "materialize", "risingwave", "mysql", "tsql", "fabric")
 )
@@ -148,9 +141,9 @@ _HAS_PRIMARY_KEY: Final = frozenset(
         *("bigquery", "databricks", "redshift", "snowflake"),  # these note it, and do not see to it
     )
 )
-"""Who can give a table a primary key that was made without one."""
+"""Engines that can give a table a primary key that was made without one."""
 _DROPS_PRIMARY_KEY: Final = frozenset(("bigquery", "databricks", "exasol", "mysql", "oracle", "snowflake"))
-"""Who can drop it without its constraint's name, which nobody can look up."""
+"""Engines that can drop it without its constraint's name, which nobody can look up."""
 
 
 def stored_in(column: Column, dialect: str) -> Properties:
@@ -209,11 +202,7 @@ def render_for(dialect: str) -> Render:
 
 
 def _type_of(column: Column, dialect: str) -> str:
-    """Return a column's type: the engine's own, or as dlt says it there, with its size.
-
-    Raises:
-        InputError: it has none, or one that dlt refuses there.
-    """
+    """Return a column's type: the engine's own, or as dlt says it there, with its size."""
     own_type = column.properties.get(DATABASE_TYPE)
     return checked_type(column, lambda column: defined_type(column, dialect) if own_type is None else str(own_type))
 
@@ -224,11 +213,7 @@ def _without_size(column: Column) -> Column:
 
 
 def _kind(column: Column, dialect: str) -> exp.DataType:
-    """Return the type that values are cast to, without a size to which a cast would cut or round them.
-
-    Raises:
-        InputError: it has none that the engine knows.
-    """
+    """Return the type that values are cast to, without a size to which a cast would cut or round them."""
     from sqlglot import exp
 
     of_rows = Dialect(dialect).of_rows.name
@@ -247,7 +232,7 @@ def _kind(column: Column, dialect: str) -> exp.DataType:
 
 @dataclass(frozen=True, slots=True)
 class _Cast:
-    """A conversion by an engine's casts, guarded where its verdict asks for that; see ``statements.Conversion``."""
+    """A conversion by an engine's casts, guarded if its verdict asks for that; see ``statements.Conversion``."""
 
     dialect: str
     retype: Retype
@@ -261,7 +246,7 @@ class _Cast:
 
     @property
     def value(self) -> str:
-        """The value in its new type; the statement fails where it does not survive, and its message shows the value."""
+        """The value in its new type; the statement fails if it does not survive, and its message shows the value."""
         from sqlglot import exp
 
         source, kind = self._source(), _kind(self.retype.after, self.dialect)
@@ -275,7 +260,7 @@ class _Cast:
 
     @property
     def or_null(self) -> str:
-        """The value in its new type, null where it does not survive."""
+        """The value in its new type, null if it does not survive."""
         from sqlglot import exp
 
         value: exp.Expression = self._tried(self.retype.after)
@@ -300,7 +285,7 @@ class _Cast:
         return tried
 
     def _guard(self) -> exp.Expression | None:
-        """Return whether a converted value is what it was; None where casts either take a value whole or fail.
+        """Return whether a converted value is what it was; None if casts either take a value whole or fail.
 
         Texts are held against the type that takes all of the digits, or of the time, which the new one may round off.
         """

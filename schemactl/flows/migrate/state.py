@@ -1,4 +1,4 @@
-"""The schema that a destination is to get, what is found there, and whether its tables are as steps leave them."""
+"""The schema that a destination is to get, what it has now, and whether its tables are as steps leave them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DestinationState:
 
     Attributes:
         session: it can be asked for more while it is open.
-        ledger_schema: the schema that the ledger names last; None where there is none.
+        ledger_schema: the schema that the ledger names last; None if there is none.
         versions: of the schema of that name, the last one first.
         runs: of the schema of that name, the first one first.
     """
@@ -42,7 +42,7 @@ class DestinationState:
 
     @property
     def unfinished(self) -> Run | None:
-        """The run that stands half done, if there is one."""
+        """The unfinished run, if there is one."""
         return next((run for run in self.runs if run.state is RunState.RUNNING), None)
 
     def tables_for(self, schema: Schema) -> dict[str, Table]:
@@ -66,22 +66,14 @@ class DestinationState:
 
 
 def find_goal_schema(reference: str | Schema, schemas: SchemasPlace) -> Schema:
-    """Return the schema that a REF names, or a schema itself, with the version and hash of its content.
-
-    Raises:
-        InputError: it names no schema, or a destination, whose catalog is none.
-    """
+    """Return the schema that a REF names, or a schema itself, with the version and hash of its content."""
     if isinstance(reference, Schema):
         return bump(reference)
     return with_content_hash(find_schema(reference, SchemasFolder.at(schemas)), reference)
 
 
 def with_content_hash(referred: Referred, reference: str) -> Schema:
-    """Return the schema that a REF has named, with the version and hash of its content.
-
-    Raises:
-        InputError: it is a destination's catalog.
-    """
+    """Return the schema that a REF has named, with the version and hash of its content."""
     if referred.destination is not None:
         hint = f"write it to a file first: `schemactl export {reference} --output FILE`"
         raise InputError(f"`{reference}` names tables, not a schema", hint=hint)
@@ -89,11 +81,7 @@ def with_content_hash(referred: Referred, reference: str) -> Schema:
 
 
 def find_name(target: MigrationTarget) -> str:
-    """Return the name of the only schema in a destination's ledger, or of the only one whose run stands half done.
-
-    Raises:
-        InputError: there is none, or there are several.
-    """
+    """Return the name of the only schema in a destination's ledger, or of the only one with an unfinished run."""
     try:
         catalogue = target.destination.read_catalogue(target.url)
     except InputError as error:  # perhaps a run has failed before it made its first table
@@ -151,11 +139,7 @@ def names_of(schemas: Iterable[Schema]) -> frozenset[tuple[str, str | None]]:
 
 
 def tables_in(catalogue: Schema, schema: Schema, destination: Migrator) -> dict[str, Table]:
-    """Return a model of the tables of a catalog, under the names as the schema spells them.
-
-    Raises:
-        InputError: the destination cannot hold the schema's names.
-    """
+    """Return a model of the tables of a catalog, under the names as the schema spells them."""
     names = destination.NAMES
     check_names(schema, names)
     return dict(user_tables(spelled_as(catalogue, schema, names), None).tables)
@@ -171,7 +155,6 @@ def check_left(
     """Refuse tables that are not as some steps would have left them.
 
     Raises:
-        DestinationError: they are otherwise.
         StepDoesNotFit: the steps do not fit the tables.
     """
     model = dict(before)
@@ -192,7 +175,6 @@ def check_end(
     """Refuse tables that are not as all steps of a run would have left them.
 
     Raises:
-        DestinationError: they are otherwise; ``kept_note`` says what of the run is kept.
         StepDoesNotFit: the steps do not fit the tables.
     """
     message = f"after the last step `{session.origin}` is not as planned, and {kept_note}"
@@ -205,7 +187,7 @@ def _differences(
     catalogue: Schema,
     module: Migrator,
 ) -> tuple[str, ...]:
-    """Return what is otherwise in a catalog than expected, in sentences."""
+    """Return the differences of a catalog from the expected tables, in sentences."""
     names = module.NAMES
     existing = {names.fold(name): table for name, table in catalogue.tables.items()}
     messages = [f"table `{name}` is still there" for name in gone if names.fold(name) in existing]

@@ -1,7 +1,7 @@
 """Plans of files and ledgers: only what follows from their steps is believed. How far the runs of a ledger have come.
 
-Whoever may write a file or a row of the ledger gives a plan steps, which are shown and allowed like any other. They do
-not give it statements, a risk, or an undo of their own, nor a schema that the steps do not lead to.
+The author of a file or of a row of the ledger decides on a plan's steps, which are shown and need permission as any
+other. The author does not decide on statements, risks and undos, nor on a schema that the steps do not lead to.
 """
 
 from __future__ import annotations
@@ -39,11 +39,7 @@ _Structural = CreateTable | DropTable | RenameTable | AddColumn | DropColumn | R
 
 
 def check_file(state: DestinationState, plan: MigrationPlan) -> None:
-    """Refuse the plan of a file that is not what its steps make it: one that someone has written by hand.
-
-    Raises:
-        InputError: its risks, undos or statements are not those of its steps, or its steps do not lead to its schema.
-    """
+    """Refuse the plan of a file that is not what its steps make it: one that someone has written by hand."""
     _check_schema(plan)
     for number, planned in enumerate(plan.steps, 1):
         if _derived(planned) != _derived(planned_as(planned, state.target.destination.ABILITIES)):
@@ -73,7 +69,6 @@ def _with_statements(
     """Return a plan whose steps that are left have the statements of their own, each by itself.
 
     Raises:
-        InputError: the steps do not lead to the plan's schema.
         StepDoesNotFit: a step does not fit the tables.
     """
     model, render, left = dict(tables), state.target.renderer(state.session), plan.steps[done:]
@@ -94,7 +89,6 @@ def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Sc
     """Refuse steps after which the tables would still not be a schema's.
 
     Raises:
-        InputError: a step is missing, or one is too many.
         StepDoesNotFit: the steps do not fit the tables.
     """
     after = dict(tables)
@@ -118,11 +112,7 @@ def _derived(planned: PlannedStep) -> tuple[object, ...]:
 
 
 def plan_of(run: Run) -> MigrationPlan:
-    """Return the plan of a run as the ledger keeps it.
-
-    Raises:
-        InputError: what is kept there is no plan that this version reads.
-    """
+    """Return the plan of a run as the ledger keeps it."""
     return read_plan(run.plan, f"the ledger, run {run.run_id}")
 
 
@@ -131,9 +121,6 @@ def resume_plan(state: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
 
     They are the first ones, since steps run in their order. One that a killed process has done, and could not say so,
     counts. The others have the statements that will run: those of their steps, whatever the ledger says.
-
-    Raises:
-        InputError: the ledger's plan is not what its steps make it.
     """
     abilities = state.target.destination.ABILITIES
     plan = derived_plan(plan_of(run), abilities)
