@@ -127,8 +127,7 @@ class SchemaBuilder:
 
     def settings(self, **settings: Any) -> SchemaBuilder:
         """State settings of the schema: ``schema_contract="freeze"``, ``preferred_types={...}``."""
-        schema = replace(self._schema, settings={**self._schema.settings, **settings})
-        return replace(self, _schema=schema)
+        return replace(self, _schema=replace(self._schema, settings={**self._schema.settings, **settings}))
 
     def schema(self) -> Schema:
         """Return the schema, with its hash.

@@ -106,8 +106,7 @@ def at_environment(options: type[CommonOptions], call: Call) -> Call:
             named = {"name": environment.name, "protected": environment.is_protected}
             table = {call.command: {**environment.options, "named-destination": [named]}}
             file = SettingsFile(Path(f"[{DESTINATIONS}.{environment.name}]"), Path.cwd(), "", table)
-            surroundings = replace(call.surroundings, files=(file, *call.surroundings.files))
-            call = replace(call, surroundings=surroundings)
+            call = replace(call, surroundings=replace(call.surroundings, files=(file, *call.surroundings.files)))
     return replace(call, layers=(addresses, *call.layers)) if addresses else call
 
 

@@ -373,8 +373,7 @@ def read_file(path: Path) -> SettingsFile | None:
         pass  # reading it reports why
     if path.is_dir():
         return None
-    text = read_text(Path(shown_path(path)), MAX_BYTES).removeprefix("\ufeff")
-    return parse_file(text, path, path.parent)
+    return parse_file(read_text(Path(shown_path(path)), MAX_BYTES).removeprefix("\ufeff"), path, path.parent)
 
 
 def parse_file(text: str, path: Path, folder: Path) -> SettingsFile | None:

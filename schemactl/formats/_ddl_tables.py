@@ -361,8 +361,7 @@ class _Table:
         """Return the name of the only column of a unique constraint; None if it has several, or an expression."""
         from sqlglot import exp
 
-        clustered = _clustered_columns(columns)
-        inner = columns.expressions if isinstance(columns, exp.Schema) else clustered or ()
+        inner = columns.expressions if isinstance(columns, exp.Schema) else _clustered_columns(columns) or ()
         names = _columns_in(inner[0]) if len(inner) == 1 else None
         return names[0] if names and names[0] in self.natives else None
 

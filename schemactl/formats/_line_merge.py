@@ -21,8 +21,7 @@ def merge_lines(base: str, theirs: str, ours: str) -> str:
     Raises:
         ConflictError: a change falls on lines with comments that ``base`` does not have.
     """
-    merge = _Merge(base.split("\n"), theirs.split("\n"), ours.split("\n"))
-    return "\n".join(merge.lines())
+    return "\n".join(_Merge(base.split("\n"), theirs.split("\n"), ours.split("\n")).lines())
 
 
 class _Merge:

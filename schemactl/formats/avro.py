@@ -85,8 +85,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         records.append({"type": "record", **_name(table.name), **more, "fields": fields})
     if hints := schema_hints(schema):
         records[:1] = [{**record, SCHEMA_HINTS: hints} for record in records[:1]]
-    document = records[0] if len(records) == 1 else records
-    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n"
+    return f"{json.dumps(records[0] if len(records) == 1 else records, indent=2, ensure_ascii=False)}\n"
 
 
 def _name(name: str) -> dict[str, Any]:
@@ -315,8 +314,7 @@ def _field_of(name: str, native: Any, properties: dict[str, Any]) -> Field:
         case {"type": str(primitive)} | str(primitive) if primitive in _PRIMITIVE:
             return Field(name, {**_PRIMITIVE[primitive], **properties})
     is_json = native in (_ANY, "null") or (isinstance(native, dict) and native.get("type") == "record")
-    lost_fact = ("type", {"type": native}, {"data_type": "json"})
-    return Field(name, json_, unread=() if is_json else (lost_fact,))
+    return Field(name, json_, unread=() if is_json else (("type", {"type": native}, {"data_type": "json"}),))
 
 
 CODEC: Final = Codec(_write, _read)

@@ -182,8 +182,7 @@ class DbtFile:
 
     def _codec(self, keys: Sequence[str]) -> Codec[dict[str, Any]]:
         """Return the codec of the columns of a table with these columns in its primary key."""
-        only_key = keys[0] if len(keys) == 1 else None
-        return Codec(partial(self._write, only_key=only_key), self._read)
+        return Codec(partial(self._write, only_key=keys[0] if len(keys) == 1 else None), self._read)
 
     def _write(self, field: Field, only_key: str | None) -> dict[str, Any]:
         tests: list[Any] = [] if field.nullable else ["not_null"]

@@ -237,8 +237,7 @@ def _means(text: str, layout: Layout, exported: dict[str, Any]) -> bool:
         schema = schema_from_dict(with_sections(with_defaults(plain(stored))))
     except (InputError, KeyError, AttributeError):
         return False
-    written = export_form(schema, keeps_import="imported_version_hash" in exported)
-    return same(written, exported, _is_ordered)
+    return same(export_form(schema, keeps_import="imported_version_hash" in exported), exported, _is_ordered)
 
 
 def _is_ordered(keys: tuple[Key, ...]) -> bool:

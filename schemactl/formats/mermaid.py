@@ -66,8 +66,7 @@ def _attribute(column: Column, is_foreign: bool) -> str:
     note = _quoted("; ".join(filter(None, notes))) if any(notes) else ""
     # Blanks and commas end a type, other characters are errors.
     of = re.sub(r"[^A-Za-z0-9_()\[\]-]+", "_", type_in_words(column)).strip("_") or "unknown"
-    name = _word(column.name)
-    return " ".join(filter(None, (of, name, keys, note)))
+    return " ".join(filter(None, (of, _word(column.name), keys, note)))
 
 
 def _word(name: str) -> str:

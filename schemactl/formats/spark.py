@@ -124,8 +124,7 @@ def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) 
 
 def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
     """Return the facts of a StructType that the columns of a table lack."""
-    fields = (_read(native["name"], native) for native in named_items(struct.get("fields")))
-    return tuple(losses_of(fields, table))
+    return tuple(losses_of((_read(native["name"], native) for native in named_items(struct.get("fields"))), table))
 
 
 def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> dict[str, Any]:

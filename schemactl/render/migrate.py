@@ -162,8 +162,7 @@ _WHEN_UNDONE: Final = {When.AFTER: "before", When.INSTEAD: "instead of", When.BE
 
 def _undone_step(undone: reports.UndoneStep, statements: Sequence[Text]) -> Iterator[RenderableType]:
     planned = undone.planned
-    title = f"{undone.number:>3} {planned.step.mark} {escape(planned.step.title)}"
-    yield Text(title, style="bold")
+    yield Text(f"{undone.number:>3} {planned.step.mark} {escape(planned.step.title)}", style="bold")
     style = "" if planned.undo.is_possible else WARNING
     yield Inside(Text(f"undo  {escape(words.undo(planned))}", style=style))
     for statement in statements:
@@ -458,8 +457,7 @@ def _standing(standing: reports.FolderStanding) -> Iterator[RenderableType]:
     yield Text(_place(standing.place), style="bold")
     yield indented(Text().append("at      ", style=FAINT).append(standing.at or "no migration yet"))
     for number, name in enumerate(standing.pending):
-        label = "unfinished" if not number and standing.is_unfinished else "pending"
-        yield indented(warning(label, name))
+        yield indented(warning("unfinished" if not number and standing.is_unfinished else "pending", name))
     if standing.blocker is not None:
         lines = show_blockers([standing.blocker])
         yield from (indented(line) if isinstance(line, Text) else line for line in lines)

@@ -93,16 +93,13 @@ def _group(plan: MigrationPlan, step_indexes: range, look: Look) -> Iterator[lis
 def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[str]) -> Iterator[RenderableType]:
     yield _title(number, planned)
     yield from _statements(planned, statements, look)
-    reason = f"`{full_name(planned.reason)}`: {describe(planned.reason)}"
-    yield Inside(Text(escape(reason), overflow="fold"), "why")
-    style = _RISKS[planned.risk] if planned.is_possible else ERROR
-    yield Inside(Text(words.risk(planned), style=style), "risk")
+    yield Inside(Text(escape(f"`{full_name(planned.reason)}`: {describe(planned.reason)}"), overflow="fold"), "why")
+    yield Inside(Text(words.risk(planned), style=_RISKS[planned.risk] if planned.is_possible else ERROR), "risk")
     if locked := words.lock(planned):
         yield Inside(Text(escape(locked)), "lock")
     condition = planned.step.caution
     if condition:
-        label = "when" if planned.step.needs_count else "note"
-        yield Inside(Text(escape(condition), style=WARNING), label)
+        yield Inside(Text(escape(condition), style=WARNING), "when" if planned.step.needs_count else "note")
     undo_style = "" if planned.undo.is_possible else WARNING
     yield Inside(Text(escape(words.undo(planned)), style=undo_style), "undo")
     if look.is_verbose:
@@ -155,5 +152,4 @@ def _summary(plan: MigrationPlan) -> Iterator[Text]:
         return
     if lock_text := words.held_locks(plan):
         yield Text(f"Locks: {lock_text}.")
-    style = ERROR if plan.is_destructive or not plan.is_applicable else "bold"
-    yield Text(words.summary(plan), style=style)
+    yield Text(words.summary(plan), style=ERROR if plan.is_destructive or not plan.is_applicable else "bold")

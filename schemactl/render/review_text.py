@@ -239,8 +239,7 @@ def _fill(branch: Tree, node: _Node, look: Look) -> None:
         look.is_verbose or isinstance(change, ColumnRetyped | NullabilityChanged) for change in node.changes
     )
     for finding in node.findings:
-        shows_values = is_listed and finding.against is None
-        details = list(_details(finding, shows_values))
+        details = list(_details(finding, is_listed and finding.against is None))
         if look.is_verbose:
             details.append(Text(f"fingerprint {finding.fingerprint}", style=FAINT))
         branch.add(Group(_finding(finding), *map(indented, details)))

@@ -75,8 +75,7 @@ def scope(report: Report) -> str:
 
 def thing(finding: Finding | Silence) -> str | None:
     """Return ``orders.note``, ``orders``, or None for a schema as a whole."""
-    names = [name for name in (finding.table, finding.column) if name is not None]
-    return ".".join(names) or None
+    return ".".join([name for name in (finding.table, finding.column) if name is not None]) or None
 
 
 def headline(review: Review, is_whole: bool) -> str:

@@ -64,5 +64,4 @@ def rules_document(rules: Iterable[Rule]) -> dict[str, Any]:
 
 
 def _severity(severity: Severity) -> Text:
-    shown = "-" if severity is Severity.NONE else str(severity)
-    return Text(shown, style=_STYLES.get(severity, ""))
+    return Text("-" if severity is Severity.NONE else str(severity), style=_STYLES.get(severity, ""))

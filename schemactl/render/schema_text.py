@@ -102,8 +102,7 @@ def _parents_first(tables: Any) -> list[Table]:
     """Return tables sorted so that each comes after its parent."""
     remaining_tables, ordered_tables = {table.name: table for table in tables}, []
     while remaining_tables:
-        next_tables = [table for table in remaining_tables.values() if table.parent not in remaining_tables]
-        ordered_tables += next_tables
+        ordered_tables += [table for table in remaining_tables.values() if table.parent not in remaining_tables]
         remaining_tables = {name: table for name, table in remaining_tables.items() if table.parent in remaining_tables}
     return ordered_tables
 

@@ -78,8 +78,7 @@ class _Finder:
         yield from self._beside(removed_columns, naming)
 
     def _collapsed(self, added: ColumnAdded, naming: Naming) -> Iterator[Reshape]:
-        old_name = self._comparison.base_tables.get(added.table, added.table)
-        parents = {added.table: None, old_name: None}
+        parents = {added.table: None, self._comparison.base_tables.get(added.table, added.table): None}
         tables = [name for parent in parents for name in _below(parent, added.column.name, self._gone, naming)]
         columns = _flattened(added.table, added.column.name, self._removed, naming)
         if tables or columns:

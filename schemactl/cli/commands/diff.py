@@ -281,6 +281,5 @@ def exit_code_of(report: Report, fail_on: str) -> ExitCode:
 
     if fail_on == "never":
         return ExitCode.DONE
-    limit = Severity(fail_on).rank
-    is_bad = any(finding.severity.rank >= limit for finding in report.findings)
+    is_bad = any(finding.severity.rank >= Severity(fail_on).rank for finding in report.findings)
     return ExitCode.FINDINGS if is_bad else ExitCode.DONE

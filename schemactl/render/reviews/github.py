@@ -53,8 +53,7 @@ def render(report: Report) -> str:
             command = "notice" if finding.silence else _COMMANDS[finding.severity]
             annotations[command].append(_Annotation(_kind(finding), partial(_of_finding, command, finding)))
     for silence, message in unused_silences(report):
-        location = file_place(silence.at)
-        show = partial(_command, "warning", location, "unused silence", escape(message))
+        show = partial(_command, "warning", file_place(silence.at), "unused silence", escape(message))
         annotations["warning"].append(_Annotation("unused silence", show))
     limits = dict.fromkeys(annotations, LIMIT)
     if any(len(kind_annotations) > LIMIT for kind_annotations in annotations.values()):

@@ -428,8 +428,7 @@ def find_field_added(comparison: Comparison) -> Matches:
     for change in field_changes(comparison, FieldEvent.ADDED):
         since = column_last_day(comparison.base_table(change.table), change.name)
         if since:
-            retired = f"{_new_field(change)}, but the name is retired since {since}"
-            yield field_match(change, retired, BREAKS_ALL)
+            yield field_match(change, f"{_new_field(change)}, but the name is retired since {since}", BREAKS_ALL)
         elif not _is_required(comparison, change):
             yield field_match(change, _new_field(change))
 
@@ -544,8 +543,7 @@ C217 = Rule(
 def find_fields_reordered(comparison: Comparison) -> Matches:
     """Yield each object whose fields have another order among each other; the place of a new field says nothing."""
     for change in field_changes(comparison, FieldEvent.REORDERED):
-        sentence = f"the fields of {full_name(change.table, change.name)} have another order"
-        yield field_match(change, sentence)
+        yield field_match(change, f"the fields of {full_name(change.table, change.name)} have another order")
 
 
 C218 = Rule(
