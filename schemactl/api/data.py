@@ -257,7 +257,7 @@ _FRAME = "the data frame"
 
 @dataclass(frozen=True, slots=True)
 class _Documents:
-    stated: Iterable[Any]
+    documents: Iterable[Any]
 
     def texts(self) -> Iterator[tuple[int, str]]:
         """Yield the documents as JSON, numbered from 1.
@@ -265,7 +265,7 @@ class _Documents:
         Raises:
             InputError: one holds what JSON cannot, or nests too deep for Python, which is too deep for schemas.
         """
-        for number, document in enumerate(self.stated, 1):
+        for number, document in enumerate(self.documents, 1):
             try:
                 yield number, json.dumps(document, allow_nan=False, default=_as_dict)
             except RecursionError as error:

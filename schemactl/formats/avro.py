@@ -123,7 +123,9 @@ def _type(field: Field) -> Any:  # noqa: C901, PLR0911 - a case for each type
             return {"type": "bytes", "logicalType": "decimal", "precision": _WEI_DIGITS, "scale": 0}
         case DataType.TIMESTAMP:
             local = "local-" if field.properties.get("timezone") is False else ""
-            return {"type": "long", "logicalType": f"{local}timestamp-{_unit(field.precision)}"}
+            digits = 6 if field.precision is None else field.precision
+            unit = "millis" if digits <= 3 else "micros" if digits <= 6 else "nanos"
+            return {"type": "long", "logicalType": f"{local}timestamp-{unit}"}
         case DataType.TIME:
             is_short = field.precision is not None and field.precision <= 3
             return {"type": "int" if is_short else "long", "logicalType": f"time-{'millis' if is_short else 'micros'}"}
@@ -132,10 +134,6 @@ def _type(field: Field) -> Any:  # noqa: C901, PLR0911 - a case for each type
         case DataType.JSON:
             return dict(_ANY)
     return {"text": "string", "double": "double", "bool": "boolean", "binary": "bytes"}[field.data_type]
-
-
-def _unit(digits: int | None) -> str:
-    return "micros" if digits is None or 3 < digits <= 6 else "millis" if digits <= 3 else "nanos"
 
 
 def _named(native: Any, path: tuple[str, ...] | None) -> Any:

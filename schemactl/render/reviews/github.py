@@ -51,7 +51,8 @@ def render(report: Report) -> str:
     for finding in (*report.findings, *silenced):
         if finding.severity in _COMMANDS and not finding.is_cosmetic:
             command = "notice" if finding.silence else _COMMANDS[finding.severity]
-            annotations[command].append(_Annotation(_kind(finding), partial(_of_finding, command, finding)))
+            kind = f"silenced {label(finding)}" if finding.silence else label(finding)
+            annotations[command].append(_Annotation(kind, partial(_of_finding, command, finding)))
     for silence, message in unused_silences(report):
         show = partial(_command, "warning", file_place(silence.at), "unused silence", escape(message))
         annotations["warning"].append(_Annotation("unused silence", show))
@@ -81,10 +82,6 @@ class _Annotation:
 
     kind: str
     show: Callable[[], str]
-
-
-def _kind(finding: Finding) -> str:
-    return f"silenced {label(finding)}" if finding.silence else label(finding)
 
 
 def _of_finding(command: str, finding: Finding) -> str:

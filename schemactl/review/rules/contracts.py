@@ -158,12 +158,9 @@ def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[Fiel
         change
         for change in changes
         if isinstance(change, FieldChange)
-        and (change.event in (FieldEvent.ADDED, FieldEvent.RENAMED) or _is_retyped(change))
+        and change.event in (FieldEvent.ADDED, FieldEvent.RENAMED, FieldEvent.RETYPED)
+        and (change.event is not FieldEvent.RETYPED or change.before != change.after)
     )
-
-
-def _is_retyped(change: FieldChange) -> bool:
-    return change.event is FieldEvent.RETYPED and change.before != change.after
 
 
 X701 = Rule(

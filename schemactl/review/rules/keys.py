@@ -105,7 +105,7 @@ class Reference:
     target: str
     target_columns: tuple[str, ...]
     cardinality: str | None
-    stated: Any
+    hint: Any
 
     @property
     def meaning(self) -> tuple[Any, ...]:
@@ -134,8 +134,8 @@ def reference_rule(applies: Callable[[ReferenceChange], bool], sentence: str) ->
                 sentence=sentence.format(table=full_name(table), before=before, after=after),
                 table=table,
                 keys=("tables", table, "references"),
-                before=before.stated if before else None,
-                after=after.stated if after else None,
+                before=before.hint if before else None,
+                after=after.hint if after else None,
             )
 
     return find
@@ -186,7 +186,7 @@ def read_references(table: str, hint: Any) -> list[Reference]:
             target=reference.get("referenced_table") or "",
             target_columns=tuple(reference.get("referenced_columns") or ()),
             cardinality=reference.get("cardinality"),
-            stated=reference,
+            hint=reference,
         )
         for reference in references
     ]
@@ -446,7 +446,7 @@ def find_reference_to_nothing(comparison: Comparison) -> Matches:
                     sentence=f"{full_name(table.name)} refers by {reference}, and {gone} is gone",
                     table=table.name,
                     keys=("tables", table.name, "references"),
-                    before=reference.stated,
+                    before=reference.hint,
                     after=gone,
                 )
 

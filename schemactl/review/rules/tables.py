@@ -60,17 +60,10 @@ def find_table_removed(comparison: Comparison) -> Matches:
         table = change.table
         last_day = table_last_day(comparison.base.schema, table.name)
         until = f", though it was to stay until {last_day}" if last_day else ""
-        yield Match.of(
-            change,
-            f"table `{table.name}` with {counted(len(table.columns), 'column')} is gone{until}",
-            impact=None if _is_missed(comparison, table) else BREAKS_NOBODY,
-        )
-
-
-def _is_missed(comparison: Comparison, table: Table) -> bool:
-    if not comparison.head.schema.tables and table.name.startswith(system_prefix(naming_of(comparison.base.schema))):
-        return False
-    return bool(typed_columns(table))
+        sentence = f"table `{table.name}` with {counted(len(table.columns), 'column')} is gone{until}"
+        prefix = system_prefix(naming_of(comparison.base.schema))
+        is_of_dlt = not comparison.head.schema.tables and table.name.startswith(prefix)
+        yield Match.of(change, sentence, impact=BREAKS_NOBODY if is_of_dlt or not typed_columns(table) else None)
 
 
 T102 = Rule(

@@ -120,7 +120,7 @@ def _limit_match(comparison: Comparison, change: ColumnPropertyChanged, name: st
     base, head = _permitted_values(comparison, change)
     is_tighter, is_looser = not base.is_within(head, limit), not head.is_within(base, limit)
     sides: tuple[Any, ...] = (change.before, change.after)
-    words = tuple(map(_words, sides))
+    words = tuple(None if is_unset(side) else quote_value(side) for side in sides)
     if change.name in BOUNDS and (exclusive := _other_bound(comparison, change)):
         sides = tuple({change.name: plain(side), **other} for side, other in zip(sides, exclusive, strict=True))
         words = tuple(_bound_words(permitted.bounds.get(limit), limit) for permitted in (base, head))
@@ -134,10 +134,6 @@ def _limit_match(comparison: Comparison, change: ColumnPropertyChanged, name: st
     impact = _INCOMPARABLE if is_tighter and is_looser else _LOOSENED if is_looser else None if is_tighter else Impact()
     same = "" if is_tighter or is_looser else ", and permits the same values"
     return hint_match(change, f"{phrase}{same}", impact, before=sides[0], after=sides[1])
-
-
-def _words(bound: Any) -> str | None:
-    return None if is_unset(bound) else quote_value(bound)
 
 
 def _bound_words(bound: Bound | None, limit: Limit) -> str | None:
