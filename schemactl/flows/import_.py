@@ -124,7 +124,7 @@ def import_files(request: ImportRequest) -> Imported:
         new = new_schema(request.name)
         before = new if stored is None else replace(new, normalizers=stored.normalizers)
         model = find_model(request.model, None)
-        if model.own is None and request.table is not None:
+        if model.table is None and request.table is not None:
             message = f"`--table` names one table, and `{request.model}` has one for each variant"
             raise InputError(message, hint="leave it out")
         read.append((request.model, schema_of(model, before, request.table)))

@@ -41,31 +41,31 @@ class TableModel:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelOfCall:
+class CallModel:
     """The model that a call names.
 
     Attributes:
-        stated: ``MODULE:CLASS``.
-        own: its only table; None for a union, which has a table for each variant.
+        reference: ``MODULE:CLASS``.
+        table: its only table; None for a union, which has a table for each variant.
         variants: the tables of a union, by the value that names them.
         key: of the field that has these values.
     """
 
-    stated: str
+    reference: str
     task: ModelTask
-    own: TableModel | None
+    table: TableModel | None
     variants: Mapping[str, TableModel] = field(default_factory=dict)
     key: str | None = None
 
     def of_table(self, dispatch: Dispatch | None, table: str | None) -> TableModel | None:
         """Return the model of a table; None for values without a variant."""
-        if self.own is not None or dispatch is None:
-            return self.own
+        if self.table is not None or dispatch is None:
+            return self.table
         named = (variant for value, variant in self.variants.items() if dispatch.names.get(value, value) == table)
         return next(named, None)
 
 
-def find_model(reference: str, contract: str | None) -> ModelOfCall:
+def find_model(reference: str, contract: str | None) -> CallModel:
     """Import the model that a call names; this runs the user's code.
 
     Args:
@@ -109,12 +109,12 @@ def find_model(reference: str, contract: str | None) -> ModelOfCall:
     source = ModelSource(module.__name__, name, _source_of(module))
     task = ModelTask(source, Mode(full["columns"]), Mode(full["data_type"]), is_stated)
     if variants is None:
-        return ModelOfCall(reference, task, _table_model(model, full))
+        return CallModel(reference, task, _table_model(model, full))
     tables = {
         value: _table_model(checked_model, _in_full(contract, contract_of(checked_model)))
         for value, checked_model in variants.models.items()
     }
-    return ModelOfCall(reference, task, None, tables, variants.key)
+    return CallModel(reference, task, None, tables, variants.key)
 
 
 def _table_model(model: Any, contract: Mapping[str, str]) -> TableModel:
@@ -228,7 +228,7 @@ def _with(table: Table, properties: Properties) -> Table:
     return replace(table, properties={**table.properties, **properties})
 
 
-def schema_of(model: ModelOfCall, schema: Schema, table: str | None) -> Schema:
+def schema_of(model: CallModel, schema: Schema, table: str | None) -> Schema:
     """Return a schema with the tables of a model, without regard to contracts."""
     for root, table_model in _tables_of(model, schema, table):
         schema = with_hints(schema, hints_of(table_model, schema, root), root)
@@ -236,7 +236,7 @@ def schema_of(model: ModelOfCall, schema: Schema, table: str | None) -> Schema:
     return schema
 
 
-def unfilled_columns(model: ModelOfCall, schema: Schema, table: str | None) -> tuple[tuple[str, str], ...]:
+def unfilled_columns(model: CallModel, schema: Schema, table: str | None) -> tuple[tuple[str, str], ...]:
     """Return the tables and columns that are required and get no value from any load with a model.
 
     If the model accepts other keys (``columns`` evolves), data may fill them.
@@ -260,8 +260,8 @@ def unfilled_columns(model: ModelOfCall, schema: Schema, table: str | None) -> t
     return tuple(unfilled)
 
 
-def _tables_of(model: ModelOfCall, schema: Schema, table: str | None) -> Iterator[tuple[str, TableModel]]:
+def _tables_of(model: CallModel, schema: Schema, table: str | None) -> Iterator[tuple[str, TableModel]]:
     """Yield the root tables of a model, under the schema's names."""
     naming = naming_of(schema)
-    tables = {table or model.stated.partition(":")[2]: model.own} if model.own else model.variants
+    tables = {table or model.reference.partition(":")[2]: model.table} if model.table else model.variants
     yield from ((naming.normalize_table_identifier(name), table_model) for name, table_model in tables.items())

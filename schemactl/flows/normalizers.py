@@ -1,4 +1,4 @@
-"""Reports at once where a schema file names a naming convention or a normalizer that does not exist."""
+"""Checks that the naming convention and the normalizer of a schema file exist."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_conventions(document: Document) -> None:
 def _check_naming_kept(opened: Opened, schema: Schema) -> None:
     """Refuse another naming convention for tables that hold data: each name that it changes would be a second column.
 
-    dlt refuses it where its configuration names another convention (docs/dlt.md §1.5), and does not look where a file
+    dlt refuses it if its configuration names another convention (docs/dlt.md §1.5), and does not check whether a file
     was edited. One of the two files says the convention that there was before.
     """
     stored, imported = opened.export_document, opened.import_document

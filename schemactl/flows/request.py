@@ -15,7 +15,7 @@ from schemactl.store.folder import SchemasPlace
 
 if TYPE_CHECKING:
     from schemactl.engine.choice import EngineOptions
-    from schemactl.flows.models import ModelOfCall
+    from schemactl.flows.models import CallModel
     from schemactl.kernel.dispatch import Dispatch
     from schemactl.kernel.reading import ReadOptions
 
@@ -86,7 +86,7 @@ class InferRequest:
     table_per_file: bool = False
     typing: TypingSource | None = None
     dispatch: Dispatch | None = None
-    model: ModelOfCall | None = None
+    model: CallModel | None = None
     null_values: tuple[str, ...] = ()
     has_header: bool | None = None
     agrees: Callable[[str], bool] | None = None
@@ -112,7 +112,7 @@ def dispatch_by(
     Args:
         field: of the call, ``type`` or ``meta.kind``; None for the discriminator of the model.
         names: tables with other names than the field's values, by value.
-        other_table: the table of records without such a value; None where there is none.
+        other_table: the table of records without such a value; None for none.
         key: the discriminator of the model's variants; None without such a model.
     """
     from schemactl.schema.paths import format_path, parse_keys

@@ -153,7 +153,7 @@ class Question:
         table, column: names in the head schema.
         kind: whether values survive the column's new type, or rows lack a value, or values at a field inside of the
             column survive its new type.
-        field: where the field is.
+        field: the path of the field.
     """
 
     table: str

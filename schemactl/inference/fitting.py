@@ -39,7 +39,7 @@ class Fitted:
     """A schema whose names all fit.
 
     Attributes:
-        schema: tables and columns with a new name state the old one (``x-renamed-from``).
+        schema: its renamed tables and columns record their old name (``x-renamed-from``).
         renamed: the new name of each table and column that has one; columns by the old name of their table.
         max_length: of further names in characters; None for no limit.
     """

@@ -198,7 +198,7 @@ class InferenceReport:
     """The result of ``schemactl infer``.
 
     Attributes:
-        table: the root table of the data; None where files go to several.
+        table: the root table of the data; None if files go to several.
         sample: the requested sample: ``full``, ``10%``, ``100000``.
         before_hash, before_version: of the stored schema; None for a new schema.
         after_hash, after_version: of the new schema, or of what it would be without ``--check``.

@@ -12,7 +12,7 @@ _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A share of all records (0 to 1), or about a number of them; everything where both are None."""
+    """A share of all records (0 to 1), or an approximate number; all records if both are None."""
 
     share: float | None = None
     records: int | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 NESTED_TYPE: Final = "x-nested-type"
-"""The property of a ``json`` column by which dlt states the Arrow type that the last load kept it in."""
+"""The property of a ``json`` column with the Arrow type of dlt's last load."""
 
 NESTED_TYPE_HINT: Final = "leave it out: dlt states it again with the next load of Arrow data"
 

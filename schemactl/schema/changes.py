@@ -17,7 +17,7 @@ TYPE_PROPERTIES: Final = ("data_type", "precision", "scale", "timezone")
 
 
 class Absent(Enum):
-    """Stands for a property that is not stated; ``null`` is stated."""
+    """Marks a missing property; ``null`` is not missing."""
 
     ABSENT = "absent"
 
@@ -27,7 +27,7 @@ ABSENT: Final = Absent.ABSENT
 
 @dataclass(frozen=True, slots=True)
 class HeaderChanged:
-    """A key at the top of the file changed; its value is ``ABSENT`` where it is not stated."""
+    """A top-level key changed; its value is ``ABSENT`` if the key is missing."""
 
     name: str
     before: Any
@@ -119,7 +119,7 @@ class ColumnRenamed:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRetyped:
-    """A column's type changed: what ``TYPE_PROPERTIES`` state, those that are stated."""
+    """A column's type changed: the values of those ``TYPE_PROPERTIES`` that it has."""
 
     table: str
     column: str
@@ -129,7 +129,7 @@ class ColumnRetyped:
 
 @dataclass(frozen=True, slots=True)
 class NullabilityChanged:
-    """What a column states for ``nullable`` changed; absent and null mean ``true``."""
+    """A column's ``nullable`` changed; absent and null mean ``true``."""
 
     table: str
     column: str

@@ -87,7 +87,7 @@ def is_ever_coerced(from_: DataType, to: DataType) -> bool:
 
 
 def can_coerce(value: Any, from_: DataType, to: DataType) -> bool:
-    """Return whether ``coerce`` would give a value; fast for texts, most of which are plain words."""
+    """Return whether ``coerce`` succeeds; fast for texts, most of which are plain words."""
     if from_ == to:
         return True
     coercer = _COERCERS[from_].get(to)
@@ -101,7 +101,7 @@ def can_coerce(value: Any, from_: DataType, to: DataType) -> bool:
 
 
 def _is_candidate(text: str, to: DataType) -> bool:
-    """Return False where the first characters already show that a text is no value of a type."""
+    """Return False if the first characters already show that a text is no value of a type."""
     if to == DataType.BOOL or to == DataType.BINARY:
         return True
     head = text.lstrip()[:1]

@@ -66,14 +66,14 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class TableContract:
-    """The contract of a table, and where it is stated: ``call``, ``settings``, ``table NAME``, or ``default``."""
+    """The contract of a table, and the level that sets it: ``call``, ``settings``, ``table NAME``, or ``default``."""
 
     contract: Contract
     level: str
     entities: frozenset[str]
 
     def level_of(self, entity: str) -> str:
-        """Return where the mode of an entity is stated."""
+        """Return the level that sets the mode of an entity."""
         return self.level if entity in self.entities else "default"
 
 
@@ -86,7 +86,7 @@ def table_contract(schema: Schema, table: str, override: ContractValue = None) -
     """Return the contract of a table; only the first level that sets one counts (docs/dlt.md §7.1).
 
     The levels: a nested table itself, its nested parents, ``override``, the root table, the settings. The table need
-    not exist; dlt's own evolve whatever is stated. An empty ``override`` counts as none.
+    not exist; dlt's own tables always evolve. An empty ``override`` is ignored.
     """
     if table.startswith(system_prefix(naming_of(schema))):
         return TableContract(Contract(), "default", frozenset())

@@ -57,7 +57,7 @@ CONVERSIONS: Final = _read(_GRID)
 """Every pair of two types, as (from, to)."""
 
 EPOCH_UNIT: Final = "epoch_s"
-"""What ``x-unit`` of a numeric column states where its numbers are seconds since 1970."""
+"""The value of ``x-unit`` of a numeric column with seconds since 1970."""
 
 SPELLED_DIFFERENTLY: Final = frozenset(DataType) - {DataType.TEXT, DataType.BIGINT, DataType.WEI, DataType.DATE}
 """Types that dlt and the destinations write as different texts."""

@@ -22,13 +22,13 @@ def diff(
 ) -> tuple[changes.Change, ...]:
     """Return the changes from one schema to another, such that ``apply(before, changes)`` is the other one.
 
-    They come in the order in which they apply: header, settings, normalizers, removals of tables whose names others
-    take, renames of tables, then table by table in the order of ``after``, removed ones where they stood in ``before``.
+    Their order is that of ``apply``: header, settings, normalizers, removals of tables whose names others take, renames
+    of tables, then table by table in the order of ``after``, removed tables at their position in ``before``.
 
-    With ``guess_renames`` what is gone and what is new may be taken for the same thing under another name;
-    ``x-renamed-from`` is heeded anyway. With ``heeds_moves`` tables and columns may have taken names of each other,
-    where ``x-renamed-from`` is new: only where ``before`` has what it stated, which no catalog has. ``renamed_tables``
-    are those of ``before`` with another name in ``after``; None to find them.
+    With ``guess_renames`` a missing and a new table or column may count as one under another name; ``x-renamed-from``
+    always counts. With ``heeds_moves`` tables and columns may have taken each other's names if ``x-renamed-from`` is
+    new, so ``before`` must have its earlier value, which no catalog has. ``renamed_tables`` are tables of ``before``
+    with another name in ``after``; None to find them.
     """
     renames = renamed_tables
     if renames is None:
@@ -162,7 +162,7 @@ def _keys(mapping: Mapping[Any, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A leaf that differs: the keys and positions (from 0) that lead to it; ``ABSENT`` where it is new or gone."""
+    """A leaf that differs: the keys and positions (from 0) that lead to it; ``ABSENT`` if it is new or gone."""
 
     path: tuple[str | int, ...]
     before: Any

@@ -16,7 +16,7 @@ from schemactl.schema.types import Column, DataType, Table
 
 
 class Strategy(StrEnum):
-    """The strategies of a merge; ``delete-insert`` where a table states none."""
+    """The strategies of a merge; ``delete-insert`` is the default."""
 
     DELETE_INSERT = "delete-insert"
     UPSERT = "upsert"
@@ -170,13 +170,13 @@ def _lacking(table: Table, requirement: str) -> DestinationError:
 
 
 def dedup_sort(root: Table) -> tuple[str, bool] | None:
-    """Return the column by which one of several rows with one key is chosen, and whether the largest value wins."""
+    """Return the column that chooses among rows with the same key, and whether the largest value wins."""
     column = first(root, "dedup_sort")
     return (column, root.columns[column].properties["dedup_sort"] == "desc") if column else None
 
 
 def _moment(hint: Any, table: Table) -> datetime | None:
-    """Return a moment that a table's hints state, in UTC."""
+    """Return the timestamp in a table's hint, in UTC."""
     if hint is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Finds what a schema states and cannot be so, though dlt takes it: ``schemactl check`` reports it.
+"""Finds impossible content of a schema that dlt accepts, for ``schemactl check``.
 
 What keeps dlt from taking a schema is found by ``schema.validation``.
 """
@@ -45,7 +45,7 @@ def _of_column(column: Column, table: str) -> Iterator[Finding]:
 
 
 def _limit_fault(value: Any, kind: DataType) -> str | None:
-    # No whole number is less than 0.5, which is none itself.
+    # A limit of 0.5 excludes no whole number and is not one.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return None if value is None or (is_number and kind in _NUMBERS) else value_fault(value, kind)
 

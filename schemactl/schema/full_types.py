@@ -24,7 +24,7 @@ MAX_DIGITS: Final = 38
 
 
 def check_scale(name: str, precision: int, scale: int, holder: str) -> None:
-    """Raise ``InputError`` where a decimal column has more digits after the point than digits.
+    """Raise ``InputError`` if a decimal column has more digits after the point than digits.
 
     ``holder`` is what has no such type, in words.
     """
@@ -39,7 +39,7 @@ _USUAL_PRECISIONS: Final = {
     DataType.TIMESTAMP: MICROSECOND_DIGITS,
     DataType.TIME: MICROSECOND_DIGITS,
 }
-"""What a type has where it states none."""
+"""The default precision of types."""
 _UNITS: Final = {
     **dict.fromkeys((DataType.DECIMAL, DataType.WEI, DataType.TIMESTAMP, DataType.TIME), "digit"),
     **{DataType.BIGINT: "bit", DataType.TEXT: "character", DataType.BINARY: "byte"},
@@ -134,9 +134,9 @@ _DIGITS_OF_BITS: Final = ((8, 3), (16, 5), (32, 10), (64, 19))
 
 
 def holds_all(before: FullType, after: FullType) -> bool:
-    """Return whether a stated size of ``after`` has room for what ``before`` may hold.
+    """Return whether a declared size of ``after`` has room for all values of ``before``.
 
-    Asked where the data types themselves lose nothing. A size that is as large as dlt's own counts as enough, also for
+    For data types whose conversion loses nothing. A size as large as dlt's own counts as enough, also for
     a double, whose largest numbers and smallest fractions no decimal holds.
     """
     if after.data_type == DataType.TEXT:

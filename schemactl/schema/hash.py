@@ -22,7 +22,7 @@ def version_hash(schema: Schema) -> str:
 
 
 def stored_hash(stored: Mapping[str, Any]) -> str:
-    """Return the hash of a stored schema of any engine version, just as it is stated (docs/dlt.md §2.1)."""
+    """Return the hash of a stored schema of any engine version, without upgrading it (docs/dlt.md §2.1)."""
     # Not the standard library's json: it writes small numbers another way (1e-05, orjson: 0.00001).
     import orjson
 
@@ -44,7 +44,7 @@ def stored_hash(stored: Mapping[str, Any]) -> str:
 
 
 def bump(schema: Schema) -> Schema:
-    """Return the schema with its content's hash, and the next version where that changed (docs/dlt.md §2.3).
+    """Return the schema with its content's hash, and the next version if that changed (docs/dlt.md §2.3).
 
     A schema without a hash is new: it gets one and keeps its version.
     """
@@ -60,7 +60,7 @@ def bump(schema: Schema) -> Schema:
 
 
 def _encode(value: Any) -> Any:
-    """Write what YAML can state and JSON cannot, the way dlt does."""
+    """Convert values that YAML has and JSON lacks, like dlt."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""Hints from the command line and from files: what a user states of tables and columns before data comes."""
+"""A user's hints of tables and columns, from the command line and from files, before there is data."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Hints:
 
 
 def parse_column(text: str) -> ColumnHint:
-    """Return the hint that ``NAME:TYPE,HINT,...`` or ``TABLE.NAME:...`` states.
+    """Return the hint of ``NAME:TYPE,HINT,...`` or ``TABLE.NAME:...``.
 
     >>> parse_column("lines.price:decimal(10,2),not_null").properties
     {'data_type': 'decimal', 'precision': 10, 'scale': 2, 'nullable': False}
@@ -105,7 +105,7 @@ def _property(clause: str, text: str) -> dict[str, Any]:
     if clause in ("not_null", "nullable"):
         return {"nullable": clause == "nullable"}
     if clause in FLAGS:
-        # A key that may be null would not be one: dlt states both.
+        # A nullable key is no key: dlt writes both hints.
         return {clause: True, **({"nullable": False} if clause == "primary_key" else {})}
     match = _TYPE.fullmatch(clause)
     if match is None or match["name"] not in set(DataType):

@@ -1,4 +1,4 @@
-"""Merges an edited import file into the schema without data: what it states wins, what data brought stays.
+"""Merges an edited import file into the schema without data: its content wins, columns from data stay.
 
 dlt starts anew from an edited import file, and the next data brings the other columns again. This is the same without
 data: columns that the import file does not state are those that data brought before. Where only data can say what
@@ -90,7 +90,7 @@ def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sou
 def _with_fitted_names(imported: Schema, exported: Schema, earlier: Schema | None) -> Schema:
     """Return an import file with the names that its tables and columns got where theirs were too long.
 
-    The import file is the user's and keeps the long name; in the export file a shorter one states it.
+    The import file is the user's and keeps the long name; in the export file a shorter name records it.
     """
     tables = {}
     for table in imported.tables.values():
@@ -175,7 +175,7 @@ class _Merge:
         return replace(imported, columns=columns, properties={**imported.properties, **inherited})
 
     def follow_parent(self, table: Table) -> Table:
-        """Return a stored table under the name that it gets where the import file renames what it is nested in."""
+        """Return a stored table under its new name if the import file renames a table that it is nested in."""
         if table.parent not in self._renamed:
             return table
         properties = {**table.properties, "parent": self._renamed[table.parent]}
@@ -218,7 +218,7 @@ class _Merge:
         return Column(imported.name, {**self._inferred(table, stored), **imported.properties})
 
     def column_of_data(self, table: str, column: Column, before: Table | None) -> Column:
-        """Return a column that the import file does not state; hints that it stated before are gone."""
+        """Return a column outside of the import file, without the hints that an earlier version of the file gave it."""
         if not column.is_complete:
             return column
         self._ask_for_type(table, column)
@@ -241,7 +241,7 @@ class _Merge:
         return {**inferred, **self._new.column_hints(column.name, self._path(table, column))}
 
     def _ask_for_type(self, table: str, column: Column) -> None:
-        """Note it where the settings give a column of data another type than it has."""
+        """Add an open question if the settings give a column of data another type."""
         if column.is_variant or column.name.startswith(self._system_prefix) or table.startswith(self._system_prefix):
             return
         name = f"`{table}.{column.name}`"
@@ -270,7 +270,7 @@ def _nested_name(table: Table, parent: str) -> str:
 def _origin(imported: Named, stored: Mapping[str, Named], claims: Mapping[str, str]) -> Named | None:
     """Return the stored table or column of an imported one, None if it is new.
 
-    A name that it newly states to have had goes before its own: so two swap their names.
+    A newly declared former name overrides its current name, so two tables can swap names.
     """
     names = (claims.get(imported.name, imported.name), imported.name, *origins(imported.properties))
     return next((stored[name] for name in names if name in stored), None)

@@ -80,7 +80,7 @@ def judge(before: Schema, after: Schema, override: ContractValue = None) -> Judg
 def judge_edit(before: Schema, after: Schema) -> tuple[Violation, ...]:
     """Return the changes in a person's edit that the contracts forbid to data.
 
-    Of a load dlt judges what it states, key by key: a stated default is not an absent one (docs/dlt.md §7.2). Of an
+    dlt checks a load's properties key by key: a written default differs from an absent one (docs/dlt.md §7.2). Of an
     edit it judges nothing, so what counts is what the columns are: absent, null and the default are one.
     """
     tables = {
@@ -95,7 +95,7 @@ def judge_edit(before: Schema, after: Schema) -> tuple[Violation, ...]:
 
 
 def _in_words_of(old: Column | None, new: Column) -> Column:
-    """Return a column that states its type and its nulls as an older state of it does, as far as they are the same."""
+    """Return a column that writes its type and nullability like the older column, if they mean the same."""
     if old is None:
         return new
     words = {key: value for key, value in new.properties.items() if key != "nullable"}
@@ -133,7 +133,7 @@ class _Judge:
 
     def __init__(self, before: Schema, after: Schema, override: ContractValue) -> None:
         self._before = before
-        # A new table may state its own contract; for all others the old schema decides.
+        # A new table may have its own contract; for all others the old schema decides.
         self._stated = replace(before, tables={**after.tables, **before.tables})
         self._override = override
         self._naming = naming_of(before)
@@ -201,7 +201,7 @@ _SIZES: Final = ("precision", "scale", "timezone")
 def _changed_type(old: Column, new: Column) -> tuple[str, ...]:
     """Return the properties of the type that differ; an absent one counts as null (docs/dlt.md §7.2).
 
-    dlt does not see a size that is no longer there, as what it judges are the properties that data or hints state.
+    dlt does not notice a removed size, because it checks only the properties that data or hints have.
     """
     is_larger = full_type(old.properties) != full_type(new.properties)
     dropped = {key for key in _SIZES if is_larger and key not in new.properties}

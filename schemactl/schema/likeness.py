@@ -36,13 +36,13 @@ _ABBREVIATIONS: Final = {
 """Words by what people write for them."""
 
 _SPELLINGS: Final = (("ss", "s"), ("our", "or"), ("tre", "ter"), ("ogue", "og"), ("is", "iz"), ("ys", "yz"))
-"""Letters of British and American spelling; the first stand for the second."""
+"""British spellings with the American ones."""
 
 _ENDINGS: Final = (
     *(("ies", "y", 5), ("ches", "ch", 6), ("shes", "sh", 6), ("sses", "ss", 6), ("xes", "x", 5)),
     *(("ss", "ss", 2), ("us", "us", 2), ("s", "", 4), ("ing", "", 7)),
 )
-"""Of the plural and of what goes on (``ship``, ``shipping``), what stands instead, and the least length of words."""
+"""Endings of plurals and verbs (``ship``, ``shipping``), their replacements, and the least length of words."""
 
 _SHORTEST_SWAPPED: Final = 5
 _SHORTEST_WITH_LETTER: Final = 6
@@ -223,7 +223,7 @@ def _slip(shorter: str, longer: str) -> _Slip | None:
 
 
 def _is_one_misspelling(old: _Name, new: _Name, old_words: Collection[str], new_words: Collection[str]) -> bool:
-    """Return whether the words that only one of two names has are one, and are misspelled in the other."""
+    """Return whether each name has one word that the other lacks, and one is a misspelling of the other."""
     if len(old_words) != 1 or len(new_words) != 1:
         return False
     (before,), (after,) = old_words, new_words

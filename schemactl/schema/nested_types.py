@@ -1,4 +1,4 @@
-"""Types of nested data: as values, as Spark's DDL (``struct<id:bigint,tags:array<string>>``), and as stated by columns.
+"""Types of nested data: as values, as Spark's DDL (``struct<id:bigint,tags:array<string>>``), and as hints of columns.
 
 Columns that keep structure state it as ``x-spark-type``; a column of JSON texts states ``string``, or nothing. A field
 that holds JSON texts, because values there are not of one type, is a ``string`` with the comment ``json``.
@@ -54,7 +54,7 @@ class ListOf:
 class MapOf:
     """Objects whose keys are data, as texts; their values are never ``Json``.
 
-    Nothing is inferred to be one: a schema that is to have them states it.
+    Inference never creates one: only a schema can declare it.
     """
 
     value: NestedType
@@ -219,7 +219,7 @@ _SIZED: Final[Mapping[str, tuple[str, ...]]] = {
 def read_type(text: str, *, keeps_sizes: bool = False) -> NestedType:
     """Read Spark's DDL of one type.
 
-    With ``keeps_sizes`` integers and floats keep the size that is stated; they are stored in one size each.
+    With ``keeps_sizes`` integers and floats keep their declared size; they are stored in one size each.
 
     >>> read_type("array<struct<a: INT>>")
     ListOf(element=Struct(fields=(('a', Leaf(name='bigint')),)))
@@ -268,7 +268,7 @@ def structure_in(text: str, *, keeps_sizes: bool = False) -> NestedType | None:
 
 
 SPARK_TYPE: Final = "x-spark-type"
-"""The property of a ``json`` column that states the type it is stored as."""
+"""The property of a ``json`` column with the type that it is stored as."""
 
 FIELDS: Final = "x-fields"
 """The property of a column with what ``x-spark-type`` cannot say of nested fields: by name, their properties."""

@@ -36,7 +36,7 @@ _STEP = re.compile(r"\[\*\]|\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]")
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """A pattern of paths at work; ``text`` is how the schema states it."""
+    """A compiled pattern of paths; ``text`` is its form in the schema."""
 
     text: str
     _steps: tuple[str | _Any | None, ...]

@@ -28,8 +28,8 @@ def is_marked(properties: Properties) -> bool:
 def is_personal(schema: Schema, table: str, column: str | None) -> bool:
     """Return whether a column is marked, or its table, or one that it is nested in; whatever the case of its name.
 
-    A variant holds values of another column: where its table has a marked one it may be that. Of no column (None)
-    a table's values count as personal where any of its columns is.
+    A variant has values of another column, which may be any marked column of its table. Without a column (None)
+    a table's values count as personal if any of its columns is.
     """
     name = _known(table, schema.tables)
     if name is None:

@@ -1,4 +1,4 @@
-"""Find renamed tables and columns: as ``x-renamed-from`` states, as a parent's new name implies, or by likeness.
+"""Finds renamed tables and columns: by ``x-renamed-from``, by a parent's new name, or by likeness.
 
 Names may also be exchanged: two columns or tables swap them, or one takes the name that another had. All these names
 are there before and afterwards, so only a new ``x-renamed-from`` counts as a sign of it.
@@ -19,13 +19,13 @@ RENAMED_FROM: Final = "x-renamed-from"
 """Property of a table or column: the name, or the names, that it had."""
 
 MAX_PAIRS: Final = 200 * 200
-"""Of old and new names; where there are more, too much has changed for a guess."""
+"""Pairs of old and new names beyond which too much has changed for a guess."""
 
 MIN_SCORE: Final = 0.7
 """From which on a pair is taken for a rename."""
 
 MARGIN: Final = 0.05
-"""By how much a pair must be better than any other with one of its names."""
+"""The difference by which a pair must beat all other pairs of its names."""
 
 
 def is_dlts_own(name: str) -> bool:
@@ -43,7 +43,7 @@ ID: Final = "x-id"
 
 
 def declared_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
-    """Return new names by old ones, as ``x-renamed-from`` states them; of two claims the first counts."""
+    """Return new names by old ones according to ``x-renamed-from``; of two claims the first counts."""
     pairs: dict[str, str] = {}
     for name, properties in new.items():
         origin = next((origin for origin in origins(properties) if origin in gone and origin not in pairs), None)
@@ -53,7 +53,7 @@ def declared_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[
 
 
 def id_pairs(gone: Mapping[str, Properties], new: Mapping[str, Properties]) -> dict[str, str]:
-    """Return new names by old ones, where both state one ``x-id`` and no other name does."""
+    """Return new names by old ones for pairs with the same ``x-id``, which no other name has."""
     old, now = _by_id(gone), _by_id(new)
     return {old[key]: name for key, name in now.items() if key in old}
 
@@ -95,14 +95,14 @@ def _lead(scores: list[float]) -> float:
 
 
 def origins(properties: Properties) -> Iterator[str]:
-    """Yield the names that a table or column is stated to have had."""
+    """Yield the declared former names of a table or column."""
     names: Any = properties.get(RENAMED_FROM)
     names = names if isinstance(names, (list, tuple)) else (names,)
     yield from (name for name in names if isinstance(name, str))
 
 
 def column_claims(table: Table, current: Table, last: Table) -> dict[str, str]:
-    """Return new names by old ones, as the columns of a table state them for the first time.
+    """Return new names by old ones that the columns of a table declare for the first time.
 
     ``current`` is the table as it is, ``last`` as the last schema had it.
     """
@@ -115,11 +115,11 @@ def column_claims(table: Table, current: Table, last: Table) -> dict[str, str]:
 
 
 def table_claims(catalogue: Schema, schema: Schema, last: Schema, *, counts_hints: bool = False) -> dict[str, str]:
-    """Return new names by old ones, as tables state them for the first time.
+    """Return new names by old ones that tables declare for the first time.
 
-    Files order tables freely, so of two that state one name the first by name counts. ``catalogue`` has the tables as
-    they are, ``last`` is the last schema. With ``counts_hints`` tables count whose columns have hints only; no
-    destination has such tables.
+    Files order tables freely, so of two claims to a name that of the table that sorts first counts. ``catalogue`` has
+    the current tables, ``last`` is the last schema. With ``counts_hints`` tables whose columns have only hints count
+    too; no destination has such tables.
     """
     tables = [table for _, table in sorted(schema.tables.items()) if counts_hints or typed_columns(table)]
     claims = _claims(tables, last.tables, catalogue.tables)
@@ -149,7 +149,7 @@ def _claims(
 
 
 def is_newly_declared(item: Table | Column, last: Table | Column | None) -> bool:
-    """Return whether a table or column states a name that it did not state in the last schema."""
+    """Return whether a table or column declares a former name that the last schema did not."""
     former_name = item.properties.get(RENAMED_FROM)
     return former_name is not None and (last is None or last.properties.get(RENAMED_FROM) != former_name)
 
@@ -178,7 +178,7 @@ _Kind = tuple[_FullType, tuple[bool, ...]]
 def column_renames(
     before: Table, after: Table, *, is_guessing: bool, heeds_moves: bool = False
 ) -> tuple[ColumnRenamed, ...]:
-    """Return the columns of a table that have another name, stated ones first.
+    """Return the renamed columns of a table, declared renames first.
 
     With ``is_guessing`` likeness counts beside ``x-renamed-from`` and ``x-id``; with ``heeds_moves`` columns may take
     names of each other, where the statement is new in ``after``.
@@ -326,7 +326,7 @@ def is_related(before: Schema, after: Schema) -> bool:
 def table_renames(
     before: Schema, after: Schema, *, is_guessing: bool, heeds_moves: bool = False
 ) -> tuple[TableRenamed, ...]:
-    """Return the tables that have another name: stated ones, then guesses, each followed by those nested in it.
+    """Return the renamed tables: declared renames, then guesses, each followed by the tables nested in it.
 
     With ``is_guessing`` likeness counts beside ``x-renamed-from`` and a parent's new name; with ``heeds_moves`` tables
     may take names of each other, where the statement is new in ``after``.
@@ -350,7 +350,7 @@ def table_renames(
 
 
 def _table_moves(claims: Mapping[str, str], before: Schema, after: Schema) -> tuple[TableRenamed, ...]:
-    """Return stated renames of tables that take names of each other, each followed by the tables nested in it."""
+    """Return declared renames of tables that take each other's names, each followed by the tables nested in it."""
     moves = {old: TableRenamed(old, new, is_stated=True) for old, new in claims.items()}
     open_moves, taken_names = list(moves.values()), set(claims.values())
     for move in open_moves:
@@ -381,7 +381,7 @@ class _Search:
     taken: set[str] = field(default_factory=set)
 
     def add(self, renames: Iterable[TableRenamed]) -> None:
-        """Add renames, and those of the tables nested in them; stated ones must come before any that follow."""
+        """Add renames, and those of the nested tables; declared renames must come first."""
         added = list(renames)
         self._note(added)
         for rename in added:

@@ -29,7 +29,7 @@ _LONGEST_QUICK: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern at work; ``text`` is how the schema states it."""
+    """A compiled pattern; ``text`` is its form in the schema."""
 
     text: str
     _regex: re.Pattern[str]
@@ -63,7 +63,7 @@ def compile_pattern(pattern: str) -> Pattern:
 
 
 def compile_any(pattern: str) -> Pattern | PathPattern:
-    """Compile a pattern of names, or one of paths (``path:$.orders[*].id``)."""
+    """Compile a pattern of names or of paths (``path:$.orders[*].id``)."""
     return compile_path(pattern) if pattern.startswith(PREFIX) else compile_pattern(pattern)
 
 
@@ -85,7 +85,7 @@ DEFAULT_NAMING = "snake_case"
 UNLIMITED_NESTING = 1000
 """dlt's default of ``max_nesting``."""
 
-# dlt states a default hint on a column only where its value is not the property's default (docs/dlt.md §1.3).
+# dlt writes a default hint on a column only if its value is not the property's default (docs/dlt.md §1.3).
 # False is no default of these, so a name that does not match gets them as well:
 _STATED_UNMATCHED = frozenset(
     ("name", "data_type", "precision", "scale", "timezone", "nullable", "x-active-record-timestamp")
@@ -96,7 +96,7 @@ _UNSTATED_MATCHED = frozenset(("timezone", "nullable"))
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The ``settings`` section: detectors in the order they are asked, and the contract as it is stated, or None."""
+    """The ``settings`` section: detectors in the order they run, and the contract in its stored form, or None."""
 
     detections: tuple[str, ...] = ()
     schema_contract: Mapping[str, str] | str | None = None

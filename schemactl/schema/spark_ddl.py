@@ -47,7 +47,7 @@ class DdlField:
 
 
 def quoted_name(name: str) -> str:
-    """Return a name as DDL has it: in backticks where it is no plain word."""
+    """Return a name in DDL, in backticks unless it is a plain word."""
     return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from schemactl.schema.types import Column, Properties, Schema, Table
 
 Stored = Callable[[Column], Properties]
-"""Returns the properties of a column that a destination's catalog states."""
+"""Returns the properties that a destination's catalog has of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class NameLimits:
 
 
 DATABASE_TYPE: Final = "x-database-type"
-"""A destination's own type, where dlt's types cannot say it."""
+"""A destination's own type that dlt has no type for."""
 
 
 def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:
     """Return the part of a schema that can be compared with a destination's catalog.
 
     Columns have the properties that ``stored`` returns; those without a type are left out, and so are versions, hints
-    and settings. Tables that only this side has are left out where that is no difference: dlt's own (one dataset may
+    and settings. Tables that only this side has are left out if that is no difference: dlt's own (one dataset may
     serve several schemas, and not every destination keeps them as tables), and those that wait for data.
     """
     filled_tables = {name for name, table in schema.tables.items() if table.normalizer_hint("seen-data")}

@@ -47,7 +47,7 @@ VARIANT_ENDINGS: Final = tuple(f"v_{name}" for name in (*DataType, "complex"))
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name and the properties its schema states (``data_type``, ``nullable``, hints, ``x-`` keys).
+    """A column: its name and its properties in the schema (``data_type``, ``nullable``, hints, ``x-`` keys).
 
     A column without ``data_type`` is *incomplete*: it has hints, and waits for data.
     """
@@ -71,7 +71,7 @@ class Column:
 
     @property
     def is_naive(self) -> bool:
-        """Whether a timestamp states that it has no time zone."""
+        """Whether a timestamp is declared without a time zone."""
         return self.properties.get("timezone") is False
 
     @property
@@ -175,7 +175,7 @@ class Schema:
         return self.tables[table].columns.get(name) if table in self.tables else None
 
     def with_table(self, table: Table) -> Schema:
-        """Return this schema with ``table`` in place of the one of the same name, or added at the end."""
+        """Return this schema with ``table``, which replaces the table of its name or is added at the end."""
         return replace(self, tables={**self.tables, table.name: table})
 
     def with_missing_from(self, other: Schema) -> Schema:
@@ -222,9 +222,9 @@ def schema_from_dict(stored: Mapping[str, Any]) -> Schema:
 
 
 def chain_of(schema: Schema, name: str | None) -> Iterator[str]:
-    """Yield the name of a table and of what it is nested in, up to the root table; a circle ends where it closes.
+    """Yield the names of a table and of the tables that it is nested in, up to the root table; stop at a circle.
 
-    The last name is none of the schema's where a parent is missing.
+    If a parent is missing, the last name is not in the schema.
     """
     visited: set[str] = set()
     while name is not None and name not in visited:
@@ -240,5 +240,5 @@ def ancestors(schema: Schema, name: str) -> tuple[str, ...]:
 
 
 def root_of(schema: Schema, name: str) -> str:
-    """Return the name of the table at the top of what a table is nested in: its own where it is nested in none."""
+    """Return the name of a table's root table, its own if it is a root table."""
     return (name, *ancestors(schema, name))[-1]

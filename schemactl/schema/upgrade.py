@@ -106,7 +106,7 @@ def _to_engine(number: int, stored: dict[str, Any]) -> None:  # noqa: C901, PLR0
 
 
 def _to_engine_3(stored: dict[str, Any]) -> None:
-    """Engine 3 brings normalizers and settings, tables with properties, stated parents, filters by table."""
+    """Engine 3 adds normalizers and settings, tables with properties, explicit parents, filters by table."""
     propagation = {"root": {"_dlt_id": "_dlt_root_id"}}
     relational = {"module": templates.RELATIONAL_NORMALIZER, "config": {"propagation": propagation}}
     stored["normalizers"] = {"names": DEFAULT_NAMING, "json": relational}

@@ -128,7 +128,7 @@ pattern = Check(_find_pattern, {"type": "string"})
 
 
 def one_of(*words: str, synonyms: Mapping[str, str] | None = None) -> Check:
-    """Make the check of a value that is one of a few words; ``synonyms`` are words of others for the known ones."""
+    """Return the check for a value from a list of words; ``synonyms`` are other tools' words for them."""
 
     def checked(value: Any, keys: Keys) -> Iterator[Finding]:
         if isinstance(value, str) and value in words:
@@ -229,7 +229,7 @@ def record(
 
 
 def storable(value: Any, keys: Keys) -> Iterator[Finding]:  # noqa: C901 - a case for each type
-    """Find what neither dlt's hash nor a file can hold."""
+    """Find values that neither dlt's hash nor a file can represent."""
     match value:
         case str():
             if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
@@ -252,7 +252,7 @@ def storable(value: Any, keys: Keys) -> Iterator[Finding]:  # noqa: C901 - a cas
 
 
 def _named(keys: Keys) -> str:
-    """Return how a message calls the place: its key, with what it belongs to where that helps."""
+    """Return the name of a location for messages: its key, with its container if that helps."""
     match keys:
         case ():
             return "the schema"

@@ -24,7 +24,7 @@ WEI: Final = (76, 0)
 
 
 def nested_type_of(column: Column) -> NestedType | None:
-    """Return the type of objects and lists that a column of JSON states, by schemactl's hint or else by dlt's."""
+    """Return the type of a JSON column's objects and lists, by schemactl's hint or else by dlt's."""
     nested_type = nested_types.stated_type(column, keeps_sizes=True)
     if nested_type is not None:
         return nested_type
@@ -76,7 +76,7 @@ def to_arrow(of: NestedType) -> pyarrow.DataType:
 
 
 def from_arrow(of: pyarrow.DataType) -> NestedType:
-    """Return an Arrow type as one of nested data; what Spark's DDL has no word for as dlt takes it, sizes cut."""
+    """Return the nested type of an Arrow type; types without a word in Spark DDL become dlt's, without sizes."""
     import pyarrow.types as is_a
 
     if is_a.is_dictionary(of) or is_a.is_run_end_encoded(of):
@@ -117,14 +117,14 @@ def from_exact_arrow(of: pyarrow.DataType) -> NestedType | None:
 
 
 def is_nested(of: pyarrow.DataType) -> bool:
-    """Return whether a type is one of structs, lists or maps."""
+    """Return whether a type is a struct, list or map."""
     import pyarrow.types as is_a
 
     return bool(is_a.is_struct(of) or is_a.is_list(of) or is_a.is_large_list(of) or is_a.is_map(of))
 
 
 def is_list(of: pyarrow.DataType) -> bool:
-    """Return whether a type is one of lists, however they are laid out."""
+    """Return whether a type is a list of any layout."""
     import pyarrow.types as is_a
 
     kinds = (is_a.is_list, is_a.is_large_list, is_a.is_fixed_size_list, is_a.is_list_view, is_a.is_large_list_view)

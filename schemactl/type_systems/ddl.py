@@ -25,7 +25,7 @@ class Descriptions:
 
     Attributes:
         of_table, of_column: the statements that describe existing tables and columns; empty if there are none.
-        in_table, in_column: the ends of definitions; empty where a statement of its own describes what was made.
+        in_table, in_column: the ends of definitions; empty if descriptions need separate statements.
         none: what takes a description away.
     """
 
@@ -87,7 +87,7 @@ _RESTATES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("mysql", "clickhouse"), "MODIFY COLUMN {}"),
     **dict.fromkeys(("tsql", "fabric"), "ALTER COLUMN {}"),
 }
-"""How dialects change a column that must state all of it again: what is left out would be lost."""
+"""The clauses of dialects that repeat the whole definition of a changed column: omitted parts would be lost."""
 _CHANGES_NULLS: Final = {"oracle": "MODIFY ({})"}
 """How dialects change whether a column takes nulls that have no ``ALTER COLUMN``."""
 _UPDATES: Final = {
@@ -146,12 +146,12 @@ class Dialect:
 
     @property
     def restates_columns(self) -> bool:
-        """Return whether a change of a column states its type and its nulls again."""
+        """Return whether a change of a column repeats its type and nullability."""
         return self.name in _RESTATES
 
     @property
     def states_types(self) -> bool:
-        """Return whether what describes a column states its type again."""
+        """Return whether the description of a column repeats its type."""
         return self.descriptions is not None and "{definition}" in self.descriptions.of_column
 
     def quote(self, name: str) -> str:
@@ -179,17 +179,17 @@ class Dialect:
         return _BINARY.get(self.name, "X'{}'").format(value.hex())
 
     def defined_type(self, column: Column, kind: str) -> str:
-        """Return a column's type as its definition states it: ClickHouse has types that take nulls."""
+        """Return a column's type in its definition: ClickHouse has types that take nulls."""
         return f"Nullable({kind})" if self.name == "clickhouse" and column.nullable else kind
 
     def definition(self, column: Column, kind: str, *, is_unique: bool = False) -> str:
-        """Return the definition of a column, with its description where the dialect says it there."""
+        """Return the definition of a column, with its description if the dialect puts it there."""
         kind = self.defined_type(column, kind)
         constraints = f"{' UNIQUE' if is_unique else ''}{'' if column.nullable else ' NOT NULL'}"
         return f"{self.quote(column.name)} {kind}{constraints}{self.note(description_of(column))}"
 
     def note(self, text: str | None, *, is_table: bool = False) -> str:
-        """Return the end of a definition that describes it; empty where a statement of its own does that."""
+        """Return the end of a definition with the description; empty if that needs a separate statement."""
         words = self.descriptions
         form = "" if words is None else words.in_table if is_table else words.in_column
         return form.format(text=self._described(text, is_table)) if text and form else ""
@@ -207,13 +207,13 @@ class Dialect:
         return f"PRIMARY KEY ({', '.join(map(self.quote, columns))}){noted}"
 
     def create_dataset(self, dataset: str) -> str:
-        """Return the statement that makes a dataset where it is not there yet."""
+        """Return the statement that creates a dataset if it does not exist."""
         return f"CREATE SCHEMA IF NOT EXISTS {self.quote(dataset)}"
 
     def create_table(self, table: str, definitions: Sequence[str], description: str | None = None) -> str:
         """Return the statement that makes a table of definitions of columns and constraints.
 
-        See ``comments`` for dialects that state the description apart.
+        See ``comments`` for dialects with separate statements for descriptions.
         """
         return f"CREATE TABLE {table} ({', '.join(definitions)}){self.note(description, is_table=True)}"
 
@@ -238,7 +238,7 @@ class Dialect:
         return words.of_column.format(table=table, column=name, definition=definition, text=literal)
 
     def rename_table(self, table: str, *new: str) -> str:
-        """Return the statement that gives a table another name; ``new`` may begin with names of where it stands."""
+        """Return the statement that renames a table; ``new`` may be a qualified name."""
         form = _RENAMES.get(self.name, "ALTER TABLE {table} RENAME TO {new}")
         texts = {"text_of_table": self.text(table), "text_of_new": self.text(new[-1])} if "text_of" in form else {}
         return form.format(table=table, new=self.place(*new), **texts)
@@ -279,7 +279,7 @@ class Dialect:
         return self.change_column(table, column, kind, f"{'DROP' if column.nullable else 'SET'} NOT NULL")
 
     def update(self, table: str, column: str, value: str, condition: str) -> str:
-        """Return the statement that writes a value into a quoted column, where a condition holds."""
+        """Return the statement that writes a value into a quoted column of rows that meet a condition."""
         form = _UPDATES.get(self.name, "UPDATE {table} SET {column} = {value} WHERE {condition}")
         return form.format(table=table, column=column, value=value, condition=condition)
 
@@ -288,7 +288,7 @@ class Dialect:
         return f"ALTER TABLE {table} {action}"
 
     def _bare(self, column: Column, kind: str) -> str:
-        """Return a column as it is stated again, without its description."""
+        """Return the repeated definition of a column, without its description."""
         written_type = self.defined_type(column, kind)
         is_said = self.restates_columns and written_type == kind
         null = " NOT NULL" if not column.nullable else " NULL" if is_said else ""

@@ -1,4 +1,4 @@
-"""Pydantic models as tables: the columns that a model states, as dlt 1.31 makes them (``dlt.common.libs.pydantic``).
+"""Pydantic models as tables: the columns of a model, as dlt 1.31 makes them (``dlt.common.libs.pydantic``).
 
 Where dlt looks away, more is said: ``max_digits`` and ``decimal_places`` of a decimal are its precision and scale, and
 the types of computed fields are stated. Models within models are columns of JSON, as with dlt; under
@@ -27,7 +27,7 @@ from schemactl.schema.types import DataType, Properties
 
 @dataclass(frozen=True, slots=True)
 class ModelField:
-    """A column that a model states: the keys to its values, and its properties; none where a value may be anything."""
+    """A column of a model: the keys to its values, and its properties, empty if a value may have any type."""
 
     path: Path
     properties: Properties
@@ -120,7 +120,7 @@ def keys_of(model: type[BaseModel]) -> frozenset[str]:
 
 
 def fields_of(model: type[BaseModel]) -> tuple[ModelField, ...]:
-    """Return the columns that a model states, in order; of a discriminated union those that all variants have."""
+    """Return the columns of a model, in order; of a discriminated union those that all variants have."""
     variants = variants_of(model)
     if variants is None:
         try:
@@ -139,7 +139,7 @@ def _skips(model: type[BaseModel]) -> Any:
 
 
 def _unrooted(model: type[BaseModel]) -> type[BaseModel]:
-    """Return the model that is the root of a root model, which is what its data looks like."""
+    """Return the model at the root of a root model, which describes its data."""
     if not issubclass(model, RootModel):
         return model
     inner = _bare(model.model_fields["root"].annotation)
@@ -168,7 +168,7 @@ def _columns(
     skips: bool,
     is_inferred: bool = False,
 ) -> Iterator[ModelField]:
-    """Yield the columns of a value; ``is_inferred`` where dlt leaves them to the data, below lists that are skipped."""
+    """Yield the columns of a value; ``is_inferred`` if dlt leaves them to the data, below skipped lists."""
     expansion.count(len(path), *path)
     of, is_optional, notes = _inner(annotation, notes)
     if of is Any or of is None:
@@ -233,7 +233,7 @@ def _data_type(of: Any) -> DataType:
 
 
 def _sizes(notes: Sequence[Any]) -> dict[str, int]:
-    """Return precision and scale as ``Field(max_digits=..., decimal_places=...)`` states them."""
+    """Return precision and scale of ``Field(max_digits=..., decimal_places=...)``."""
     flat = [item for note in notes for item in (note.metadata if isinstance(note, FieldInfo) else (note,))]
     digits = next((item.max_digits for item in flat if getattr(item, "max_digits", None) is not None), None)
     places = next((item.decimal_places for item in flat if getattr(item, "decimal_places", None) is not None), 0)

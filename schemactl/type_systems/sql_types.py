@@ -26,13 +26,13 @@ class Words:
         integers: by bits, ascending; larger ones are refused, unless ``any_integer``.
         timestamp, naive: with and without a time zone; ``{}`` is replaced by the precision in brackets, or removed.
         time: as ``timestamp``.
-        precision: the form of a precision; empty where the engine keeps none.
+        precision: the form of a precision; empty if the engine keeps none.
         most: the largest precision; beyond it the largest is taken, or None is returned where ``refuses``.
         naive_words: of timestamps without a zone up to a precision, ascending, in place of ``naive``.
-        unique_text: for a text without a size that is unique, where no index takes ``text``.
+        unique_text: for a unique text without a size, if no index supports ``text``.
         decimal: with precision and scale; ``wide`` beyond ``narrow`` digits before or after the point.
-        whole_decimal: with a precision alone, where that leaves no digits after the point.
-        wei: the word, or the precision and scale of ``decimal`` where a column states none.
+        whole_decimal: with a precision alone, for decimals without digits after the point.
+        wei: the word, or the default precision and scale of ``decimal``.
         digits: the most digits of ``decimal`` and of ``wide``, if it exists; None without a limit.
     """
 
