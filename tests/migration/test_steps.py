@@ -1,0 +1,139 @@
+"""The facts that each kind of step owns: its effect, its undo and its names agree with each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from schemactl.migration.abilities import Abilities
+from schemactl.migration.effects import place_before
+from schemactl.migration.steps import (
+    AddColumn,
+    AddPrimaryKey,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    CreateTable,
+    DescribeTable,
+    DropColumn,
+    DropNotNull,
+    DropPrimaryKey,
+    DropTable,
+    DropUnique,
+    FillColumn,
+    Phase,
+    Prepare,
+    RenameColumn,
+    RenameTable,
+    RestoreColumn,
+    SetNotNull,
+    Step,
+    SwapColumns,
+)
+from schemactl.migration.table_model import StepDoesNotFit
+from schemactl.migration.ways import Risk, Way
+from schemactl.schema.types import Column, Table
+
+ID = Column("id", {"data_type": "bigint", "nullable": False})
+KEY = Column("key", {"data_type": "bigint", "nullable": False, "primary_key": True})
+NAME = Column("name", {"data_type": "text", "unique": True, "description": "a name"})
+AMOUNT = Column("amount", {"data_type": "text"})
+NEW_AMOUNT = Column("amount__new_1", {"data_type": "bigint"})
+ORDERS = Table("orders", {column.name: column for column in (ID, KEY, NAME, AMOUNT, NEW_AMOUNT)}, {"description": "x"})
+WITHOUT_KEY = replace(
+    ORDERS, columns={**ORDERS.columns, "key": Column("key", {"data_type": "bigint", "nullable": False})}
+)
+BACKFILL = Backfill("orders", AMOUNT, NEW_AMOUNT)
+SWAP = SwapColumns(BACKFILL, "amount__before_1")
+
+SAMPLES: list[tuple[Step, Table | None]] = [
+    (CreateTable(ORDERS), None),
+    (CreateTable(ORDERS, "_schemactl_old_1_orders"), None),
+    (DropTable(ORDERS), ORDERS),
+    (DropTable(ORDERS, "_schemactl_old_1_orders"), ORDERS),
+    (RenameTable("orders", "sales"), ORDERS),
+    (DescribeTable("orders", {"": "x", "name": "a name"}, {"": None, "name": "another"}), ORDERS),
+    (AddColumn("orders", Column("note", {"data_type": "text"})), ORDERS),
+    (DropColumn("orders", NAME), ORDERS),
+    (RenameColumn("orders", "name", "title"), ORDERS),
+    (ChangeType("orders", AMOUNT, Column("amount", {"data_type": "bigint"})), ORDERS),
+    (BACKFILL, ORDERS),
+    (FillColumn("orders", AMOUNT, "0"), ORDERS),
+    (SetNotNull("orders", AMOUNT), ORDERS),
+    (DropNotNull("orders", ID), ORDERS),
+    (AddUnique("orders", "amount"), ORDERS),
+    (DropUnique("orders", "name"), ORDERS),
+    (AddPrimaryKey("orders", ("id", "key")), WITHOUT_KEY),
+    (DropPrimaryKey("orders", ("key",)), ORDERS),
+    (Prepare(BACKFILL, Phase.START_SYNC), ORDERS),
+    (SWAP, ORDERS),
+    (RestoreColumn(SWAP), SWAP.apply_to(ORDERS)),
+]
+
+each_sample = pytest.mark.parametrize(
+    ("step", "table"), SAMPLES, ids=[f"{type(step).__name__}-{index}" for index, (step, _) in enumerate(SAMPLES)]
+)
+
+
+def test_every_kind_of_step_has_a_sample() -> None:
+    assert {type(step) for step, _ in SAMPLES} == set(get_args(Step))
+
+
+@each_sample
+def test_the_undo_of_a_step_restores_its_table(step: Step, table: Table | None) -> None:
+    if not step.undo.is_possible:
+        assert step.undo.note
+        assert step.undo.steps == ()
+        return
+    restored = step.apply_to(table)
+    for undo_step in step.undo.steps:
+        restored = undo_step.apply_to(restored)
+    assert restored == table
+
+
+@each_sample
+def test_a_step_in_the_names_that_it_has_is_the_same_step(step: Step, table: Table | None) -> None:
+    assert step.with_names(step.table_name, step.column_before or "") == step
+    renamed = step.with_names("other", step.column_before or "")
+    assert renamed.table_name == "other"
+    assert table is None or renamed.apply_to(replace(table, name="other")) != table
+
+
+@each_sample
+def test_each_column_after_a_step_is_traced_to_one_before_it(step: Step, table: Table | None) -> None:
+    after = step.apply_to(table)
+    for column in after.columns if after is not None else ():
+        assert after is not None
+        first_place = place_before((after.name, column), [step])
+        if first_place is None:
+            assert table is None or column not in table.columns
+        else:
+            assert table is not None
+            assert first_place[0] == table.name
+            assert first_place[1] in table.columns
+
+
+@each_sample
+def test_a_step_that_finds_no_table_does_not_fit(step: Step, table: Table | None) -> None:
+    wrong_table = None if table is not None else ORDERS
+    with pytest.raises(StepDoesNotFit, match=r"there is (no|a) table `orders`"):
+        step.apply_to(wrong_table)
+
+
+@each_sample
+def test_a_title_names_the_table_and_a_way_follows_from_the_destination(step: Step, table: Table | None) -> None:
+    assert "`orders" in step.title
+    online = Abilities(is_online=True, describe_table=Way.IN_PLACE)
+    assert step.way(online) is not Way.NONE
+    loses = step.risk(step.way(online), None) is Risk.LOSES_DATA
+    assert loses is isinstance(step, DropTable | DropColumn)
+
+
+def test_an_undo_that_a_destination_cannot_run_is_impossible() -> None:
+    step = AddUnique("orders", "amount")
+    undo = step.undo_at(Abilities(drop_unique=Way.NONE))
+    assert (undo.steps, undo.is_possible) == ((), False)
+    assert undo.note == "the destination cannot take it back"
+    assert step.undo_at(Abilities()) == step.undo
