@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from schemactl.migration.steps import (
     AddPrimaryKey,
     AddUnique,
     Backfill,
+    BaseStep,
     ChangeType,
     CreateTable,
     DropColumn,
@@ -79,6 +81,8 @@ def _stored_columns(table: Table, stored: Stored) -> dict[str, tuple[object, ...
 Countable = ChangeType | SetNotNull | AddUnique | AddPrimaryKey | Backfill | DropColumn | RestoreColumn
 
 
+S = TypeVar("S", bound=BaseStep)
+
 ColumnPlace = tuple[str, str]
 """A table and a column; an empty column means the rows of the table, or all columns of a key."""
 
@@ -99,7 +103,14 @@ def traced(steps: Sequence[Step], index: int) -> Countable | None:
             return None
         return replace(step, table=existing[0][0], columns=tuple(column for _, column in existing))
     first_place = place_before((step.table_name, step.column_before or ""), steps[:index])
-    return None if first_place is None else step.with_names(*first_place)
+    return None if first_place is None else _in_names(step, first_place)
+
+
+def _in_names(step: S, column_place: ColumnPlace) -> S:
+    # Most plans rename nothing.
+    if column_place == (step.table_name, step.column_before or ""):
+        return step
+    return step.with_names(*column_place)
 
 
 def is_counted_late(steps: Sequence[Step], index: int) -> bool:
@@ -142,7 +153,7 @@ def in_first_names(steps: Sequence[Step]) -> Iterator[Step | None]:
             yield None
         else:
             column = step.column_before or ""
-            traced_step = step.with_names(table, first_columns.get((table, column), column))
+            traced_step = _in_names(step, (table, first_columns.get((table, column), column)))
             if isinstance(traced_step, AddPrimaryKey | DropPrimaryKey):
                 names = tuple(first_columns.get((table, name), name) for name in traced_step.columns)
                 traced_step = replace(traced_step, columns=names)
