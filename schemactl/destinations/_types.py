@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from schemactl.errors import InputError
 from schemactl.schema.full_types import full_type
-from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.structure import DATABASE_TYPE, TYPE_DEFINITION
 from schemactl.schema.types import Column, Properties
 from schemactl.type_systems.sql_types import defined_type, readable
 
@@ -84,9 +84,10 @@ class TypeSystem:
     def settle(self, column: Column) -> Column:
         """Return a column with a type that the engine has.
 
-        A type of the engine stays, spelled as its catalog spells it. In the place of another engine's type comes the
-        column's ``data_type``, else the dlt type that is nearest. Where ``data_type`` contradicts a type that dlt
-        knows (``numeric`` is any number in PostgreSQL, and ``DECIMAL(18,3)`` in DuckDB), it is the one that counts.
+        A type of the engine stays, spelled as its catalog spells it. Another engine's enums, domains and composite
+        types count as what defines them. In the place of another engine's type comes the column's ``data_type``, else
+        the dlt type that is nearest. Where ``data_type`` contradicts a type that dlt knows (``numeric`` is any number
+        in PostgreSQL, and ``DECIMAL(18,3)`` in DuckDB), it is the one that counts.
 
         Raises:
             InputError: the column states a type that no engine has, or another engine's that is near to none of dlt's.
@@ -96,6 +97,9 @@ class TypeSystem:
         written = str(column.properties[DATABASE_TYPE])
         plain = {name: value for name, value in column.properties.items() if name != DATABASE_TYPE}
         spelling = self.own_type(written)
+        if spelling is None and (definition := plain.pop(TYPE_DEFINITION, None)) is not None:
+            written = f"{definition}[]" if written.endswith("[]") else str(definition)
+            spelling = self.own_type(written)
         if spelling is None:
             return Column(column.name, self._nearest(column, written) | plain)
         kind = self.kind_of(spelling)

@@ -50,6 +50,10 @@ COLUMN_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-nested-type": ("The Arrow type that dlt keeps the column in, where it loaded Arrow data.", _NESTED_TYPE),
     "x-fields": ("What `x-spark-type` cannot say of the fields in it, by their paths.", {}),
     "x-database-type": ("A type of a database that dlt has not.", {"type": "string"}),
+    "x-type-definition": (
+        "What the enum, domain or composite type that `x-database-type` names consists of: `ENUM('a', 'b')`.",
+        {"type": "string"},
+    ),
     "x-metadata": ("Metadata of the column, as Arc has it.", {}),
     "x-typing": ("How texts become values of this column, as Arc says it.", {}),
     "x-tags": ("Words to find it by.", {}),

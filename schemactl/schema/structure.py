@@ -38,6 +38,8 @@ class NameLimits:
 
 DATABASE_TYPE: Final = "x-database-type"
 """A destination's own type that dlt has no type for."""
+TYPE_DEFINITION: Final = "x-type-definition"
+"""The definition of the enum, domain or composite type that ``DATABASE_TYPE`` names: ``ENUM('a', 'b')``."""
 
 
 def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:

@@ -306,3 +306,79 @@ def test_a_script_refuses_a_type_that_its_dialect_has_not():
     wanted = schema_of(ID, of_database("own", "shop.mood"))
     with pytest.raises(InputError, match="`own` is not a type of snowflake"):
         write_script(wanted, None, "snowflake", Path("schemas"), PlanOptions())
+
+
+@pytest.fixture
+def typed_database(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """A dataset `typed` with enums, domains and composite types of its own, and one in the search path."""
+    monkeypatch.chdir(tmp_path)
+    engine = Engine("postgresql", tmp_path, postgres_url)
+    clean = "drop schema if exists typed, typed_copy cascade; drop type if exists public.size"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(clean)
+        connection.execute("create type public.size as enum ('s', 'l')")
+    engine.run(
+        "typed",
+        "create type mood as enum ('sad', 'it''s ok', 'a,b')",
+        "create type \"A mood\" as enum ('x')",
+        "create domain mail as character varying(80)",
+        "create domain amount as numeric(10,2)",
+        'create type place as (x integer, "Y z" numeric(5,2), at timestamp(3) without time zone)',
+        'create table orders (a mood not null, b mood[], c "A mood", d mail, e amount, f place, g public.size)',
+    )
+    yield engine
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(clean)
+
+
+def test_postgresql_s_enums_domains_and_composite_types_are_created(typed_database: Engine):
+    engine = typed_database
+    after = import_schema(engine, "typed", Path("schemas"))
+    definition = after.tables["orders"].columns["a"].properties["x-type-definition"]
+    assert definition == "ENUM('sad', 'it''s ok', 'a,b')"
+    before = engine.columns("typed")
+    with psycopg.connect(engine.server, autocommit=True) as connection:
+        connection.execute("drop schema typed cascade; drop type public.size")
+    assert apply(engine.url("typed_copy")) is Outcome.DONE
+    assert drift(engine.url("typed_copy")) == ()
+    assert engine.columns("typed_copy") == before
+    row = "('it''s ok', '{sad}', 'x', 'm', 1.5, '(1,2.5,2026-01-01)', 'l')"
+    engine.run("typed_copy", f"insert into orders values {row}")
+    request = RollbackRequest("shop", engine.url("typed_copy"), allows_destructive=True)
+    assert rollback(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+    assert apply(engine.url("typed_copy")) is Outcome.DONE  # the types are there
+
+
+def test_a_type_with_other_values_is_refused(typed_database: Engine):
+    odd = of_database("odd", "typed.mood", **{"x-type-definition": "ENUM('sad')"})
+    wanted = put(schema_of(ID, odd), "wanted.yaml")
+    url = typed_database.url("typed_copy")
+    (blocker,) = plan_migration(PlanRequest(wanted, url, Path("schemas"), PlanOptions())).blockers
+    assert "is `ENUM('sad', 'it''s ok', 'a,b')` there, not `ENUM('sad')`" in blocker.message
+
+
+@pytest.mark.parametrize("definition", ["ENUM(SELECT 1)", "text DEFAULT now()", "STRUCT(a int, b)", "ENUM('a'); x", ""])
+def test_what_is_more_than_a_definition_is_refused(typed_database: Engine, definition: str):
+    odd = of_database("odd", "typed.new", **{"x-type-definition": definition})
+    with pytest.raises(InputError, match="is not a definition of a type"):
+        apply(typed_database.url("typed_copy"), put(schema_of(ID, odd), "wanted.yaml"))
+
+
+def test_other_engines_get_what_defines_a_type_of_postgresql(typed_database: Engine, mysql_url: str):
+    import_schema(typed_database, "typed", Path("schemas"))
+    types = {}
+    for other in (Engine("duckdb", Path.cwd()), Engine("mysql", Path.cwd(), mysql_url), Engine("sqlite", Path.cwd())):
+        dataset = f"from_typed_{other.kind}"
+        assert apply(other.url(dataset)) is Outcome.DONE
+        assert drift(other.url(dataset)) == ()
+        columns = other.columns(dataset)["orders"].values()
+        types[other.kind] = [each.get("x-database-type") or each["data_type"] for each in columns]
+    assert types["duckdb"][:4] == [
+        "ENUM('sad', 'it''s ok', 'a,b')",
+        "ENUM('sad', 'it''s ok', 'a,b')[]",
+        "ENUM('x')",
+        "text",
+    ]
+    assert types["mysql"][:4] == ["enum('sad','it''s ok','a,b')", "json", "enum('x')", "text"]
+    assert types["sqlite"][:4] == ["text", "json", "text", "character varying(80)"]
+    assert [kinds[4] for kinds in types.values()] == ["decimal", "decimal", "decimal"]

@@ -8,6 +8,8 @@ from schemactl.destinations import Catalogue, Definition
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations.postgresql.session import READING, PostgresSession, open_session, parse_address
 from schemactl.destinations.postgresql.types import kind_of
+from schemactl.schema.structure import TYPE_DEFINITION
+from schemactl.schema.types import Properties
 
 _DATASETS: Final = """
     select distinct nspname
@@ -15,10 +17,41 @@ _DATASETS: Final = """
     where relkind in ('r', 'p', 'f') and nspname <> 'information_schema' and nspname !~ '^pg_'
 """
 
-_COLUMNS: Final = """
+TYPE_DEFINITION_OF: Final = """(
+    select case typtype
+        when 'e' then (
+            select pg_catalog.format('ENUM(%s)',
+                pg_catalog.string_agg(pg_catalog.quote_literal(enumlabel), ', ' order by enumsortorder))
+            from pg_catalog.pg_enum where enumtypid = defined.oid)
+        when 'd' then (
+            select pg_catalog.format_type(defined.typbasetype, defined.typtypmod) from pg_catalog.pg_type as base
+            where base.oid = defined.typbasetype and base.typnamespace = 'pg_catalog'::regnamespace
+                and not defined.typnotnull and defined.typdefault is null
+                and not exists (select from pg_catalog.pg_constraint where contypid = defined.oid))
+        when 'c' then (
+            select 'STRUCT(' || pg_catalog.string_agg(pg_catalog.format('%I %s', attname,
+                pg_catalog.format_type(atttypid, atttypmod)), ', ' order by attnum) || ')'
+            from pg_catalog.pg_attribute join pg_catalog.pg_type as inner_type on inner_type.oid = atttypid
+            where attrelid = defined.typrelid and attnum > 0 and not attisdropped
+            having pg_catalog.bool_and(inner_type.typnamespace = 'pg_catalog'::regnamespace))
+        end
+    from pg_catalog.pg_type as defined
+    where defined.oid = (
+            select case typcategory when 'A' then typelem else oid end from pg_catalog.pg_type where oid = {oid})
+        and defined.typnamespace <> 'pg_catalog'::regnamespace
+        and not exists (select from pg_catalog.pg_depend
+            where classid = 'pg_type'::regclass and objid = defined.oid and deptype = 'e')
+)"""
+"""The definition of an enum, of a domain without constraints or of a composite type, by its number or that of a list.
+
+There is none for types of extensions, and for those that other types of somebody's own define.
+"""
+
+_COLUMNS: Final = f"""
     select relname, attname, pg_catalog.format_type(atttypid, atttypmod), not attnotnull,
-        pg_catalog.col_description(tables.oid, attnum), pg_catalog.obj_description(tables.oid, 'pg_class')
-    from pg_catalog.pg_attribute
+        pg_catalog.col_description(tables.oid, attnum), pg_catalog.obj_description(tables.oid, 'pg_class'),
+        {TYPE_DEFINITION_OF.replace("%", "%%").format(oid="columns.atttypid")}
+    from pg_catalog.pg_attribute as columns
         join pg_catalog.pg_class as tables on tables.oid = attrelid
         join pg_catalog.pg_namespace as datasets on datasets.oid = relnamespace
     where nspname = %s and relkind in ('r', 'p', 'f') and not relispartition and attnum > 0 and not attisdropped
@@ -130,5 +163,13 @@ def read_session(session: PostgresSession, asked: str | None) -> Catalogue:
 
 def read_dataset(session: PostgresSession, dataset: str) -> Catalogue:
     """Return the tables of a dataset that is known to exist."""
-    rows = ((*row[:2], kind_of(row[2]), *row[3:]) for row in session.query_as_user(_COLUMNS, dataset))
+    rows = (
+        (table, column, _kind_of(written, definition), *others)
+        for table, column, written, *others, definition in session.query_as_user(_COLUMNS, dataset)
+    )
     return catalogue_of(session, dataset, rows, session.query(_KEYS, dataset))
+
+
+def _kind_of(written: str, definition: str | None) -> Properties:
+    kind = kind_of(written)
+    return kind if definition is None else {**kind, TYPE_DEFINITION: definition}

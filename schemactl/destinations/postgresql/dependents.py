@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from schemactl.destinations._session import literal, qualify, quote
+from schemactl.destinations.postgresql.catalogue import TYPE_DEFINITION_OF
 from schemactl.destinations.postgresql.session import PostgresSession
 from schemactl.destinations.postgresql.types import WITH_TEXTS, column_type, has_texts, is_builtin, type_name
 from schemactl.migration.records import Blocker
@@ -20,7 +21,7 @@ from schemactl.migration.steps import (
     RenameColumn,
     Step,
 )
-from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.structure import DATABASE_TYPE, TYPE_DEFINITION
 from schemactl.schema.types import DataType
 
 _DEPENDENTS: Final = """
@@ -136,14 +137,23 @@ def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Tri
             return None
 
 
-def find_missing_type(database: PostgresSession, step: Step) -> Blocker | None:
-    """Return that the database lacks the type of a column that a step creates: an enum, or one of an extension."""
-    own_types = {column.name: str(column.properties.get(DATABASE_TYPE, "")) for column in step.typed_columns}
-    named_types = {name: type_name(own_type) for name, own_type in own_types.items() if not is_builtin(own_type)}
-    for column, named_type in named_types.items():
-        if named_type and not database.query_as_user(f"SELECT WHERE to_regtype({literal(named_type)}) IS NOT NULL"):
-            message = f"the database has no type `{own_types[column]}`, which `{step.table_name}.{column}` gets"
+def find_type_blocker(database: PostgresSession, step: Step) -> Blocker | None:
+    """Return why the database has no such type for a column that a step creates: an enum, or one of an extension."""
+    for column in step.typed_columns:
+        own_type = str(column.properties.get(DATABASE_TYPE, ""))
+        name = "" if is_builtin(own_type) else type_name(own_type)
+        if not name:
+            continue
+        type_id = f"to_regtype({literal(name)})"
+        query = f"SELECT {type_id} IS NULL, {TYPE_DEFINITION_OF.format(oid=type_id)}"
+        ((is_missing, definition),) = database.query_as_user(query)
+        wanted = column.properties.get(TYPE_DEFINITION)
+        if is_missing and wanted is None:
+            message = f"the database has no type `{own_type}`, which `{step.table_name}.{column.name}` gets"
             return Blocker(message, "create it first (`CREATE TYPE`, `CREATE EXTENSION`), or state a `data_type`")
+        if not is_missing and wanted not in (None, definition):
+            message = f"the type `{name}` of `{step.table_name}.{column.name}` is `{definition}` there, not `{wanted}`"
+            return Blocker(message, "change the type (`ALTER TYPE`), or its definition in the schema")
     return None
 
 

@@ -30,7 +30,7 @@ from schemactl.destinations.postgresql.dependents import (
     TRIAL,
     dependents_of,
     find_blocker,
-    find_missing_type,
+    find_type_blocker,
     trial_error,
 )
 from schemactl.destinations.postgresql.online import (
@@ -55,7 +55,7 @@ from schemactl.destinations.postgresql.session import (
     open_transaction,
     parse_address,
 )
-from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of, settle
+from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of, settle, type_name, type_statement
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities
@@ -165,6 +165,33 @@ ENGINE: Final = Engine(Dialect("postgres"), type_of, convert, NAMES, cast_type=t
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     """Return the statements of a step; see ``destinations.Migrator``."""
+    return (*type_statements(step), *_render(step, table, dataset))
+
+
+def type_statements(step: Step) -> tuple[str, ...]:
+    """Return the statements that create the types of a step's columns which the schema defines, unless they exist."""
+    if isinstance(step, CreateTable) and step.kept:
+        return ()
+    statements: dict[str, str] = {}
+    for column in step.typed_columns:
+        if (statement := type_statement(column)) is not None:
+            name = type_name(column.properties[DATABASE_TYPE])
+            statements[name] = _CREATE_TYPE.format(name=literal(name), schema=_schema_of(name), statement=statement)
+    return tuple(f"DO {literal(statement)}" for statement in statements.values())
+
+
+_CREATE_TYPE: Final = "BEGIN IF to_regtype({name}) IS NULL THEN {schema}{statement}; END IF; END"
+
+
+def _schema_of(type_name: str) -> str:
+    """Return the statement that creates the schema of a type, unless it exists; empty for a name without a schema."""
+    schema, dot, _ = type_name.rpartition(".") if not type_name.endswith('"') else type_name.rpartition('."')
+    if not dot:
+        return ""
+    return f"IF to_regnamespace({literal(schema)}) IS NULL THEN CREATE SCHEMA {schema}; END IF; "
+
+
+def _render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
     match step:
         case AddColumn() if step.value is not ABSENT:
             # The value for stored rows is in the catalog: no row is written.
@@ -293,8 +320,8 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     def find_blocker(self, step: Step) -> Blocker | None:
         with self.database.wrap_errors("look at what hangs on a table"):
-            missing_type = find_missing_type(self.database, step)
-            return missing_type or find_blocker(self.database, self.dataset, step, self._try)
+            type_blocker = find_type_blocker(self.database, step)
+            return type_blocker or find_blocker(self.database, self.dataset, step, self._try)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         with self.database.wrap_errors("look at what hangs on a column"):
@@ -306,6 +333,13 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         Raises:
             LockNotAvailable: others hold a lock on the table; the message names them.
         """
+        if created_types := type_statements(step):
+            self.prepare_writing()
+            # In the schema in which the user's statements would create them: there they have the same name again.
+            with self.database.wrap_errors("create a type"), self.database.with_user_path():
+                for statement in created_types:
+                    self.database.execute(statement)
+            self.database.full_types.clear()
         full = self.in_full(step)
         # What takes the values that do not fit names no type, and would need its table.
         match step:

@@ -8,7 +8,8 @@ from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
 from schemactl.destinations._types import DatabaseType, TypeSystem, decimal, integer, is_type, nearest_type, parse_type
-from schemactl.schema.structure import NameLimits
+from schemactl.errors import InputError
+from schemactl.schema.structure import DATABASE_TYPE, TYPE_DEFINITION, NameLimits
 from schemactl.schema.types import Column, Properties
 
 NAMES: Final = NameLimits(max_bytes=63)
@@ -200,3 +201,32 @@ _QUALIFIED: Final = frozenset(("INTERVAL", "TIME", "BIT"))
 """First words of types that have further words, but not any."""
 TYPES: Final = TypeSystem("PostgreSQL", "postgres", kind_of, own_type)
 settle: Final = TYPES.settle
+
+
+_LABEL: Final = r"'(?:[^'\\\0]|'')*'"
+_ENUM: Final = re.compile(rf"ENUM\((?P<labels>{_LABEL}(?:, {_LABEL})*)\)")
+_FIELD: Final = re.compile(
+    rf"(?P<name>{_IDENTIFIER}) (?P<type>[^,()]+(?:\(\d+(?:,\d+)?\)[^,()]*)?)(?:, |$)", re.IGNORECASE
+)
+
+
+def type_statement(column: Column) -> str | None:
+    """Return the statement that creates the type of a column; None if the schema does not define it.
+
+    Raises:
+        InputError: the definition is not one of an enum, a domain or a composite type.
+    """
+    definition = column.properties.get(TYPE_DEFINITION)
+    if definition is None or DATABASE_TYPE not in column.properties:
+        return None
+    name, text = type_name(str(column.properties[DATABASE_TYPE])), str(definition)
+    if (enum := _ENUM.fullmatch(text)) is not None:
+        return f"CREATE TYPE {name} AS ENUM ({enum['labels']})"
+    if text.startswith("STRUCT(") and text.endswith(")"):
+        fields = [(field["name"], own_type(field["type"])) for field in _FIELD.finditer(text, 7, len(text) - 1)]
+        listed = ", ".join(f"{field} {written}" for field, written in fields)
+        if fields and f"STRUCT({listed})" == text:
+            return f"CREATE TYPE {name} AS ({listed})"
+    elif own_type(text) == text:
+        return f"CREATE DOMAIN {name} AS {text}"
+    raise InputError(f"`{TYPE_DEFINITION}` of column `{column.name}` is not a definition of a type: `{definition}`")
