@@ -195,6 +195,7 @@ _AS_LINES: Final = {
 def _measure(name: str, case: Case, folder: Path, arguments: argparse.Namespace) -> dict[str, float]:
     """Return the seconds of each command that ended well."""
     path, master = case.write(folder), f"local[{arguments.cores}]"
+    local = ["--name", "events", "--schemas", "{}", "--engine", "local"]
     ours = [str(path), "--name", "events", "--schemas", "{}", "--master", master]
     ours += ["--conf", f"spark.driver.memory={case.memory}"]
     read = f"{path}/*" if path.is_dir() else str(path)
@@ -202,7 +203,12 @@ def _measure(name: str, case: Case, folder: Path, arguments: argparse.Namespace)
         "plain PySpark": [sys.executable, "-c", SPARK_SCHEMA, master, case.memory, str(not case.is_lines), str(path)],
         "DuckDB": [sys.executable, "-c", DUCKDB_SCHEMA, read, str(not case.is_lines)],
         "schemactl infer": [COMMAND, "infer", *ours],
+        "schemactl infer, local": [COMMAND, "infer", str(path), *local],
     }
+    if path.is_dir():
+        whole = folder / "whole.jsonl"
+        whole.write_bytes(b"".join(file.read_bytes() for file in sorted(path.iterdir())))
+        commands["schemactl infer, local, in one file"] = [COMMAND, "infer", str(whole), *local]
     if case.loads:
         commands["schemactl normalize"] = [COMMAND, "normalize", *ours, "--to", "duckdb:///{}/shop.duckdb?dataset=shop"]
     base, seconds = None, {}

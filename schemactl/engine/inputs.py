@@ -20,7 +20,6 @@ from schemactl.engine.input import (
     check_magic,
     encoding_of,
     peek,
-    shown_path,
 )
 from schemactl.engine.input_formats import format_names, format_of_ending, unknown_format
 from schemactl.engine.input_warnings import warn_of_left_out, warn_of_partitions
@@ -227,14 +226,17 @@ def _missing(source: str) -> InputError:
 def _shown(path: Path) -> str:
     if ":" in path.name:
         raise InputError("Spark does not read files with `:` in their names", at=Location(str(path)))
-    return shown_path(f"file:{_absolute(path)}".replace("%", "%25"))
+    folder = os.getcwd()  # noqa: PTH109 - of thousands of files
+    return _absolute(path, folder).removeprefix(f"{folder.rstrip('/')}/")
 
 
-def _absolute(path: Path) -> Path:
+def _absolute(path: Path, folder: str) -> str:
     """Return the path as Spark will report it: links are kept, but what leads up through ``..`` is resolved."""
-    parts = (Path.cwd() / path).parts
-    up = max((at for at, part in enumerate(parts, start=1) if part == os.pardir), default=0)
-    return Path(*parts[:up]).resolve() / Path(*parts[up:]) if up else Path(*parts)
+    if os.pardir not in path.parts:
+        return os.path.join(folder, path)  # noqa: PTH118 - of thousands of files
+    parts = (folder / path).parts
+    up = max(number for number, name in enumerate(parts, start=1) if name == os.pardir)
+    return str(Path(*parts[:up]).resolve() / Path(*parts[up:]))
 
 
 def _is_hidden(path: Path) -> bool:

@@ -44,6 +44,11 @@ _BOOL: Final = str(DataType.BOOL)
 _MOST_AT_ONCE: Final = 1 << 16
 """Objects whose values are taken together."""
 
+_FEW: Final = 1_000
+"""Fewer documents wait for those of other files: each column of a batch has a price."""
+
+_MOST_WAITING_BYTES: Final = 1 << 21
+
 
 class Observer:
     """Collects the evidence of batches of documents, in any order of the batches.
@@ -56,14 +61,37 @@ class Observer:
         self.too_deep: Position | None = None
         self._root = _Node(())
         self._first_documents: dict[Position, Any] = {}
+        self._waiting_documents: list[Any] = []
+        self._waiting_positions: list[Position] = []
+        self._waiting_bytes = 0
 
-    def add(self, documents: Sequence[Any], positions: Sequence[Position]) -> None:
+    def add(self, documents: Sequence[Any], positions: Sequence[Position], size: int | None = None) -> None:
         """Observe a batch of documents.
 
         Args:
             documents: parsed, in the order of the input.
             positions: of each of them, ascending.
+            size: of their texts in bytes; few documents of a known size wait for those that follow (``flush``).
         """
+        if size is None or len(documents) >= _FEW:
+            self._observe(documents, positions)
+            return
+        if self._waiting_positions and positions[0] < self._waiting_positions[-1]:
+            self.flush()
+        self._waiting_documents += documents
+        self._waiting_positions += positions
+        self._waiting_bytes += size
+        if len(self._waiting_documents) >= _FEW or self._waiting_bytes >= _MOST_WAITING_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Observe the documents that wait for others."""
+        documents, positions = self._waiting_documents, self._waiting_positions
+        self._waiting_documents, self._waiting_positions, self._waiting_bytes = [], [], 0
+        if documents:
+            self._observe(documents, positions)
+
+    def _observe(self, documents: Sequence[Any], positions: Sequence[Position]) -> None:
         batch = _Batch(documents, positions, self._first_documents)
         columns = [_Column(self._root, documents, range(len(documents)))]
         while columns:

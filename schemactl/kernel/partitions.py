@@ -290,7 +290,7 @@ class Shares:
         """Take the documents of a table; those of none are counted only."""
         self.count(piece.table, piece.positions.file, len(piece.documents), piece.positions[0])
         if piece.table is not None and (observer := self._observer(piece.table)) is not None:
-            observer.add(piece.documents, piece.positions)
+            observer.add(piece.documents, piece.positions, None if piece.texts is None else sum(map(len, piece.texts)))
             if piece.columns:
                 self._columns_of(piece.table).add_columns(piece.columns, piece.positions)
 
@@ -335,6 +335,8 @@ class Shares:
 
     def found(self) -> dict[str | None, Share]:
         """Return the share of each table."""
+        for observer in self._observers.values():
+            observer.flush()
         deep = self.too_deep() is not None
         return {
             table: Share(

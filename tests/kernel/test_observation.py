@@ -205,6 +205,26 @@ def test_cells_of_columns_are_seen_as_documents_without_the_empty_ones(data: st.
     assert_same(observer.evidence(), observe((Position("a", at), each) for at, each in enumerate(documents, 1)))
 
 
+@pytest.mark.parametrize("is_backwards", [False, True])
+def test_documents_of_many_small_files_are_observed_together(
+    fixtures: Path, monkeypatch: pytest.MonkeyPatch, is_backwards: bool
+) -> None:
+    lines = (fixtures / "github_events.jsonl").read_bytes().splitlines()[:60]
+    files = [placed(lines[start : start + 3], f"{start:03}") for start in range(0, len(lines), 3)]
+    observer, batches, observe_batch = Observer(), [], Observer._observe
+    monkeypatch.setattr(observation, "_MOST_WAITING_BYTES", 10_000)
+    monkeypatch.setattr(
+        Observer, "_observe", lambda self, *batch: (batches.append(len(batch[0])), observe_batch(self, *batch))
+    )
+    for places in reversed(files) if is_backwards else files:
+        texts = [text for text, _ in places]
+        observer.add(parse_texts(texts).documents, [position for _, position in places], sum(map(len, texts)))
+    observer.flush()
+    assert_same(observer.evidence(), reference([place for places in files for place in places]))
+    assert sum(batches) == len(lines)
+    assert (max(batches) > 3) is not is_backwards
+
+
 def test_a_long_list_is_observed_in_little_memory() -> None:
     rows = 200_000
     documents = [{"rows": [{"a": at, "b": at} for at in range(rows)]}]
