@@ -109,8 +109,7 @@ class Call:
 
     def report(self, outcome: Outcome) -> NormalizeReport:
         """Return a report with nothing but the call and an outcome."""
-        name = self.request.inference.name
-        return NormalizeReport(name, self.load.id, self.target.shown, outcome, seen=self.seen)
+        return NormalizeReport(self.request.inference.name, self.load.id, self.target.shown, outcome, seen=self.seen)
 
     def check_tables(self, schema: Schema) -> None:
         """Let the destination check the tables of a schema, unless it has; see ``Loader``."""
@@ -331,8 +330,7 @@ class _TableAttempt:
         """Return the attempt with room for numbers beyond their columns; None if the schema does not change."""
         if not rows.room:
             return None
-        evidence = merge(self.data.evidence, Evidence(room=rows.room))
-        roomier = replace(self, data=replace(self.data, evidence=evidence))
+        roomier = replace(self, data=replace(self.data, evidence=merge(self.data.evidence, Evidence(room=rows.room))))
         is_changed = roomier.evolution.resolution.schema != self.evolution.resolution.schema
         return roomier if is_changed else None
 

@@ -183,8 +183,7 @@ def split_by_table(request: InferRequest, scan: Scan, before: Schema, reader: Sc
     """Divide scanned data by the root tables of its records; values that become one name go to one table."""
     dispatch = request.dispatch
     if dispatch is None:
-        typing = scan.typing.get(ONE_TABLE, ())
-        return [TableData(request, scan.evidence, tuple(scan.tables), typing, reader=reader)]
+        return [TableData(request, scan.evidence, tuple(scan.tables), scan.typing.get(ONE_TABLE, ()), reader=reader)]
     field_name = ".".join(dispatch.path)
     untabled = scan.typing.get(ONE_TABLE, ())
     if not scan.tables and untabled:

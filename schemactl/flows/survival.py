@@ -118,8 +118,7 @@ class _Data:
             case Json():
                 yield self._all(paths, FullType(DataType.TEXT))
             case Leaf():
-                full = leaf_full_type(of)
-                yield self._all(paths, full)
+                yield self._all(paths, leaf_full_type(of))
             case Struct(fields):
                 yield from self._containers(paths, OBJECT)
                 for name, _ in fields:

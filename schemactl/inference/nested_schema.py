@@ -176,8 +176,7 @@ def resolve_nested(
     levels = {name: stored_table.normalizer_hint("max_nesting") for name, stored_table in schema.tables.items()}
     tables = {name: _with_nesting(table, levels.get(name)) for name, table in resolution.schema.tables.items()}
     resolved = replace(resolution.schema, tables=tables, normalizers=_normalizers_as_before(resolution.schema, schema))
-    evolved = _Structures(evidence, schema, resolution).evolved(resolved)
-    return replace(resolution, schema=evolved)
+    return replace(resolution, schema=_Structures(evidence, schema, resolution).evolved(resolved))
 
 
 class _Structures:

@@ -34,8 +34,7 @@ _VALUES: Final[Shape[Any]] = Shape(
 
 def coerces_values(normalizers: Properties) -> bool:
     """Return whether values may change their type to fit a column; one normalizer forbids it (docs/dlt.md §6.3)."""
-    module = str((normalizers.get("json") or {}).get("module") or "")
-    return module.rpartition(".")[2] != "relational_no_coercion"
+    return str((normalizers.get("json") or {}).get("module") or "").rpartition(".")[2] != "relational_no_coercion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +113,7 @@ class RelationalNormalizer:
     def propagate(self, table: str, columns: Mapping[str, str]) -> None:
         """Copy columns of ``table`` into the tables nested in it from now on; ``columns`` maps them to names there."""
         tables = self.propagation.tables
-        both = {**tables, table: {**tables.get(table, {}), **columns}}
-        self.propagation = Propagation(self.propagation.root, both)
+        self.propagation = Propagation(self.propagation.root, {**tables, table: {**tables.get(table, {}), **columns}})
 
     def rows(self, document: Any, table: str, max_nesting: int | None) -> Iterator[Row]:
         """Yield the rows of one document, parents before children, in dlt's order.
@@ -155,8 +153,7 @@ class RelationalNormalizer:
         kept_cells = self._filtered(table, cells, path)
         if not kept_cells:
             return
-        parent = None if is_root else self._join(*above.tables)
-        yield Row(table, parent, kept_cells, path)
+        yield Row(table, None if is_root else self._join(*above.tables), kept_cells, path)
         for list_ident, path_elements in lists.items():
             for list_path, elements in path_elements:
                 yield from self._list(elements, list_path, below, list_ident, level - 1)

@@ -236,8 +236,7 @@ class _Fold:
         self._not_null = Settings.of({"default_hints": {"not_null": hints.get("not_null") or ()}})
         self._config = NormalizerConfig.of(schema.normalizers)
         self._drafts = {name: TableDraft.of(table) for name, table in schema.tables.items()}
-        filters = Filters.of(schema, naming)
-        self._normalizer = RelationalNormalizer(naming, self._config, self, renamed, filters)
+        self._normalizer = RelationalNormalizer(naming, self._config, self, renamed, Filters.of(schema, naming))
         self._coerces = relational.coerces_values(schema.normalizers)
         self._detections: tuple[str, ...] = self._settings.detections or self._config.detections
         self._reads_columns = False

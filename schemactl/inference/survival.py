@@ -274,8 +274,7 @@ class Judged:
 def feeds(resolution: Resolution, table: str, column: str) -> tuple[TakenClass, ...]:
     """Return the paths and classes of the values of a column, including those that went to its variants."""
     bases = variant_bases(resolution.schema)
-    variants = [origin for origin, base in bases.items() if origin[0] == table and base == column]
-    origins = [(table, column), *variants]
+    origins = [(table, column), *[origin for origin, base in bases.items() if origin[0] == table and base == column]]
     return tuple(dict.fromkeys(taken_class for origin in origins for taken_class in resolution.taken.get(origin, ())))
 
 

@@ -158,6 +158,5 @@ def bits_for(least: float, greatest: float) -> int:
 
 def _whole_digits(number: float, scale: int) -> int:
     """Return the number of digits before the decimal point after rounding as databases do."""
-    places = Decimal(1).scaleb(-scale)
-    rounded = Decimal(repr(number)).quantize(places, ROUND_HALF_UP, _EXACT)
+    rounded = Decimal(repr(number)).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _EXACT)
     return max(rounded.adjusted() + 1, 0) if rounded else 0

@@ -41,8 +41,7 @@ def _in_rows(rows: Rows, evidence: Evidence) -> Iterator[OverwriteFinding | None
         if len(cells) > 2 or not all(_fills_only(cell, column) for cell in cells.values()):
             yield None
             continue
-        scalars = (_scalars_at(evidence.paths.get(path, {})) for path in cells)
-        values, always = sorted(scalars, key=_count)
+        values, always = sorted((_scalars_at(evidence.paths.get(path, {})) for path in cells), key=_count)
         if not values or _count(always) < count:
             yield None
             continue

@@ -154,8 +154,7 @@ def plan_relational(request: PlanRequest, *, coerces: bool) -> Plan:
     """Return the plan of a load."""
     planner = _Planner(request, coerces=coerces)
     rows = planner.documents(tree_of(request.evidence))
-    tables = _written(rows, request.judgment.schema)
-    return Plan(rows=rows, tables=tables, names=planner.names, coerces=coerces)
+    return Plan(rows=rows, tables=_written(rows, request.judgment.schema), names=planner.names, coerces=coerces)
 
 
 def _written(rows: Rows, schema: Schema) -> dict[str, Table]:

@@ -34,8 +34,7 @@ def arrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        message = "the package `pyarrow` is not installed"
-        raise InputError(message, hint=install_command("parquet")) from error
+        raise InputError("the package `pyarrow` is not installed", hint=install_command("parquet")) from error
     return pyarrow
 
 

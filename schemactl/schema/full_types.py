@@ -78,8 +78,7 @@ class FullType:
         return f"{self.precision} {_UNITS[self.data_type]}{'' if self.precision == 1 else 's'}"
 
     def __str__(self) -> str:
-        usual = _USUAL_PRECISIONS.get(self.data_type)
-        size = "" if self.precision in (None, usual) else f"({self.precision})"
+        size = "" if self.precision in (None, _USUAL_PRECISIONS.get(self.data_type)) else f"({self.precision})"
         if self.data_type == DataType.DECIMAL or (self.data_type == DataType.WEI and size and self.scale):
             size = f"({self.precision}, {self.scale})"
         return f"{self.data_type}{size}{' without time zone' if self.timezone is False else ''}"

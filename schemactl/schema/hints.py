@@ -154,8 +154,7 @@ def _table(schema: Schema, existing: Mapping[str, Table], name: str | None, subj
         raise InputError(
             f"`{subject}` does not name a table, and the schema has several", hint="name it with `--table`"
         )
-    new = Table(name, {}, {"write_disposition": "append", "resource": name})
-    return _stated(schema, existing, name) or new
+    return _stated(schema, existing, name) or Table(name, {}, {"write_disposition": "append", "resource": name})
 
 
 def _stated(schema: Schema, existing: Mapping[str, Table], name: str) -> Table | None:

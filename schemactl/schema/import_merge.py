@@ -83,8 +83,7 @@ def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sou
             column.name: merge.column_of_data(name, column, None) for column in data_tables[name].columns.values()
         }
         tables[data_tables[name].name] = replace(data_tables[name], columns=columns)
-    normalizers = merge.normalizers()
-    return MergedImport(replace(fitted, tables=tables, normalizers=normalizers), tuple(merge.open_questions))
+    return MergedImport(replace(fitted, tables=tables, normalizers=merge.normalizers()), tuple(merge.open_questions))
 
 
 def _with_fitted_names(imported: Schema, exported: Schema, earlier: Schema | None) -> Schema:

@@ -279,8 +279,7 @@ NORMALIZER: Final = "nested"
 
 def keeps_structure(normalizers: Properties) -> bool:
     """Return whether a schema's ``normalizers`` section names the normalizer that keeps structure."""
-    module = str((normalizers.get("json") or {}).get("module") or "")
-    return module.rpartition(".")[2] == NORMALIZER
+    return str((normalizers.get("json") or {}).get("module") or "").rpartition(".")[2] == NORMALIZER
 
 
 def structure_of(column: Column) -> NestedType | None:

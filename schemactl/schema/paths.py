@@ -145,8 +145,7 @@ def row_path(path: Path) -> Path:
     >>> row_path(("orders", ELEMENT, "customer", "name"))
     ('orders', None)
     """
-    ends = (end for end in range(len(path), 0, -1) if path[end - 1] is ELEMENT)
-    return path[: next(ends, 0)]
+    return path[: next((end for end in range(len(path), 0, -1) if path[end - 1] is ELEMENT), 0)]
 
 
 def values_at(document: Any, path: Path) -> Iterator[Any]:

@@ -82,8 +82,7 @@ def loads_table() -> Table:
 
 
 def _column(name: str, data_type: DataType, description: str, *, nullable: bool = False, **hints: Any) -> Column:
-    properties = {"data_type": str(data_type), "nullable": nullable, **hints, "description": description}
-    return Column(name, properties)
+    return Column(name, {"data_type": str(data_type), "nullable": nullable, **hints, "description": description})
 
 
 def _system_table(name: str, columns: tuple[Column, ...], description: str) -> Table:

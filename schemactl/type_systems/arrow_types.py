@@ -37,8 +37,7 @@ def restate(properties: Properties, current: object) -> Properties:
 
     ``current``, the column's value so far, stays where it holds the same type, since the hash counts it.
     """
-    column = Column("", properties)
-    nested_type = nested_types.stated_type(column, keeps_sizes=True)
+    nested_type = nested_types.stated_type(Column("", properties), keeps_sizes=True)
     if nested_type is None or isinstance(nested_type, Json):
         return properties
     current_type = nested_type_of(Column("", {"data_type": "json", NESTED_TYPE: current}))

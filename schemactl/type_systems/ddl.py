@@ -303,6 +303,5 @@ def _quotes(dialect: str) -> tuple[str, str, str, bool]:
     def written(name: str) -> str:
         return exp.Identifier(this=name, quoted=True).sql(dialect)
 
-    probe = written("n")
-    start, end = probe.split("n")
+    start, end = written("n").split("n")
     return start, end, written(end)[len(start) : -len(end)], written("\\") != f"{start}\\{end}"

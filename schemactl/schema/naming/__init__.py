@@ -76,8 +76,7 @@ def tag(source: str) -> str:
         encoded = source.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"the name {source!a} is not valid Unicode") from error
-    digest = b64encode(shake_128(encoded).digest(TAG_BYTES), altchars=b"ba")
-    return digest[:TAG_LENGTH].decode("ascii").lower()
+    return b64encode(shake_128(encoded).digest(TAG_BYTES), altchars=b"ba")[:TAG_LENGTH].decode("ascii").lower()
 
 
 @dataclass(frozen=True, slots=True)
