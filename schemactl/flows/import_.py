@@ -115,24 +115,24 @@ def import_files(request: ImportRequest) -> Imported:
     if request.is_strict and losses:
         problems = tuple(Problem(describe_loss(loss)) for loss in losses)
         raise InputError("a schema cannot hold all that the files say (--strict)", problems=problems)
-    read = [(origin, document.schema) for origin, document in documents]
+    schemas = [(origin, document.schema) for origin, document in documents]
     if request.model is not None:
         from schemactl.flows.models import find_model, schema_of
 
         # Under the names that the stored schema gives them.
         stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
-        new = new_schema(request.name)
-        before = new if stored is None else replace(new, normalizers=stored.normalizers)
+        template = new_schema(request.name)
+        start = template if stored is None else replace(template, normalizers=stored.normalizers)
         model = find_model(request.model, None)
         if model.table is None and request.table is not None:
             message = f"`--table` names one table, and `{request.model}` has one for each variant"
             raise InputError(message, hint="leave it out")
-        read.append((request.model, schema_of(model, before, request.table)))
-    if not read:
+        schemas.append((request.model, schema_of(model, start, request.table)))
+    if not schemas:
         raise InputError("there is nothing to import", hint="name files, or `--model MODULE:CLASS`")
-    (first, merged), *others = read
-    origins = dict.fromkeys(merged.tables, first)
-    for path, schema in others:
+    (first_origin, merged), *further_schemas = schemas
+    origins = dict.fromkeys(merged.tables, first_origin)
+    for path, schema in further_schemas:
         for table in schema.tables.values():
             earlier_table = merged.tables.get(table.name)
             if earlier_table is not None and earlier_table != table:
@@ -342,13 +342,13 @@ def _format_of(path: Path, text: str) -> str:
         hint = " or ".join(f"`--from {name}`" for name in readable)
         raise InputError(f"the name of `{path}` does not say its format", hint=f"name it with {hint}")
     longest = max(endings.values(), key=len)
-    first = [name for name, ending in endings.items() if ending == longest]
-    if len(first) == 1 and f".{first[0]}" in longest:
-        return first[0]
+    by_ending = [name for name, ending in endings.items() if ending == longest]
+    if len(by_ending) == 1 and f".{by_ending[0]}" in longest:
+        return by_ending[0]
     by_text = [name for name in endings if readable[name].recognises(text)]
-    by_both = [name for name in first if name in by_text]
-    for candidates in (by_both, by_text, first):
+    by_both = [name for name in by_ending if name in by_text]
+    for candidates in (by_both, by_text, by_ending):
         if len(candidates) == 1:
             return candidates[0]
-    hint = " or ".join(f"`--from {name}`" for name in by_both or by_text or first)
+    hint = " or ".join(f"`--from {name}`" for name in by_both or by_text or by_ending)
     raise InputError(f"`{path}` may be of several formats", hint=f"name it with {hint}")
