@@ -1,6 +1,6 @@
 """Takes passwords, tokens and keys out of addresses, before anything prints, logs, stores or raises them.
 
-`redact` is for one address, `redact_text` for text in which addresses may stand; all errors go through the latter.
+`redact` is for one address, `redact_text` for text with addresses in it; all errors go through the latter.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ def _print_version(is_set: bool) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootOptions(CommonOptions):
-    """The options that may stand before the command's name."""
+    """The options that are also allowed before the command's name."""
 
     version: bool = flag(
         "Print the versions of schemactl, Python, Spark and Java.", Group.GLOBAL, short="-V", callback=_print_version

@@ -38,7 +38,7 @@ class Setting:
             repository, as a folder that holds one of them.
         in_file_only: whether only a settings file can state it: a list of tables, as ``SettingsTable``.
         in_file: False for what a file must not decide, as it may be a stranger's.
-        section: the table of a file that it stands in, and its key there, where these are not a command's and its own.
+        section: its table and its key in a file, if they are not the command's and its own.
         only_with: names of options; a file's value counts only where one of them is stated as well.
         gives_way_to: the name of an option; where that is set nearer to the call, this one does not count.
     """
@@ -77,7 +77,7 @@ class OptionSpec:
 
     Attributes:
         help: what help says of it; empty for one that has no place on the command line.
-        metavar: what help calls its value; None where the field's type says it.
+        metavar: the name of its value in help; None if the field's type says it.
         word: its name on the command line, where that is not the field's.
         short: another name there, of one letter.
         completes: returns the values that begin with a text, for shells.
@@ -85,7 +85,7 @@ class OptionSpec:
         is_destination: whether it takes the address of a destination, or a name that settings give one.
         is_reference: whether it takes references to schemas, of which one may be the name of a destination.
         callback: called with its value before anything else is done; None for none.
-        check: raises InputError for a value that it cannot have; None where any will do, or the field's type says it.
+        check: raises InputError for a value that it cannot have; None if it takes any, or the field's type limits them.
     """
 
     help: str

@@ -1,7 +1,7 @@
 """Finds the destinations that settings name, ``[destinations.prod]``, where a command takes an address.
 
 A settings file may come with a stranger's pull request. So a file of the repository can name no server: such an address
-stands in a variable of the environment, or in the user's own file. What a variable holds is never shown but as an
+is in a variable of the environment, or in the user's own file. The value of a variable is never shown but as an
 address, redacted, and only where it is one.
 """
 

@@ -100,7 +100,7 @@ def migration_folder() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonOptions:
-    """The options of every command; they may stand before the command's name as well."""
+    """The options of every command; they are also allowed before the command's name."""
 
     schemas: str = option(
         "The folder that holds `import/` and `export/`.",

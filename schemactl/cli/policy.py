@@ -35,7 +35,7 @@ JUDGING: Final = ("compat", "fail-on", "severity", "silence", "transitive")
 def files_for(base: str | None, policy: str | None = None) -> tuple[SettingsFile, ...]:
     """Return the settings files that decide a review, the first one first; with a base of git's, no file of the head.
 
-    ``base`` is the REF of the base, ``policy`` a file or ``git:REV``; None where the call names none.
+    ``base`` is the REF of the base, ``policy`` a file or ``git:REV``; None if the call leaves them out.
     """
     files = files_of(base)
     if policy is None:

@@ -31,7 +31,7 @@ class Terminal:
     Attributes:
         out: standard output, to which only results go: what a user's modules print goes to standard error.
         color: whether what goes to standard output is colored.
-        width: columns of standard output; None where it is no terminal, so that lines are left whole.
+        width: columns of standard output; None if it is no terminal, so that lines are left whole.
         progress: seconds between two lines of progress on standard error; 0 for a bar, where a person looks; None for
             neither.
     """
@@ -91,7 +91,7 @@ def write_report(  # noqa: PLR0913 - a function for each form
 ) -> ExitCode:
     """Write a report in the form that the options ask for, and return the exit code.
 
-    ``findings`` makes what goes to CI in a format (`markdown`, `github` ...); None where the command has none.
+    ``findings`` renders the report for CI in a format (`markdown`, `github` ...); None if the command has none.
     ``fails`` is what of the report fails the command; nothing, or False, where all is well. ``output`` is the file that
     it goes to in place of standard output.
     """
@@ -213,7 +213,7 @@ def ask(question: str, text: str, terminal: Terminal, options: CommonOptions, *,
 def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> bool:
     """Return whether a person has typed the name of a protected destination at which data will be lost.
 
-    It may be ``typed`` beforehand (``--confirm``); ``name`` is None where nothing is protected, or will be lost.
+    It may be ``typed`` beforehand (``--confirm``); ``name`` is None if nothing is protected, or will be lost.
     """
     if name is None:
         return True

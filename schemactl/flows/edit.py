@@ -1,4 +1,4 @@
-"""``schemactl edit``: states hints in an import file, whose comments and form stay; makes names anew."""
+"""``schemactl edit``: sets hints in an import file, whose comments and form stay; renames all names."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def edit_import(
 ) -> Edited:
     """Set hints in the import file; a missing file begins as the stored schema, or as a new one.
 
-    ``table`` is the one that hints without a table are about; None for the only root table. By another naming
-    convention all names are made anew.
+    ``table`` is the table of hints without one; None for the only root table. Another naming convention renames all
+    names.
     """
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, name)

@@ -79,7 +79,7 @@ class Imported:
     """The outcome of an import, or of its check.
 
     Attributes:
-        before: the schema as it was stored, None where there was none.
+        before: the stored schema before, if there was one.
         after: as it is stored now, or would be.
         violations: what the stored schema's contract does not let through; then nothing is written.
         losses: what the files say and the schema does not.
@@ -228,7 +228,7 @@ def _has_ending(path: Path, module: Format) -> bool:
 
 
 def _text_of(path: Path) -> tuple[str, str]:
-    """Return where a text stands, for messages, and the text: that of a file or of standard input.
+    """Return the place of a text, for messages, and the text: that of a file or of standard input.
 
     A byte order mark, which editors of Windows write, is left out: most formats do not allow one.
     """

@@ -2,8 +2,8 @@
 
 A REF is ``NAME`` (the export folder's), ``import:NAME``, ``export:NAME``, a file, a folder, ``git:REV``, ``git:REV...``
 (where this branch left REV), ``git:REV:PATH``, ``-`` for standard input, or a destination's address:
-``duckdb:///PATH``, ``parquet:FOLDER`` ... ``import:NAME``, a folder and a revision stand for what a schemas folder
-means (``flows.effective_schemas``).
+``duckdb:///PATH``, ``parquet:FOLDER`` ... ``import:NAME``, a folder and a revision name effective schemas
+(``flows.effective_schemas``).
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Referred:
 def find_schemas(reference: str, folder: SchemasFolder) -> tuple[Referred, ...]:
     """Return the schemas that ``reference`` names, sorted by name; at least one.
 
-    ``import:`` and ``export:`` without a name stand for all schemas of that folder. A schema of the export
+    ``import:`` and ``export:`` without a name mean all schemas of that folder. A schema of the export
     folder comes before a file of the same name; ``./NAME`` names the file. The path of ``git:REV:PATH``
     starts at the top of the repository, as git has it; with ``./`` or ``../``, at the working folder.
     """

@@ -81,7 +81,7 @@ def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | 
     import file holds, by default all of the schema.
 
     Returns:
-        The files written, the import file first; none where nothing has changed.
+        The files written, the import file first; empty without changes.
     """
     pending = _pending(folder, opened, schema, hints)
     if not pending:
@@ -217,7 +217,7 @@ def _pending(
 def _export_text(schema: Schema, layout: Layout | None, path: Path) -> str:
     """Return the text of the export file, the link to the import file in it.
 
-    dlt's form of an export has no such key, so ``write`` keeps it where it stands but never adds it.
+    dlt's form of an export has no such key, so ``write`` keeps an existing one but never adds it.
     """
     text = write(schema, str(path), layout)
     link = schema.imported_version_hash

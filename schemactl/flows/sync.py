@@ -26,8 +26,9 @@ def sync_schemas(
 ) -> tuple[Synced, ...]:
     """Apply the edits of import files, all or none.
 
-    No names stand for all schemas. ``agree`` shows what is planned, and returns whether the user agrees to drop what
-    data brought. Of ``to``, a destination, comes back what it holds and the export file has lost.
+    Without names it applies the edits of all schemas. ``agree`` shows the plan, and returns whether the user agrees to
+    drop tables and columns from data. Tables and columns that ``to``, a destination, has and the export file lost are
+    restored.
     """
     folder = SchemasFolder.at(schemas)
     selected = _find(names, folder)

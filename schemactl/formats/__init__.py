@@ -4,8 +4,8 @@ To add a format, add a module with ``ENDINGS`` and ``write`` as in ``Format``; o
 ``recognises`` as in ``ReadableFormat``. ``ONE_TABLE = True`` marks a format whose files hold one table each,
 ``IS_BINARY = True`` one whose files are bytes: its functions take and return ``bytes`` in place of ``str``,
 ``STATES_NAMES = False`` one whose files do not say which naming convention a schema has: its ``read`` takes one
-(``UnnamedFormat``). What a schema loses in a format that can be read is found by reading it back; ``losses`` says it of
-other formats (``LossyFormat``). What only one format needs stands in a module whose name starts with ``_``.
+(``UnnamedFormat``). The losses of a format that can be read are found by reading it back; other formats have ``losses``
+(``LossyFormat``). Helpers of one format are in modules whose names start with ``_``.
 Third parties use the entry-point group ``schemactl.format``.
 """
 

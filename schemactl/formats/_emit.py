@@ -67,9 +67,9 @@ def yaml_text(value: Mapping[str, Any]) -> str:
 
 
 def yaml_part(value: Any, *, is_flow: bool = False, quote: str | None = None) -> str:
-    """Return a value as a document of its own that breaks no text over lines.
+    """Return a value as a document that breaks no text over lines.
 
-    With ``is_flow`` mappings and lists stand in braces and brackets; ``quote`` are the quotes of a text that can have
+    With ``is_flow`` mappings and lists are in braces and brackets; ``quote`` are the quotes of a text that can have
     them, as few as possible by default.
     """
     style = quote if isinstance(value, str) else None

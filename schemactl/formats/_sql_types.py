@@ -85,10 +85,10 @@ _CLICKHOUSE: Final = re.compile(
 
 
 def field_of_sql_type(name: str, text: str, dialect: str | None = None) -> Field:
-    """Return the field that a type of SQL describes; a type that is not known is a text, and ``unread`` has it.
+    """Return the field of an SQL type; an unknown type is a text, and ``unread`` has it.
 
-    ``dialect`` is sqlglot's name of the engine; None where it is not known: then words that most engines have alike
-    have that meaning, and other types the one of the first dialect that knows them.
+    ``dialect`` is sqlglot's name of the engine. If it is None, words that most engines share have that meaning, and
+    other types the meaning of the first dialect that knows them.
     """
     if dialect is not None and not is_unknown(field := field_of_text(name, text, dialect)):
         return field

@@ -45,9 +45,8 @@ _NAMED = re.compile(r"(?:^|[\s\[{,])[&*]\S")
 def edits(text: str, root: Node, new_value: Any, renamed: Mapping[Keys, str]) -> Iterator[str]:
     """Yield the text of a tree with another value: with its aliases, then with their targets in place of them.
 
-    New keys come in the order of ``new_value``; ``renamed`` has the keys with other names there, by the way to the old
-    ones. What cannot be written is passed over: comments stand where ruamel.yaml does not keep them, or it cannot read
-    the text.
+    New keys come in the order of ``new_value``; ``renamed`` has the keys with other names there, by the path to the old
+    ones. It skips texts that ruamel.yaml cannot read, or whose comments it would not keep.
     """
     cutter = _Cutter(text, renamed)
     if _MARK not in text and isinstance(root, tree.Mapping):
@@ -124,7 +123,7 @@ class _Editor:
         self._end = self._handed_on(self._gap(len(self._lines) - 1), -1)
         self._by_node = {id(slot.node): slot for slot in self._slots}
 
-    # Where comments stand
+    # Places of comments
 
     def _visit(self, node: Any) -> None:
         """Note the comments around keys and items."""
@@ -157,7 +156,7 @@ class _Editor:
         """Note the comments around a key, or around an item, which is also its ``value``."""
         line = node.start_mark.line
         if node is value and line - 1 > self._last_line and self._lines[line - 1].strip() == "-":
-            line -= 1  # the dash stands alone
+            line -= 1  # the dash has a line of its own
         text = self._lines[line]
         is_first, is_alias = line > self._last_line and id(node) not in self._seen, id(value) in self._seen
         column = _indent(text) if is_first else node.start_mark.column

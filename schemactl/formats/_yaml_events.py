@@ -104,7 +104,7 @@ _value = attrgetter("value")
 def parse_events(source: Source, text: str) -> Node:
     """Return the tree of a YAML document.
 
-    ``text`` is as the parser takes it: as many characters as the source, all of which may stand in YAML.
+    ``text`` is as the parser takes it: as many characters as the source, all valid in YAML.
     """
     builder = _Builder(source)
     try:

@@ -1,7 +1,7 @@
 """dbt's ``schema.yml``: tables as those of a source, with the tests that hold of them.
 
-https://docs.getdbt.com/reference/source-properties. What dlt loads are sources to dbt; read are sources,
-models, seeds and snapshots. What dbt has no words for stands in ``meta``. Freshness, docs, groups and the like say
+https://docs.getdbt.com/reference/source-properties. Tables that dlt loads are sources to dbt; ``read`` takes
+sources, models, seeds and snapshots. Other hints are in ``meta``. Freshness, docs, groups and the like say
 nothing of a schema and are passed over, as are other resources (exposures, metrics).
 
 dbt evaluates Jinja in all texts, and calls such as ``env_var('NAME')`` in the arguments of tests: texts of a schema are

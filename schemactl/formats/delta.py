@@ -1,7 +1,7 @@
 """Delta Lake's table metadata: the first commit of a table's log, ``_delta_log/00000000000000000000.json``; one table.
 
 https://github.com/delta-io/delta/blob/master/PROTOCOL.md. The schema in it is Spark's, with hints in the metadata of
-fields; those of the table stand in its ``configuration``.
+fields; those of the table are in its ``configuration``.
 """
 
 from __future__ import annotations

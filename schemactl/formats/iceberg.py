@@ -1,6 +1,6 @@
 """Iceberg's table metadata (``v1.metadata.json``), or a schema of Iceberg alone: one table.
 
-https://iceberg.apache.org/spec/. Written is the metadata of an empty table of format version 2. Hints stand in its
+https://iceberg.apache.org/spec/. ``write`` makes the metadata of an empty table of format version 2. Hints are in its
 property ``x-dlt``; numbers of fields, nested ones too, are ``x-id``.
 """
 

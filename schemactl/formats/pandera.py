@@ -1,6 +1,6 @@
 """Pandera's schemas of Spark data frames, as Python source: one for each table. Only written.
 
-https://pandera.readthedocs.io/en/stable/pyspark_sql.html. Hints stand in the ``metadata`` of columns as ``x-dlt``.
+https://pandera.readthedocs.io/en/stable/pyspark_sql.html. Hints are in the ``metadata`` of columns as ``x-dlt``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pydantic's models as Python source, which validate the documents that a schema describes. Only written.
 
-https://docs.pydantic.dev/latest/concepts/models/. Nested tables are folded back into nested models; hints stand in
+https://docs.pydantic.dev/latest/concepts/models/. Nested tables are folded back into nested models; hints are in
 ``json_schema_extra`` as ``x-dlt``.
 """
 

@@ -1,7 +1,7 @@
-"""SQL's CREATE TABLE in any dialect that sqlglot knows; PostgreSQL's where none is named.
+"""SQL's CREATE TABLE in any dialect that sqlglot knows; PostgreSQL's by default.
 
 Types are those that dlt gives columns in the dialect (``type_systems.sql_types``). Descriptions are database comments,
-hints that an engine has words for are clauses; what SQL does not say stands in comments ``-- x-dlt``.
+hints that an engine has words for are clauses; other hints are comments ``-- x-dlt``.
 """
 
 from __future__ import annotations

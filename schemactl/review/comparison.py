@@ -29,7 +29,7 @@ class Side:
     """A schema that is compared.
 
     Attributes:
-        stated_hash: the ``version_hash`` of its file, None where there is none.
+        stated_hash: the ``version_hash`` of its file, if it has one.
         is_edited: whether the file's content is another than the one its hash was made of.
         stated_engine_version: the ``engine_version`` of its file, before the upgrade.
         destination: what the destination whose catalog it is makes of names; None for a schema file.
@@ -56,7 +56,7 @@ class SettingChange:
     Attributes:
         key: its name in settings files.
         before, after: its value at the base and in the head, defaults included, as plain JSON data.
-        at, base_at: where the head and the base state it, or would; None where they have no settings file.
+        at, base_at: its places at the head and the base; None if they have no settings file.
     """
 
     key: str
@@ -72,7 +72,7 @@ class Comparison:
 
     Attributes:
         today: the day that announced removals are held against.
-        structure_in: reads the types of columns that stand in ``x-database-type``; None where it is not nested.
+        structure_in: reads the types of columns in ``x-database-type``; None if it is not nested.
         settings: the settings that the head changes; they belong to no schema, so a comparison of their own has them.
         is_descendant: whether git has the base's revision in the history of the head; asked only where hashes differ.
     """
@@ -140,7 +140,7 @@ class Comparison:
         return base_table.columns.get(self.base_columns.get((table, column), column)) if base_table else None
 
     def head_column(self, table: str, column: str) -> Column | None:
-        """Return a column of the head schema, None where there is none."""
+        """Return a column of the head schema, if it exists."""
         head_table = self.head.schema.tables.get(table)
         return head_table.columns.get(column) if head_table else None
 

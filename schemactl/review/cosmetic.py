@@ -37,7 +37,7 @@ def is_cosmetic(changes: Iterable[Change]) -> bool:
 
 
 def cosmetic_kind(change: Change) -> str | None:
-    """Return what a cosmetic change is about, in the plural; None where the change is more than cosmetic."""
+    """Return the plural noun for a cosmetic change; None if the change is more than cosmetic."""
     match change:
         case ColumnsReordered():
             return "the order of columns"

@@ -117,7 +117,7 @@ class FieldPropertyChanged(ColumnPropertyChanged):
 def column_fields(
     table: str, before: Column, after: Column, structure_in: StructureReader, *, keeps_structure: bool
 ) -> tuple[FieldChange | FieldPropertyChanged, ...] | None:
-    """Return the changes inside a column, in the order of its fields; None where a side states no type to compare.
+    """Return the changes inside a column, in the order of its fields; None if a side has no type to compare.
 
     Where loads bring JSON texts (not ``keeps_structure``), an ``x-spark-type`` that is stated for the first time
     changes nothing: None as well.
@@ -276,7 +276,7 @@ def has_structure(column: Column) -> bool:
 def _structures(
     before: Column, after: Column, structure_in: StructureReader
 ) -> tuple[str, NestedType | None, NestedType | None]:
-    """Return the hint that states the structure, and the structure before and after; None where it cannot be read.
+    """Return the hint that states the structure, and the structure before and after; None if it cannot be read.
 
     Columns of other data types than JSON are not nested, but for those of a catalog.
     """

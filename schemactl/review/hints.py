@@ -76,7 +76,7 @@ _Change = TypeVar("_Change", ColumnPropertyChanged, TablePropertyChanged)
 def property_rule(kind: type[_Change], *names: str, says: Callable[[_Change], str | None]) -> Finder:
     """Return the finder of changed properties of columns or of tables; null is the same as absent.
 
-    ``says`` makes the sentence, and returns None where the rule does not apply.
+    ``says`` makes the sentence, and returns None if the rule does not apply.
     """
 
     def find(comparison: Comparison) -> Iterator[Match]:
@@ -90,7 +90,7 @@ def property_rule(kind: type[_Change], *names: str, says: Callable[[_Change], st
 def hint_rule(*names: str, says: Callable[[ColumnPropertyChanged], str | None]) -> Finder:
     """Return the finder of columns whose hints changed; absent, null and false are the same.
 
-    ``says`` says what happened to the column, and returns None where the rule does not apply.
+    ``says`` makes the phrase about the column, and returns None if the rule does not apply.
     """
 
     def find(comparison: Comparison) -> Iterator[Match]:

@@ -98,7 +98,7 @@ class Bound:
 
 
 def listed_values(enum: Any) -> list[Any] | None:
-    """Return the values of an ``x-enum``, the codes where it maps them to labels; None where there is no limit."""
+    """Return the values of an ``x-enum``, the codes if it maps them to labels; None without a limit."""
     return list(enum) if isinstance(enum, list | tuple | Mapping) else None
 
 
@@ -173,7 +173,7 @@ class PermittedValues:
                 assert_never(limit)
 
     def admits(self, value: Any, limit: Limit) -> bool | None:
-        """Return whether a limit permits a value; None where one cannot tell. Limits are not about nulls."""
+        """Return whether a limit permits a value, None if that is unknown. Limits are not about nulls."""
         if limit in self.unreadable:
             return None
         match limit:
@@ -206,7 +206,7 @@ class PermittedValues:
 
     @cached_property
     def values(self) -> tuple[Any, ...] | None:
-        """All values, where they are listed or few; None where there are too many."""
+        """All values, if they are listed or few; else None."""
         if self.listed is not None:
             return tuple(value for value in self.listed if self.admits_but_for(value, Limit.ENUM))
         if self.type is not None and self.type.data_type is DataType.BOOL:
@@ -224,7 +224,7 @@ class PermittedValues:
 
     @cached_property
     def step(self) -> Fraction | None:
-        """The number that all values are a multiple of, by the hint and the type; None where there is none."""
+        """The number that all values are a multiple of, by the hint and the type, if any."""
         hint, unit = self.stated_step, _unit(self.type)
         if hint is None or unit is None:
             return hint or unit
@@ -244,7 +244,7 @@ class PermittedValues:
         return Bound(nearest * self.step)
 
     def _size_of_values(self, limit: Limit) -> int | None:
-        """Return the least or greatest length or number of items; None where there is none."""
+        """Return the least or greatest length or number of items, if it is limited."""
         size = self.sizes.get(limit)
         if limit is Limit.LONGEST and self.type is not None and self.type.data_type is DataType.TEXT:
             return min((length for length in (size, self.type.precision) if length is not None), default=None)
@@ -252,7 +252,7 @@ class PermittedValues:
 
 
 def _bound(hints: Properties, limit: Limit, data_type: FullType | None) -> Bound | None:
-    """Return the tighter one of the bounds that hints state, None where there is none that can be read."""
+    """Return the tighter bound of the hints that can be read, if any."""
     inclusive, exclusive = (hints.get(hint) for hint in BOUND_HINTS[limit])
     if exclusive is True:  # in JSON Schema's draft 4 it is a mark on the other hint
         inclusive, exclusive = None, inclusive

@@ -28,7 +28,7 @@ class Silence:
     """A rule that a team accepts for a while.
 
     Attributes:
-        table, column: names; None for all. ``*`` and ``?`` stand for any text and any character.
+        table, column: names; None for all. ``*`` and ``?`` match any text and any character.
         reason: why; every silence has one.
         until: the last day on which it holds; None for good.
         fingerprint: of the one finding that it covers; None for all at that place.
@@ -53,7 +53,7 @@ class Counted:
         values: how many values were looked at.
         bad: how many of them do not survive the change.
         examples: some of the bad ones, as JSON.
-        first: where the first bad one stands: file and line.
+        first: the place of the first bad one: file and line.
     """
 
     values: int
@@ -73,10 +73,10 @@ class Finding:
         table, column, before, after: as in ``rule.Match``.
         is_violation: whether the base schema's own contract forbids the change.
         is_cosmetic: whether it is shown only when asked for.
-        location: in the head's file, or what would hold it there; None where the head is no file.
+        location: in the head's file, or of the nearest key above it; None if the head is no file.
         base_location: the same in the base's file.
         fingerprint: twelve hexadecimal digits of what changed where, free of lines and prose.
-        counted: what the data said, None where it was not asked.
+        counted: the counts from the data, None if nothing was counted.
         silence: the silence that covers it; such a finding fails nothing.
         advice: where it rests on a guess, how to state or to refuse that.
         against: the older version that it breaks, where the base itself is not broken (``--transitive``).
@@ -127,7 +127,7 @@ class Review:
     """The changes and findings of one schema, or of the settings that decide reviews.
 
     Attributes:
-        base, head: None where the schema is only on the other side; both None for settings, which are in no schema.
+        base, head: None if the schema is only on the other side; both None for settings, which are in no schema.
         changes: all of them; findings speak of those that matter to somebody.
         findings: by severity, worst first, then in the schema's order; silenced and cosmetic ones as well.
         is_cosmetic: whether nothing but hints, wording and order changed the hash.

@@ -91,7 +91,7 @@ _EFFECTS: Final[Mapping[Conversion, Effect]] = {
 def size_effect(before: FullType, after: FullType) -> Effect | None:
     """Return what another size of one data type does to its values.
 
-    None where it has the same one: time zones and fractions of seconds are no size.
+    None if it has the same one: time zones and fractions of seconds are no size.
     """
     if before.scale is not None and after.scale is not None and before.scale != after.scale:
         if after.scale < before.scale:

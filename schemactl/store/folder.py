@@ -79,7 +79,7 @@ SchemasPlace: TypeAlias = str | Path | SchemasFolder
 def schema_name(path: Path) -> str | None:
     """Return NAME of a file called ``NAME.schema.yaml``, ``.yml`` or ``.json``; None for other files.
 
-    A revision may stand before the path, as in ``HEAD:shop.schema.yaml``.
+    A revision may precede the path, as in ``HEAD:shop.schema.yaml``.
     """
     match = _SCHEMA_FILE.fullmatch(path.name.rpartition(":")[2])
     return match["name"] if match else None

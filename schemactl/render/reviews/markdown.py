@@ -191,7 +191,7 @@ def _details(review: Review) -> Iterator[Callable[[], str]]:
 
 
 def _listed(title: str, show: Callable[[Item], str], items: Iterable[Item]) -> Iterator[Callable[[], str]]:
-    """Yield makers of list items, the first with a title above it: no title stands alone where a comment is cut."""
+    """Yield makers of list items, the first with a title above it: no title is the last line of a shortened comment."""
     for number, item in enumerate(items):
         yield partial(_item, "" if number else f"\n**{title}**\n\n", show, item)
 

@@ -56,7 +56,7 @@ from schemactl.schema.structure import has_type
 
 
 def find_column_added(comparison: Comparison) -> Matches:
-    """Yield each added column that is nullable, has no type yet, or stands in a table without rows."""
+    """Yield each added column that is nullable, has no type yet, or is in a table without rows."""
     for change in added_columns(comparison, Addition.PLAIN):
         column = change.column
         waits = "" if has_type(column) else ", without a data type so far"

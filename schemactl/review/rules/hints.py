@@ -168,7 +168,7 @@ _SAME: Final = "which means the same"
 
 
 def find_restated(comparison: Comparison) -> Matches:
-    """Yield each property that is stated, left out or spelled anew without another meaning."""
+    """Yield each property that is added, left out or spelled in another way without another meaning."""
     for retyped in comparison.of(ColumnRetyped):
         before, after = full_type(retyped.before), full_type(retyped.after)
         if before == after:

@@ -1,4 +1,4 @@
-"""Rules about the messages of Protocol Buffers that columns stand for: C220."""
+"""Rules about the Protocol Buffers messages of columns: C220."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def find_names_collide(comparison: Comparison) -> Matches:
         if naming is None:
             continue
         groups: dict[str, list[str]] = {}
-        for table in sorted(comparison.base.schema.tables):  # in a file they stand in any order
+        for table in sorted(comparison.base.schema.tables):  # a file has them in any order
             groups.setdefault(naming.normalize_tables_path(table) or BLANK, []).append(table)
         for name, tables in groups.items():
             if len(tables) > 1:
@@ -217,7 +217,7 @@ def find_name_beyond_destination(comparison: Comparison) -> Matches:
 
 
 def _troubled_names(schema: Schema, limits: NameLimits) -> Matches:
-    # Tables stand in any order in a file, columns in that of the table.
+    # A file has tables in any order, columns in that of the table.
     for name, kind, phrase in _name_troubles(sorted(schema.tables), limits):
         yield Match(sentence=f"table `{name}` {phrase}", table=name, aspect=kind)
     for table in schema.tables.values():

@@ -174,7 +174,7 @@ T105 = Rule(
 
 
 def find_nesting_changed(comparison: Comparison) -> Matches:
-    """Yield each ``json`` column that stands for tables or columns on the other side."""
+    """Yield each ``json`` column whose data is in tables or columns on the other side."""
     for reshape in reshapes(comparison):
         if reshape.form is Form.LISTED:
             continue
@@ -234,7 +234,7 @@ STRATEGY: Final = "x-merge-strategy"
 
 
 def _merge_strategy(table: Table | None) -> str | None:
-    """Return how rows of a table are merged, None where they are not."""
+    """Return the merge strategy of a table, None if its rows are not merged."""
     if table is None or table.properties.get("write_disposition") != "merge":
         return None
     return str(table.properties.get(STRATEGY) or Strategy.DELETE_INSERT)
@@ -444,7 +444,7 @@ T112 = Rule(
 
 
 def find_columns_reordered(comparison: Comparison) -> Matches:
-    """Yield each table whose columns stand in another order among each other; where a new one stands says nothing."""
+    """Yield each table whose shared columns have another order; the places of new columns do not matter."""
     added = {(change.table, change.column.name) for change in comparison.of(ColumnAdded)}
     for change in comparison.of(ColumnsReordered):
         before, after = (

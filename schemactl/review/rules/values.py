@@ -144,7 +144,7 @@ def _bound_words(bound: Bound | None, limit: Limit) -> str | None:
 
 
 def _other_bound(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[Properties, Properties] | None:
-    """Return the hint of the other bound of the same side before and after, None where it did not change.
+    """Return the hint of the other bound of the same side before and after, None if it did not change.
 
     To that of an inclusive bound it is the exclusive one: both together are one bound.
     """

@@ -174,7 +174,7 @@ V005 = Rule(
 
 
 def find_schema_renamed(comparison: Comparison) -> Matches:
-    """Yield a match where the name at the top changed; not where one schema stands in the place of another."""
+    """Yield a match if the schema's name changed, unless it is another schema."""
     for change in comparison.of(HeaderChanged, "name"):
         if is_related(comparison.base.schema, comparison.head.schema):
             yield Match.of(change, f"the schema `{change.before}` is called `{change.after}` now")
