@@ -1,8 +1,8 @@
 """Finds and reads a git repository through the ``git`` command, and never changes it.
 
-The only place that starts git. Files of a pull request are data, also where they look like a repository of their own
-(``HEAD``, ``config`` and ``objects/`` in a folder of schemas): git starts in the working folder, or in the
-folder of ``.git``, which no commit can add; it takes no configuration from a bare repository that it happens to be in, runs no
+The only place that starts git. Files of a pull request are data, also if they look like a repository of their own
+(``HEAD``, ``config`` and ``objects/`` in a folder of schemas): git starts in the working folder, or in the folder of
+``.git``, which no commit can add; it takes no configuration from a bare repository that it happens to be in, runs no
 hook and no monitor, and speaks to no server.
 """
 
