@@ -29,11 +29,13 @@ class Bookkeeping:
         session: an open connection.
         dataset: the database's own name for it.
         known: the tables that were found, by the names that dlt or we give them: each is looked for until it is there.
+        names: of the dataset's tables when they were last listed; they are listed again if a table is not among them.
     """
 
     session: Session
     dataset: str
     known: dict[str, list[Relation]] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         """Return rows of a table; see ``ReadRows``."""
@@ -88,7 +90,10 @@ class Bookkeeping:
 
     def _relations(self, table: Table) -> list[Relation]:
         if table.name not in self.known:
-            names = find_names(self.session.relation_names(self.dataset), table.name)
+            names = find_names(self.names, table.name)
+            if not names:
+                self.names[:] = self.session.relation_names(self.dataset)
+                names = find_names(self.names, table.name)
             relations = [
                 relation for name in names if (relation := self.session.relation(self.dataset, name)) is not None
             ]

@@ -58,7 +58,7 @@ class SqlMigration(Ledger, Generic[D]):
         engine: how its statements are written.
         schema: the database's own name for the dataset; the same, but for SQLite.
         database: an open connection on which every statement is kept at once.
-        known: the tables of its bookkeeping that are known to be there; see ``Bookkeeping``.
+        known, names: tables of its bookkeeping, and names of tables, that were found; see ``Bookkeeping``.
     """
 
     engine: ClassVar[Engine]
@@ -68,6 +68,7 @@ class SqlMigration(Ledger, Generic[D]):
     dataset: str = field()  # else its default would be the property of the base class
     is_read_only: bool = False
     known: dict[str, list[Relation]] = field(default_factory=dict, init=False)
+    names: list[str] = field(default_factory=list, init=False)
 
     @abstractmethod
     def read_tables(self) -> Catalogue:
@@ -84,16 +85,20 @@ class SqlMigration(Ledger, Generic[D]):
     @property
     def bookkeeping(self) -> Bookkeeping:
         """The tables of its ledger."""
-        return Bookkeeping(self.database, self.place, self.known)
+        return Bookkeeping(self.database, self.place, self.known, self.names)
 
     @property
     def place(self) -> str:
         """The name that tables of the dataset have before their own."""
         return self.dataset if self.schema is None else self.schema
 
+    def has_tables(self) -> bool:
+        """Return whether the dataset has tables, or ``read_tables`` finds out by itself."""
+        return any(not name.startswith(OURS) for name in self.database.relation_names(self.place))
+
     def catalogue(self) -> Catalogue:
         with self.database.wrap_errors("read the catalog"):
-            if not any(not name.startswith(OURS) for name in self.database.relation_names(self.place)):
+            if not self.has_tables():
                 return make_catalogue(self.dataset, f"{self.origin}?dataset={self.dataset}")
             return self.read_tables().without_ours
 

@@ -289,6 +289,9 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     holder: PostgresSession | None = None
 
+    def has_tables(self) -> bool:
+        return True  # the catalog of a dataset that does not exist has no tables
+
     def read_tables(self) -> Catalogue:
         return read_dataset(self.database, self.dataset)
 
