@@ -50,7 +50,7 @@ def print_list(listed_schemas: Sequence[tuple[Schema, bool]], look: Look) -> str
     """Return a line for each schema, which says whether its import file waits for ``sync``."""
     lines = [named(schema.name, f"version {schema.version}, {describe_size(schema)}") for schema, _ in listed_schemas]
     for line, (_, is_pending) in zip(lines, listed_schemas, strict=True):
-        line.append(", import edited, not taken over" if is_pending else "", style=WARNING)
+        line.append(", import edit not applied" if is_pending else "", style=WARNING)
     return print_sections([lines], look)
 
 

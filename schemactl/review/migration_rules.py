@@ -21,117 +21,119 @@ class MigrationRule(Rule):
 
 UNSOUND: Final = MigrationRule(
     id="M001",
-    title="folder of migrations is not sound",
+    title="migrations folder is invalid",
     severity=Severity.ERROR,
     impact=Impact(data=Severity.ERROR),
-    why="What was reviewed is not what would run, or two branches have added one number.",
-    fix="Take changed files from git as they were; `schemactl migrate rebase` renumbers.",
+    why="The reviewed migrations are not the ones that would run, or two branches added the same number.",
+    fix="Restore changed files from git; `schemactl migrate rebase` renumbers migrations.",
 )
 CHANGED: Final = MigrationRule(
     id="M002",
     title="earlier migration changed",
     severity=Severity.ERROR,
     impact=Impact(data=Severity.ERROR),
-    why="Destinations that have the migration refuse the folder; others would get something else.",
-    fix="Leave it as it was, and write the change as a migration of its own.",
+    why="Destinations that have the migration reject the folder; other destinations would run something else.",
+    fix="Leave the migration unchanged, and write the change as a new migration.",
 )
 IMPOSSIBLE: Final = MigrationRule(
     id="M101",
     title="step is not possible",
     severity=Severity.ERROR,
     impact=Impact(data=Severity.ERROR),
-    why="The destination cannot take the step, so the migration does not run.",
-    fix="Change the schema, or go another way.",
+    why="The destination does not support the step, so the migration does not run.",
+    fix="Change the schema, or make the change in another way.",
 )
 LOSES: Final = MigrationRule(
     id="M102",
     title="step loses data",
     severity=Severity.ERROR,
     impact=Impact(readers=Severity.ERROR, data=Severity.ERROR),
-    why="Values are gone afterwards. It runs only with `--allow-destructive`.",
-    fix="Keep what is dropped until nobody reads it, and keep a copy.",
+    why="The step deletes values. It runs only with `--allow-destructive`.",
+    fix="Keep the dropped table or column until no one reads it, and keep a copy.",
 )
 FINAL: Final = MigrationRule(
     id="M103",
     title="step cannot be undone",
     severity=Severity.WARN,
     impact=Impact(data=Severity.WARN),
-    why="`schemactl migrate rollback` cannot bring the tables back to what they were.",
-    fix="Have a backup, or split the migration so that the rest of it can be undone.",
+    why="`schemactl migrate rollback` cannot restore the tables.",
+    fix="Make a backup, or split the migration so that its other steps can be undone.",
 )
 BLOCKS_READERS: Final = MigrationRule(
     id="M104",
     title="step blocks readers",
     severity=Severity.WARN,
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
-    why="Queries of the table wait as long as all its rows are read or written.",
-    fix="Run it when nobody works, or change a new column in place of the old one.",
+    why="Queries of the table wait while all its rows are read or written.",
+    fix="Run the step outside working hours, or change a new column instead of the old one.",
 )
 BLOCKS_WRITERS: Final = MigrationRule(
     id="M105",
     title="step blocks writers",
     severity=Severity.WARN,
     impact=Impact(writers=Severity.WARN),
-    why="Loads into the table wait as long as all its rows are read or written.",
-    fix="Run it when nothing is loaded.",
+    why="Loads into the table wait while all its rows are read or written.",
+    fix="Run the step while no load is running.",
 )
 COUNTS: Final = MigrationRule(
     id="M106",
     title="step depends on stored values",
     severity=Severity.INFO,
     impact=Impact(data=Severity.DEPENDS),
-    why="Each destination is looked at before the step runs; one with a value that does not survive refuses it.",
-    fix="`schemactl migrate apply --dir DIR --to DEST` counts such values, and asks before it changes anything.",
+    why="`apply` checks each destination before the step runs, and stops if a value would not survive.",
+    fix="Run `schemactl migrate apply --dir DIR --to DEST`: it counts such values, and asks before it changes "
+    "anything.",
 )
 OWN: Final = MigrationRule(
     id="M107",
-    title="step has SQL of its own",
+    title="step runs custom SQL",
     severity=Severity.WARN,
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
-    why="Nothing says which locks it takes, how long it runs and which values it loses: that is for who reviews it.",
+    why="schemactl cannot tell which locks custom SQL takes, how long it runs and which values it loses, so a "
+    "reviewer must check it.",
     fix="Read the file, and try it on a copy of the data: `schemactl migrate apply --dir DIR --to DEST`.",
 )
 
 
 REFUSED: Final = MigrationRule(
     id="M201",
-    title="plan is refused",
+    title="plan refused",
     severity=Severity.ERROR,
     impact=Impact(data=Severity.ERROR),
-    why="Something stands against the plan: it is not applied.",
-    fix="The message says what; change the schema, the data or the call.",
+    why="A problem blocks the plan, so `apply` does not run it.",
+    fix="Read the message, and change the schema, the data or the command.",
 )
 PENDING: Final = MigrationRule(
     id="M202",
     title="changes are pending",
     severity=Severity.WARN,
     impact=Impact(readers=Severity.WARN),
-    why="The destination does not have what the schema says.",
-    fix="`schemactl migrate apply` brings it there.",
+    why="The destination does not match the schema yet.",
+    fix="Run `schemactl migrate apply` to apply the changes.",
 )
 DRIFT: Final = MigrationRule(
     id="M203",
     title="destination drifted",
     severity=Severity.ERROR,
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
-    why="Somebody has changed the tables by hand, or with another tool: loads and migrations may fail on it.",
-    fix="Take the change over into the schema, or take it back.",
+    why="Someone changed the tables by hand or with another tool: loads and migrations may fail.",
+    fix="Add the change to the schema, or undo it at the destination.",
 )
 UNFINISHED: Final = MigrationRule(
     id="M204",
-    title="run stands half done",
+    title="run is unfinished",
     severity=Severity.ERROR,
     impact=Impact(data=Severity.ERROR),
-    why="A migration was killed: the tables are between two schemas.",
-    fix="`schemactl migrate apply` ends it, `schemactl migrate rollback` undoes it.",
+    why="A migration was interrupted: the tables are between two schemas.",
+    fix="Finish it with `schemactl migrate apply`, or undo it with `schemactl migrate rollback`.",
 )
 VALUES: Final = MigrationRule(
     id="M205",
-    title="values are not what the schema says",
+    title="values do not match the schema",
     severity=Severity.ERROR,
     impact=Impact(data=Severity.ERROR),
     why="The tables hold values that the schema forbids, or hold them under other names.",
-    fix="Mend the values, or let the schema allow them.",
+    fix="Fix the values, or change the schema to allow them.",
 )
 EVOLVES: Final = MigrationRule(
     id="M301",
@@ -139,23 +141,23 @@ EVOLVES: Final = MigrationRule(
     severity=Severity.WARN,
     impact=Impact(readers=Severity.WARN),
     why="The data has tables, columns or types that the schema does not have.",
-    fix="`schemactl infer` takes them over; a contract (`--contract freeze`) refuses them.",
+    fix="Run `schemactl infer` to add them, or reject them with a contract (`--contract freeze`).",
 )
 VIOLATES: Final = MigrationRule(
     id="M302",
     title="data violates the contract",
     severity=Severity.ERROR,
     impact=Impact(writers=Severity.ERROR, data=Severity.ERROR),
-    why="The schema's contract does not allow what the data has: nothing is written, or rows or values are left out.",
-    fix="Mend the data, or let the contract allow it.",
+    why="The schema's contract does not allow the data: nothing is written, or rows or values are left out.",
+    fix="Fix the data, or change the contract to allow it.",
 )
 UNREAD: Final = MigrationRule(
     id="M303",
     title="records cannot be loaded",
     severity=Severity.WARN,
     impact=Impact(data=Severity.WARN),
-    why="Records that cannot be read or typed, or that have a null where none is allowed, are not loaded.",
-    fix="Mend the data; the message says where the first of them stands.",
+    why="Records that cannot be read or typed, or that have a null in a required column, are not loaded.",
+    fix="Fix the data; the message gives the position of the first such record.",
 )
 
 

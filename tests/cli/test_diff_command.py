@@ -199,7 +199,7 @@ def test_what_only_data_can_say_of_an_edit_fails_the_review(work: Path, capsys: 
     edit(imported, "  detections:", "  preferred_types:\n    note: double\n  detections:")
     assert run(["diff", "git:main"]) == 1
     out = " ".join(capsys.readouterr().out.replace("│", "").split())
-    assert "V007: import edited, not taken over: `preferred_types` changed for `orders.note`" in out
+    assert "V007: import edit not applied: `preferred_types` changed for `orders.note`" in out
 
 
 def test_the_last_schema_deleted_is_a_finding(work: Path, capsys: pytest.CaptureFixture[str]):

@@ -84,7 +84,7 @@ def test_schemas_are_listed_with_what_is_not_taken_over(capsys: pytest.CaptureFi
     IMPORT.parent.mkdir()
     IMPORT.write_text(BARE)
     run(["list"])
-    assert capsys.readouterr().out.endswith(", import edited, not taken over\n")
+    assert capsys.readouterr().out.endswith(", import edit not applied\n")
     assert [each["is_pending"] for each in document(capsys, "list")["schemas"]] == [True]
 
 

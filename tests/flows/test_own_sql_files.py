@@ -146,7 +146,7 @@ def test_what_cannot_be_run_is_an_error_of_check_and_lint_with_its_place(
     assert found["line"] == line
     assert run(["migrate", "lint", str(FOLDER), "--format", "github"]) == 1
     at = f"file={file}" + (f",line={line}" if line else "")
-    assert f"::error {at},title=M001 folder of migrations is not sound::" in capsys.readouterr().out
+    assert f"::error {at},title=M001 migrations folder is invalid::" in capsys.readouterr().out
 
 
 def test_a_dialect_that_keeps_each_statement_takes_an_empty_file_only() -> None:

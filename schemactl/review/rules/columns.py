@@ -67,9 +67,9 @@ C201 = Rule(
     title="column added",
     impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,
-    why="The rows that are stored get nulls, and pipelines that do not know the column leave it null. dlt adds it "
-    "with the next load; a column without a data type waits until there is data.",
-    fix="Nothing has to be done. Queries with `SELECT *` get one column more.",
+    why="Existing rows get null, and pipelines that do not send the column leave it null. dlt adds the column with "
+    "the next load; a column without a data type is not added until data gives it one.",
+    fix="No action needed. `SELECT *` returns one more column.",
     find=find_column_added,
 )
 
@@ -88,10 +88,10 @@ C202 = Rule(
     title="required column added",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.TIGHTENS,
-    why="The rows that are stored have no value for the column. dlt adds it with `NOT NULL`, which most databases "
-    "refuse on a table that has rows: the load fails. Pipelines that do not send the column fail as well.",
-    fix="Make the column nullable. Fill the stored rows, let all pipelines send it, and forbid nulls after that. Or "
-    "state `x-backfill: VALUE` on the column for what the stored rows shall get (rule C203).",
+    why="Existing rows have no value for the column. dlt adds it with `NOT NULL`, which most databases reject for a "
+    "table that has rows, so the load fails. Pipelines that do not send the column fail too.",
+    fix="Make the column nullable. Fill the existing rows, update every pipeline to send the column, then make it "
+    "required. Or set `x-backfill: VALUE` on the column to give existing rows a value (rule C203).",
     find=find_required_column_added,
 )
 
@@ -105,14 +105,14 @@ def find_backfilled_column_added(comparison: Comparison) -> Matches:
 
 
 C203 = Rule(
-    title="required column added with a value for stored rows",
+    title="required column added with a backfill",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.WARN),
     direction=Direction.TIGHTENS,
-    why="The stored rows get the value that `x-backfill` states, so they are safe, if it is true of them. Pipelines "
-    "that do not send the column fail. dlt itself does not know `x-backfill`: its own load adds the column with "
-    "`NOT NULL`, which most databases refuse on a table that has rows.",
-    fix="Add the column and fill the stored rows at the destination before the next load, and let all pipelines send "
-    "it. Or make it nullable.",
+    why="Existing rows get the value of `x-backfill`, so they stay valid if that value is correct for them. Pipelines "
+    "that do not send the column fail. dlt does not support `x-backfill`: its own load adds the column with `NOT "
+    "NULL`, which most databases reject for a table that has rows.",
+    fix="Before the next load, add the column and fill the existing rows at the destination, and update every "
+    "pipeline to send it. Or make the column nullable.",
     find=find_backfilled_column_added,
 )
 
@@ -141,11 +141,10 @@ C204 = Rule(
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.TIGHTENS,
     why="A query that selects the column fails once it is dropped, and its values are lost. A pipeline that still "
-    "sends the column makes it anew; where the contract freezes `columns`, its loads fail. dlt drops no column on its "
-    "own, so until somebody does, it stays at the destination, and is null in new rows.",
-    fix="Keep the column, nullable, until nobody reads it any more. Announce its end with "
-    "`x-removed-columns: {COLUMN: DATE}` on the table, where DATE is the last day on which it is there; after that "
-    "day its removal is rule C205.",
+    "sends the column re-creates it, or fails if the contract freezes `columns`. dlt never drops a column: until "
+    "someone drops it, it stays at the destination and is null in new rows.",
+    fix="Keep the column, as nullable, until no one reads it. Announce its end with `x-removed-columns: {COLUMN: "
+    "DATE}` on the table, with DATE as its last day. After that day, its removal is rule C205.",
     find=find_column_removed,
 )
 
@@ -162,9 +161,9 @@ C205 = Rule(
     title="announced column removed",
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.TIGHTENS,
-    why="The base schema names the column in the table's `x-removed-columns` with a last day, and that day is over. "
-    "Readers were warned; the values are lost all the same once the column is dropped.",
-    fix="Make sure that nobody needs the values. Keep the name in `x-removed-columns`, so that it is not used again.",
+    why="`x-removed-columns` in the base schema announced the column's last day, which has passed. Readers were "
+    "warned, but the values are still lost when the column is dropped.",
+    fix="Confirm that no one needs the values. Keep the name in `x-removed-columns` so that it is not reused.",
     find=find_announced_column_removed,
 )
 
@@ -188,10 +187,11 @@ C206 = Rule(
     title="column renamed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,
-    why="dlt knows no renames: it adds a column with the new name, null in all stored rows, and leaves the old one, "
-    "null in all new rows. Queries on either name see half of the values, and pipelines that still send the old name "
-    "fill the old column. Where columns swap their names, or one takes the name of another, no query fails and all "
-    "read other values. A rename that nothing states is a guess, and its finding says how to state or to refuse it.",
+    why="dlt does not support renames: it adds a column with the new name, null in existing rows, and leaves the old "
+    "column, null in new rows. Queries on either name see only some of the values, and pipelines that still send the "
+    "old name fill the old column. If columns swap names, or a column takes another column's name, no query fails but "
+    "all of them read the wrong values. An undeclared rename is a guess; its finding explains how to confirm or "
+    "reject it.",
     fix="Rename the column at the destination before the next load, and give readers a view or a generated column "
     "with the old name.",
     find=find_column_renamed,
@@ -213,14 +213,14 @@ def find_retired_name_reused(comparison: Comparison) -> Matches:
 
 
 C207 = Rule(
-    title="retired name used again",
+    title="retired name reused",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="The base schema names it in `x-removed-columns` or `x-removed-tables`. Where it was never dropped at the "
-    "destination, dlt goes on with what is there: old values of another meaning, maybe of another type, stand beside "
-    "the new ones. Old queries and pipelines take the new thing for the old.",
-    fix="Choose another name. Where it truly is the old thing that comes back, take its name out of "
-    "`x-removed-columns` or `x-removed-tables` first, in a change of its own.",
+    why="`x-removed-columns` or `x-removed-tables` in the base schema lists the name. If the old data was never "
+    "dropped at the destination, dlt adds to it: old values, with another meaning and perhaps another type, are mixed "
+    "with the new ones. Old queries and pipelines mistake the new data for the old.",
+    fix="Choose another name. If the old column or table really returns, first remove its name from "
+    "`x-removed-columns` or `x-removed-tables` in a separate change.",
     find=find_retired_name_reused,
 )
 
@@ -242,12 +242,12 @@ C208 = Rule(
     title="variant column added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.LOOSENS,
-    why="Values came that do not fit the column's type. dlt puts them into a variant column and leaves the column "
-    "null in those rows: queries on the column miss them without any error. Readers are broken if both are of one "
-    "family (numbers, times): of 1, 2 and 1.5 only the integers are in the column, so its sums and averages are wrong "
-    "from then on.",
-    fix="Look at the values. Repair the source, or give the column a type that holds all of them and fold the "
-    "variant in. With `schema_contract: {data_type: freeze}` such a load fails instead.",
+    why="Some values do not fit the column's type. dlt writes them to a variant column and leaves the column null in "
+    "those rows, so queries on the column miss them without an error. The change breaks readers if both types belong "
+    "to one family (numbers or times): of 1, 2 and 1.5, only the integers are in the column, so its sums and averages "
+    "are wrong from then on.",
+    fix="Check the values. Fix the source, or give the column a type that holds all of them and merge the variant "
+    "column into it. With `schema_contract: {data_type: freeze}`, such a load fails instead.",
     find=find_variant_added,
 )
 
@@ -270,17 +270,17 @@ def find_variant_folded(comparison: Comparison) -> Matches:
 
 
 C209 = Rule(
-    title="variant column folded in",
+    title="variant column merged into its column",
     impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,
-    why="Queries that read the variant, for example with `coalesce`, fail once it is dropped. Its values are lost "
-    "unless they are copied into the column first, and they are copied only as far as they fit its type. A pipeline "
-    "that meets such a value again makes the variant anew.",
-    count="Count the values against the column's type (`--data`).",
-    fix="Copy the values into the column at the destination before the variant is dropped, and give the column a type "
-    "that holds them all.",
-    fix_if_all_survive="Every value in the data fits the column. Copy them into it at the destination before the "
-    "variant is dropped.",
+    why="Queries that read the variant column, for example with `coalesce`, fail once it is dropped. Its values are "
+    "lost unless they are copied into the column first, which works only for values that fit the column's type. A "
+    "pipeline that gets such a value again re-creates the variant column.",
+    count="Run again with `--data` to count the values that do not fit the column's type.",
+    fix="Copy the values into the column at the destination before you drop the variant column, and give the column a "
+    "type that holds all of them.",
+    fix_if_all_survive="Every value in the data fits the column. Copy the values into it at the destination before "
+    "you drop the variant column.",
     find=find_variant_folded,
 )
 
@@ -308,10 +308,10 @@ C210 = Rule(
     title="value became a list",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.BOTH,
-    why="dlt keeps lists in a nested table with one row an item. Queries on the column miss the values of new rows, "
-    "with an error where the column is gone and without one where it stays. The stored values are not moved.",
-    fix="Where the source sends lists by mistake, repair it. Else keep the column until readers join the nested "
-    "table, and copy the stored values there. A `data_type: json` hint keeps lists in the one column.",
+    why="dlt stores a list in a nested table, one row per item. Queries on the column miss the values of new rows: "
+    "with an error if the column is gone, silently if it stays. Existing values are not moved.",
+    fix="If the source sends lists by mistake, fix it. Otherwise keep the column until readers join the nested table, "
+    "and copy the existing values there. A `data_type: json` hint keeps lists in one column.",
     find=find_value_became_list,
 )
 
@@ -342,13 +342,13 @@ def _required_impact(comparison: Comparison, change: ColumnRetyped) -> Impact | 
 
 
 C211 = Rule(
-    title="column completed",
+    title="column given a data type",
     impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,
-    why="dlt does not make a column without a data type at the destination. With one it does, with the next load: "
-    "stored rows get nulls, and where the column may not be null most databases refuse it on a table with rows.",
-    fix="Nothing has to be done for a nullable column. Make a required one nullable first, and forbid nulls when all "
-    "rows have a value.",
+    why="dlt creates a column at the destination only once it has a data type. The next load adds it: existing rows "
+    "get null, and if the column is required, most databases reject it for a table that has rows.",
+    fix="No action needed for a nullable column. Make a required column nullable first, and make it required again "
+    "once all rows have a value.",
     find=find_column_completed,
 )
 
@@ -371,9 +371,9 @@ def find_description_changed(comparison: Comparison) -> Matches:
 C212 = Rule(
     title="column description changed",
     impact=BREAKS_NOBODY,
-    why="The description is for people; it is part of dlt's hash, so the version counts on. A new description may "
-    "report that the meaning of the values is another, which no rule can see.",
-    fix="Nothing has to be done, if the values still mean the same. If they do not, use a new column.",
+    why="The description is for people, but it is part of dlt's hash, so the version increases. A new description may "
+    "mean that the values have a new meaning, which no rule can detect.",
+    fix="No action needed if the values still mean the same. Otherwise use a new column.",
     find=find_description_changed,
 )
 
@@ -416,9 +416,9 @@ C213 = Rule(
     title="keys merged",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="Several keys of the data, such as `userId` and `user_id`, are normalized to one name. dlt writes them into "
-    "one column with no more than a line in the log: the later key of a row overwrites the earlier one.",
-    fix="Keep the entry in `x-source-names` that gives the key a name of its own, as `schemactl infer` wrote it.",
+    why="Several keys in the data, such as `userId` and `user_id`, are normalized to the same name. dlt writes them "
+    "to one column and only logs a line: the later key of a row overwrites the earlier one.",
+    fix="Keep the entry in `x-source-names` that gives the key its own name, as `schemactl infer` wrote it.",
     find=find_keys_merged,
 )
 
@@ -447,11 +447,12 @@ C214 = Rule(
     title="field added inside a column",
     impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,
-    why="Stored rows have null there, and pipelines that do not know the field leave it null. The next load adds it "
-    "to the column, where the destination's columns of structs can take new fields. For contracts it is a change of "
-    "the column's `data_type`: where that is not to evolve, rule X703 reports it as well. A name that the base schema "
-    "has announced as removed, such as `buyer.name` in `x-removed-columns`, is as bad as with a column (C207).",
-    fix="Nothing has to be done. Programs that take the column with exactly the fields it had get one more.",
+    why="Existing rows have null in the field, and pipelines that do not send the field leave it null. The next load "
+    "adds the field if struct columns at the destination can take new fields. For contracts, this changes the "
+    "column's `data_type`: if the contract does not let that evolve, rule X703 reports it too. If the base schema "
+    "announced the name as removed, such as `buyer.name` in `x-removed-columns`, reusing it is as serious as for a "
+    "column (C207).",
+    fix="No action needed. Programs that expect exactly the previous fields get one more.",
     find=find_field_added,
 )
 
@@ -475,13 +476,12 @@ C215 = Rule(
     title="field removed inside a column",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.TIGHTENS,
-    why="A query that selects the field fails once it is dropped, and its values are lost. A pipeline that still sends "
-    "the field makes it anew; where the contract freezes `data_type`, which fields count for, its loads fail. No load "
-    "and no step of a migration drops a field, so until somebody does, it stays at the destination, and is null in "
-    "new rows.",
-    fix="Keep the field in `x-spark-type` (in the data, where dlt states `x-nested-type`) until nobody reads it any "
-    "more. Announce its end with `x-removed-columns: {COLUMN.FIELD: DATE}` on the table (`lines[].price` in a list), "
-    "where DATE is the last day on which it is there.",
+    why="A query that selects the field fails once it is dropped, and its values are lost. A pipeline that still "
+    "sends the field re-creates it, or fails if the contract freezes `data_type`, which covers fields. Neither loads "
+    "nor migration steps drop a field: until someone drops it, it stays at the destination and is null in new rows.",
+    fix="Keep the field in `x-spark-type` (or in the data, if dlt sets `x-nested-type`) until no one reads it. "
+    "Announce its end with `x-removed-columns: {COLUMN.FIELD: DATE}` on the table (`lines[].price` in a list), with "
+    "DATE as its last day.",
     find=find_field_removed,
 )
 
@@ -498,12 +498,13 @@ C216 = Rule(
     title="field renamed inside a column",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,
-    why="No load and no step of a migration knows such renames: the new field is added, null in all stored rows, and "
-    "the old one stays, null in all new rows. Queries on either name see half of the values, and pipelines that still "
-    "send the old name make that field anew. Both have one `x-id` in `x-fields`, or the same type and much the same "
-    "name; where they are two things, the one is gone (C215) and the other new (C214).",
-    fix="Keep the old field beside the new one until nobody reads it, or load the table anew. Give readers a view that "
-    "takes whichever of the two is not null.",
+    why="Neither loads nor migration steps can rename a field: the new field is added, null in existing rows, and the "
+    "old field stays, null in new rows. Queries on either name see only some of the values, and pipelines that still "
+    "send the old name re-create the old field. Two fields count as renamed if they share an `x-id` in `x-fields`, or "
+    "have the same type and similar names. If they are different fields, one was removed (C215) and the other added "
+    "(C214).",
+    fix="Keep both fields until no one reads the old one, or reload the table. Give readers a view that returns "
+    "whichever field is not null.",
     find=find_field_renamed,
 )
 
@@ -529,13 +530,13 @@ C217 = Rule(
     title="column id changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="A number in `x-id` is the field id of Iceberg or the field number of Protocol Buffers. Iceberg finds the "
-    "values of a column in its files by the id, whatever its name: under another id, stored values are null. A message "
-    "carries numbers and no names: readers and pipelines that know the other number lose the field, or take another "
-    "one for it. Without a number, an export numbers the field by its place. An id that is a text, as in data "
-    "contracts and in Arc, says that a column is another one.",
-    fix="Keep the id as long as the column has its name. Give a column that truly is another one another name as well, "
-    "and never use an id again.",
+    why="A number in `x-id` is an Iceberg field ID or a Protocol Buffers field number. Iceberg finds a column's "
+    "values in its files by ID, not by name: with another ID, existing values read as null. A message carries "
+    "numbers, not names: readers and pipelines with the other number lose the field, or mistake another field for it. "
+    "Without a number, an export numbers the field by its position. A string ID, as in data contracts and Arc, "
+    "identifies a column: another ID means another column.",
+    fix="Keep the ID as long as the column keeps its name. Give a different column a different name, and never reuse "
+    "an ID.",
     find=find_id_changed,
 )
 
@@ -549,9 +550,10 @@ def find_fields_reordered(comparison: Comparison) -> Matches:
 C218 = Rule(
     title="fields reordered inside a column",
     impact=BREAKS_NOBODY,
-    why="Queries name fields, and Avro, Parquet, Iceberg and Protocol Buffers find them by name or number. Only who "
-    "takes an object by the places of its fields meets other ones: `INSERT ... SELECT` of structs in Spark, a tuple.",
-    fix="No action needed. Keep the order, and add new fields at the end, if rows are inserted by place.",
+    why="Queries name fields, and Avro, Parquet, Iceberg and Protocol Buffers find them by name or number. Only code "
+    "that reads an object by field position gets other fields: for example `INSERT ... SELECT` of structs in Spark, "
+    "or a tuple.",
+    fix="No action needed. If rows are inserted by position, keep the order and add new fields at the end.",
     find=find_fields_reordered,
 )
 
@@ -567,10 +569,11 @@ C219 = Rule(
     title="required field added inside a column",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.TIGHTENS,
-    why="The objects that are stored have no value for the field, and pipelines that do not know it send none: "
-    "programs that check records by the schema (Avro, JSON Schema) refuse them. Loads and databases know no such "
-    "constraint inside a column.",
-    fix="Let the field be null. Have all pipelines send it and fill the stored objects, then forbid nulls (rule N404).",
+    why="Existing objects have no value for the field, and pipelines that do not know the field do not send it: "
+    "programs that validate records against the schema (Avro, JSON Schema) reject them. Loads and databases do not "
+    "enforce this constraint inside a column.",
+    fix="Make the field nullable. Update every pipeline to send it, fill the existing objects, then make it required "
+    "(rule N404).",
     find=find_required_field_added,
 )
 
@@ -591,15 +594,16 @@ def find_null_forbidden(comparison: Comparison) -> Matches:
 
 
 N401 = Rule(
-    title="null forbidden",
+    title="nullable column made required",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.TIGHTENS,
-    why="A pipeline that sends a null fails with `CannotCoerceNullException`. One that leaves the key out is not "
-    "checked by dlt, which never alters the column of a destination: nulls go on arriving there until it is migrated. "
-    "Rows with nulls that are stored already stand in the way of that.",
-    count="Count the nulls by giving the data (`--data`).",
-    fix="Fill the nulls, and have every pipeline send a value. Forbid nulls only then.",
-    fix_if_all_survive="No row in the data lacks a value. Have every pipeline send one before nulls are forbidden.",
+    why="A pipeline that sends a null fails with `CannotCoerceNullException`. dlt does not check a pipeline that "
+    "leaves the key out, and never alters a destination's column: nulls keep arriving there until it is migrated. "
+    "Existing rows with nulls block that migration.",
+    count="Run again with `--data` to count the nulls.",
+    fix="Fill the nulls and update every pipeline to send a value. Only then make the column required.",
+    fix_if_all_survive="Every row in the data has a value. Update every pipeline to send one before you make the "
+    "column required.",
     find=find_null_forbidden,
 )
 
@@ -618,14 +622,14 @@ def find_null_allowed(comparison: Comparison) -> Matches:
 
 
 N402 = Rule(
-    title="null allowed",
+    title="required column made nullable",
     impact=Impact(readers=Severity.ERROR, writers=Severity.INFO),
     direction=Direction.LOOSENS,
     why="Readers relied on a value in every row: joins drop rows with null, `count(column)` and averages change, and "
     "typed clients fail on the first null. dlt does not drop the `NOT NULL` of a destination's column, so loads of "
     "nulls fail there until it is migrated.",
-    fix="Keep the column not nullable and have the pipeline send a value that says `unknown`. Or inform the readers, "
-    "let them handle nulls, and only then allow them.",
+    fix="Keep the column required, and send a value such as `unknown` from the pipeline. Or warn readers, let them "
+    "handle nulls, and only then make it nullable.",
     find=find_null_allowed,
 )
 
@@ -643,13 +647,13 @@ def find_field_null_forbidden(comparison: Comparison) -> Matches:
 
 
 N404 = Rule(
-    title="null forbidden inside a column",
+    title="nullable field made required",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.TIGHTENS,
-    why="Pipelines that send null in the field, or objects without it, break what the schema states, and programs that "
-    "check records by it (Avro, JSON Schema, Protocol Buffers) refuse them. Loads and databases know no such "
-    "constraint inside a column, so stored rows may have nulls.",
-    fix="Have every pipeline send a value, and fill the stored rows. Forbid nulls only then.",
+    why="Pipelines that send null in the field, or objects without it, violate the schema, and programs that validate "
+    "records against it (Avro, JSON Schema, Protocol Buffers) reject them. Loads and databases do not enforce this "
+    "constraint inside a column, so existing rows may have nulls.",
+    fix="Update every pipeline to send a value, and fill the existing rows. Only then make the field required.",
     find=find_field_null_forbidden,
 )
 
@@ -662,13 +666,13 @@ def find_field_null_allowed(comparison: Comparison) -> Matches:
 
 
 N405 = Rule(
-    title="null allowed inside a column",
+    title="required field made nullable",
     impact=Impact(readers=Severity.ERROR, writers=Severity.INFO),
     direction=Direction.LOOSENS,
-    why="Readers relied on a value in every object: typed clients fail on the first null, joins and filters drop rows. "
-    "A reader of Avro whose schema has no null in the field cannot read the new records.",
-    fix="Keep the field required, and have the pipeline send a value that says `unknown`. Or inform the readers, let "
-    "them handle nulls, and only then allow them.",
+    why="Readers relied on a value in every object: typed clients fail on the first null, and joins and filters drop "
+    "rows. An Avro reader whose schema does not allow null in the field cannot read the new records.",
+    fix="Keep the field required, and send a value such as `unknown` from the pipeline. Or warn readers, let them "
+    "handle nulls, and only then make it nullable.",
     find=find_field_null_allowed,
 )
 
@@ -685,9 +689,9 @@ N403 = Rule(
     title="required column without a field",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,
-    why="A load makes rows of what the model knows. The column stays without a value: databases refuse its nulls, so "
-    "that every load fails, and files take them, so that readers meet nulls where the schema promises none.",
-    fix="Keep the field. Where it has to go, allow nulls first (`nullable: true`), in a change of its own that readers "
-    "can object to (rule N402).",
+    why="A load with a model fills only the model's fields, so the column gets no value. Databases reject its nulls, "
+    "so every load fails. Files accept the nulls, so readers get nulls that the schema forbids.",
+    fix="Keep the field. If it must go, first make the column nullable (`nullable: true`) in a separate change that "
+    "readers can object to (rule N402).",
     find=find_required_without_field,
 )

@@ -167,9 +167,9 @@ X701 = Rule(
     title="contract loosened",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
-    why="Loads may now change what the contract kept as it was: new tables, new columns or variants come without a "
-    "review, and readers that count on a fixed form meet them without notice.",
-    fix="Loosen only what has to change, for example `columns` of one table, and freeze it again afterwards.",
+    why="Loads can now change parts of the schema that the contract protected: new tables, columns or variant columns "
+    "appear without a review, and readers that rely on a fixed schema get them without notice.",
+    fix="Loosen only the parts that must change, for example `columns` of one table, and freeze them again afterwards.",
     find=shift_rule(Shift.is_loosened),
 )
 
@@ -178,10 +178,10 @@ X702 = Rule(
     title="contract tightened",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR),
     direction=Direction.TIGHTENS,
-    why="A pipeline whose data brings something new was let through, and now is not: under `freeze` its load fails "
-    "with `DataValidationError`, under `discard_row` and `discard_value` dlt drops rows or values without a word.",
-    fix="Let every pipeline run against the new contract first, for example with `schemactl infer --check` on its "
-    "data. Add what is still missing to the schema before it is frozen.",
+    why="The contract used to accept new data from a pipeline, and now does not: under `freeze`, the load fails with "
+    "`DataValidationError`; under `discard_row` and `discard_value`, dlt silently drops rows or values.",
+    fix="First run every pipeline against the new contract, for example with `schemactl infer --check` on its data. "
+    "Add missing tables and columns to the schema before you freeze it.",
     find=shift_rule(Shift.is_tightened),
 )
 
@@ -233,23 +233,23 @@ X703 = Rule(
     title="contract violated",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,
-    why="The schema itself promises, by its `schema_contract`, that this does not happen. Data that asked for the "
-    "change would be refused or dropped by dlt, so it counts whatever compatibility is asked for.",
-    fix="Take the change back, or change the contract first, in a review of its own, where those who count on it can "
-    "object. The contract of the base schema decides, so changing both at once does not help.",
+    why="The `schema_contract` of the schema forbids this change. dlt would reject or drop data that requires it, so "
+    "the finding counts in every compatibility mode.",
+    fix="Revert the change, or first change the contract in a separate review, so that its users can object. The "
+    "contract of the base schema decides, so changing both at once does not help.",
     find=find_contract_violated,
     is_contract=True,
 )
 
 
 X704 = Rule(
-    title="contract muted",
+    title="contract drops data silently",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.LOOSENS,
-    why="Under `freeze` a load with unexpected data fails and somebody looks at it. Under `discard_row` and "
-    "`discard_value` dlt drops the row or the value, and neither logs nor stores what it dropped.",
-    fix="Keep `freeze`, and repair the source or extend the schema. Where loads must not fail, let the contract "
-    "evolve, and review the schema that comes out.",
+    why="Under `freeze`, a load with unexpected data fails, and someone looks at it. Under `discard_row` and "
+    "`discard_value`, dlt drops the row or the value, and neither logs nor stores it.",
+    fix="Keep `freeze`, and fix the source or extend the schema. If loads must not fail, let the contract evolve, and "
+    "review the resulting schema.",
     find=shift_rule(Shift.is_muted),
 )
 
@@ -266,12 +266,11 @@ def find_contract_restated(comparison: Comparison) -> Matches:
 
 
 X705 = Rule(
-    title="contract restated",
+    title="same contract, written differently",
     impact=BREAKS_NOBODY,
-    why="A table without a contract of its own inherits that of its parent, and then that of the schema's settings. "
-    "What holds for the tables is the same as before; the hash is another.",
-    fix="Nothing has to be done. Mind that the first place that states a contract decides alone: the entities that "
-    "it leaves out evolve.",
+    why="A table without its own contract inherits the contract of its parent, or else of the schema's settings. The "
+    "tables have the same contract as before; only the hash changes.",
+    fix="No action needed. Note that only the nearest contract applies: entities that it leaves out evolve.",
     find=find_contract_restated,
 )
 
@@ -296,9 +295,9 @@ X706 = Rule(
     title="contract removed",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
-    why="The contract was what later changes are held against (rule X703): without it every new table, column and "
-    "variant comes in by itself, and no review fails for it any more. Rule X701 says what is let in from now on.",
-    fix="Keep the contract, and loosen only what has to change, by name: `schema_contract: {columns: evolve}` says "
-    "that it is meant.",
+    why="Rule X703 checks later changes against the contract. Without it, new tables, columns and variant columns are "
+    "added automatically, and no review fails for them. Rule X701 lists the changes that are now allowed.",
+    fix="Keep the contract, and loosen only the parts that must change, by name: `schema_contract: {columns: evolve}` "
+    "shows that the change is intended.",
     find=find_contract_removed,
 )

@@ -45,9 +45,9 @@ from schemactl.schema.personal import is_protective
 H601 = Rule(
     title="partition changed",
     impact=BREAKS_NOBODY,
-    why="The same rows, stored in other parts: queries may become faster or slower and cost more. dlt partitions only "
-    "tables that it creates; one that exists keeps its partitions.",
-    fix="Load the table anew where the partitions matter. Iceberg can change them for new rows alone.",
+    why="The rows stay the same but are stored in other partitions: queries may become faster or slower, and may cost "
+    "more. dlt partitions only tables that it creates; an existing table keeps its partitions.",
+    fix="Reload the table if the partitions matter. Iceberg can change them for new rows only.",
     find=hint_rule(
         "partition",
         says=lambda change: "no longer partitions the table" if is_unset(change.after) else "partitions the table now",
@@ -58,9 +58,9 @@ H601 = Rule(
 H602 = Rule(
     title="cluster or sort changed",
     impact=BREAKS_NOBODY,
-    why="The same rows, stored in another order: queries may become faster or slower. dlt clusters and sorts only "
-    "tables that it creates.",
-    fix="Load the table anew where the order matters, or alter it in the destination.",
+    why="The rows stay the same but are stored in another order: queries may become faster or slower. dlt clusters "
+    "and sorts only tables that it creates.",
+    fix="Reload the table if the order matters, or alter it at the destination.",
     find=hint_rule(
         "cluster",
         "sort",
@@ -104,9 +104,9 @@ def _hint_phrase(change: HintChange) -> str:
 H603 = Rule(
     title="hint changed",
     impact=BREAKS_NOBODY,
-    why="dlt keeps hints that start with `x-` and hashes them. Only whoever reads them knows what they do: a "
-    "destination (`x-bigquery-…`), a tool, or a person.",
-    fix="Ask the owner of the hint. If nobody reads it, nothing has to be done.",
+    why="dlt keeps hints that start with `x-` and includes them in the hash. Their effect depends on who reads them: "
+    "a destination (`x-bigquery-…`), a tool, or a person.",
+    fix="Ask the owner of the hint. If no one reads it, no action is needed.",
     find=find_hint_changed,
 )
 
@@ -128,8 +128,8 @@ H604 = Rule(
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
     why="Masking, access rules and deletion requests rely on such hints (names with pii, classification, sensitiv, "
-    "gdpr or confidential). Without them the column is treated like any other, while its values are the same.",
-    fix="Keep the hint unless the person who answers for the data agrees. If it has another name now, state both for a "
+    "gdpr or confidential). Without them, the column is treated like any other, although its values are the same.",
+    fix="Keep the hint unless the data owner agrees to the change. If the hint has a new name, set both names for a "
     "while.",
     find=find_classification_removed,
 )
@@ -155,10 +155,10 @@ def _notes_of_dlt(notes: Any) -> Any:
 H605 = Rule(
     title="processing notes changed",
     impact=Impact(),
-    why="dlt notes here that a table has received data (`seen-data`), that a column was null so far "
-    "(`seen-null-first`), or that columns may evolve once. It changes the hash, and nothing that anybody stores or "
-    "reads.",
-    fix="Nothing has to be done. Keep reviewed schemas in dlt's import folder, where dlt leaves these notes out.",
+    why="dlt notes here that a table has received data (`seen-data`), that a column has only had nulls so far "
+    "(`seen-null-first`), or that columns may evolve once. The notes change the hash, but no stored data and no query "
+    "results.",
+    fix="No action needed. Keep reviewed schemas in dlt's import folder, where dlt leaves these notes out.",
     find=find_processing_note_changed,
     is_cosmetic=True,
 )
@@ -187,11 +187,11 @@ def find_restated(comparison: Comparison) -> Matches:
 
 
 H606 = Rule(
-    title="restated",
+    title="same meaning, written differently",
     impact=Impact(),
-    why="A property that is absent, null or its default means the same to dlt: `nullable: true`, `unique: false`, "
-    "`precision: 64` of a bigint. The hash is made of what is stated, so it changes all the same.",
-    fix="Nothing has to be done.",
+    why="To dlt, a property that is absent, null or set to its default means the same: `nullable: true`, `unique: "
+    "false`, `precision: 64` of a bigint. The hash covers the properties as written, so it changes anyway.",
+    fix="No action needed: only the hash changes.",
     find=find_restated,
     is_cosmetic=True,
 )
@@ -227,11 +227,11 @@ H607 = Rule(
     title="unit or format changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="Readers compute with the unit: a sum over seconds and milliseconds is meaningless. Pipelines that do not know "
-    "of the change send the old unit, and stored rows keep it; no engine and no load converts them. The hints are "
+    why="Readers calculate with the unit: a sum over seconds and milliseconds is meaningless. Pipelines that have not "
+    "changed send the old unit, and existing rows keep it; neither engines nor loads convert them. The hints are "
     "`x-unit`, `x-format`, `x-currency`, `x-encoding` and `x-timezone`.",
-    fix="Add a column of another name with the new unit (`duration_ms` beside `duration`), let all pipelines fill "
-    "both, and remove the old one after a notice (rule C205).",
+    fix="Add a column with another name and the new unit (`duration_ms` next to `duration`), update every pipeline to "
+    "fill both, and remove the old column after a notice (rule C205).",
     find=find_unit_or_format_changed,
 )
 
@@ -254,11 +254,11 @@ H608 = Rule(
     title="stability lowered",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.LOOSENS,
-    why="`x-stability` decides how bad later changes are: under `draft` none fails a review, under `beta` none does "
-    "for readers alone. Lowering it takes back what readers and pipelines were promised, and removes every gate from "
-    "the next review on.",
-    fix="Keep the stability of what people use. Where it has to be lowered, agree with those who read the table, and "
-    "silence this finding with the reason.",
+    why="`x-stability` sets how serious later changes are: under `draft`, no change fails a review; under `beta`, a "
+    "change that breaks only readers does not. Lowering it withdraws a promise to readers and pipelines, and turns "
+    "off this protection from the next review on.",
+    fix="Keep the stability of data that people use. If you must lower it, agree with the readers, and silence this "
+    "finding with the reason.",
     find=find_stability_lowered,
     is_gate=True,
 )
@@ -275,10 +275,10 @@ H609 = Rule(
     title="classification added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.TIGHTENS,
-    why="Masking and access rules go by such hints (names with pii, classification, sensitiv, gdpr or confidential): "
-    "readers may see masked values or none from now on. Values that are stored already, in copies and backups too, "
-    "were treated like any other until today.",
-    fix="Inform the readers, and treat the stored values as the mark asks: mask them, or restrict who may read them.",
+    why="Masking and access rules rely on such hints (names with pii, classification, sensitiv, gdpr or "
+    "confidential): readers may now get masked values or none. Existing values, including copies and backups, were "
+    "not protected until now.",
+    fix="Warn readers, and treat existing values as the hint requires: mask them, or restrict who can read them.",
     find=find_classification_added,
 )
 
@@ -307,12 +307,12 @@ def _has_day(deprecation: Any) -> bool:
 
 
 H610 = Rule(
-    title="deprecated, or its end announced",
+    title="deprecated, or removal announced",
     impact=BREAKS_NOBODY,
-    why="`x-deprecated: DATE` on a table or column, or `x-removed-columns` and `x-removed-tables`, inform readers till "
-    "which day they may count on it. After that day its removal is rule C205 or T103, and breaks nobody.",
-    fix="Move the queries that use it. `x-deprecated: {until: DATE, reason: TEXT, use: OTHER}` says why, and what to "
-    "use.",
+    why="`x-deprecated: DATE` on a table or column, `x-removed-columns` and `x-removed-tables` tell readers the last "
+    "day on which they can rely on it. After that day, its removal is rule C205 or T103 and breaks no one.",
+    fix="Move the queries that use it. `x-deprecated: {until: DATE, reason: TEXT, use: OTHER}` gives the reason and "
+    "the replacement.",
     find=find_removal_announced,
 )
 
@@ -336,13 +336,13 @@ def find_notice_shortened(comparison: Comparison) -> Matches:
 
 
 H611 = Rule(
-    title="notice too short, brought forward or withdrawn",
+    title="notice too short, moved earlier or withdrawn",
     impact=Impact(readers=Severity.ERROR),
     direction=Direction.TIGHTENS,
-    why="After the last day that is announced, a removal fails no review (C205, T103). A day that is near, or past "
-    "already, leaves readers no time; one that is brought forward breaks what was promised. Where a notice is "
-    "withdrawn, readers have moved for nothing, and a retired name may be used again.",
-    fix="Announce an end 30 days ahead or more, and only put it off. Silence this finding where all readers have "
-    "agreed.",
+    why="After the announced last day, a removal does not fail a review (C205, T103). A day that is near or past "
+    "leaves readers no time, and a day that is moved earlier breaks the announcement. If a notice is withdrawn, "
+    "readers moved for nothing, and a retired name may be reused.",
+    fix="Announce a removal at least 30 days ahead, and never move it earlier. Silence this finding if all readers "
+    "have agreed.",
     find=find_notice_shortened,
 )

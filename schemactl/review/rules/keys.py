@@ -220,11 +220,11 @@ K501 = Rule(
     title="primary key extended",
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.BOTH,
-    why="With the write disposition `merge`, dlt deletes and inserts by the whole key: rows that replaced each other "
-    "before stand side by side now, and readers that join by the old key get several rows. A first key replaces rows "
-    "that were kept before. Key columns must not be null.",
-    fix="Make sure that every pipeline sends all columns of the key and that stored rows have values in them. Load the "
-    "table anew, or remove duplicates by the new key, in the same release.",
+    why="With the write disposition `merge`, dlt deletes and inserts by the whole key: rows that used to replace each "
+    "other are now stored side by side, and readers that join by the old key get several rows. With a first key, new "
+    "rows replace rows that were kept before. Key columns must not be null.",
+    fix="Make sure that every pipeline sends all key columns and that existing rows have values in them. Reload the "
+    "table, or deduplicate it by the new key, in the same release.",
     find=find_primary_key_extended,
 )
 
@@ -244,10 +244,10 @@ K502 = Rule(
     title="primary key reduced",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.BOTH,
-    why="With a smaller key, dlt's merge takes rows for equal that were not, and the next load deletes all but one of "
-    "them. Without a key, merge appends: the same row is stored again at every load, and readers that join by the key "
-    "get duplicates.",
-    fix="Keep the key. If it has to change, write into a new table with the new key and move readers over.",
+    why="With a smaller key, dlt's merge treats distinct rows as duplicates, and the next load deletes all but one of "
+    "them. Without a key, merge appends: every load stores the same row again, and readers that join by the key get "
+    "duplicates.",
+    fix="Keep the key. If it must change, write to a new table with the new key and move readers there.",
     find=find_primary_key_reduced,
 )
 
@@ -268,9 +268,9 @@ def find_key_reordered(comparison: Comparison) -> Matches:
 K503 = Rule(
     title="key order changed",
     impact=BREAKS_NOBODY,
-    why="A key is a set: dlt merges by all of its columns, in whatever order. Only an index that a destination makes "
-    "of the key may serve other queries than before.",
-    fix="Nothing has to be done. To keep the order, keep the columns of the table in their order.",
+    why="A key is a set: dlt merges by all of its columns, in any order. Only an index that a destination creates "
+    "from the key may speed up other queries than before.",
+    fix="No action needed. To keep the key's order, keep the order of the table's columns.",
     find=find_key_reordered,
 )
 
@@ -279,11 +279,11 @@ K504 = Rule(
     title="unique added",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.TIGHTENS,
-    why="dlt itself checks nothing. A new table gets a `UNIQUE` constraint where the destination makes indexes "
-    "(Postgres does, DuckDB only when asked to), and loads with duplicates fail there; tables that exist are left as "
-    "they are.",
-    fix="Look for duplicates in the stored rows before the constraint is made, and remove them in the pipeline, for "
-    "example by merging on a primary key.",
+    why="dlt itself does not check for duplicates. A new table gets a `UNIQUE` constraint if the destination creates "
+    "indexes (PostgreSQL does, DuckDB only on request), and loads with duplicates fail there. Existing tables do not "
+    "change.",
+    fix="Check existing rows for duplicates before you create the constraint, and remove duplicates in the pipeline, "
+    "for example by merging on a primary key.",
     find=hint_rule("unique", says=lambda change: "must be unique now" if is_unset(change.before) else None),
 )
 
@@ -292,9 +292,9 @@ K505 = Rule(
     title="unique removed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.INFO),
     direction=Direction.LOOSENS,
-    why="Readers that join by the column get several rows where they got one, so sums come out too high. A destination "
-    "that has the constraint keeps it, and refuses duplicates until somebody drops it.",
-    fix="Keep the hint while anybody joins by the column. Otherwise inform the readers, and drop the constraint in the "
+    why="Readers that join by the column get several rows instead of one, so sums are too high. A destination that "
+    "has the constraint keeps it, and rejects duplicates until someone drops it.",
+    fix="Keep the hint while anyone joins by the column. Otherwise warn readers, and drop the constraint at the "
     "destination.",
     find=hint_rule("unique", says=lambda change: "need not be unique any more" if is_unset(change.after) else None),
 )
@@ -316,10 +316,10 @@ K506 = Rule(
     title="merge key changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.BOTH,
-    why="dlt's merge deletes every stored row whose merge key is among the new rows before it inserts them. With "
-    "another key the next load deletes other rows than before: too many, or none.",
-    fix="Load the table anew with the new key, or write into a new table. Do not change the key of a table that goes "
-    "on being merged.",
+    why="Before dlt's merge inserts the new rows, it deletes every stored row with the same merge key. With another "
+    "key, the next load deletes other rows than before: too many, or none.",
+    fix="Reload the table with the new key, or write to a new table. Do not change the key of a table while loads "
+    "still merge into it.",
     find=find_merge_key_changed,
 )
 
@@ -339,9 +339,9 @@ K507 = Rule(
     title="links between nested rows changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="dlt fills these columns itself, and nested tables are joined to their parents by them. Rows that are stored "
-    "already keep the old links, so joins lose them, and dlt's merge deletes nested rows by the root key.",
-    fix="Leave these hints to dlt. If they have to change, load the table and all tables nested in it anew.",
+    why="dlt fills these columns itself, and they join nested tables to their parents. Existing rows keep the old "
+    "links, so joins miss them, and dlt's merge deletes nested rows by the root key.",
+    fix="Leave these hints to dlt. If they must change, reload the table and all tables nested in it.",
     find=find_row_links_changed,
 )
 
@@ -350,9 +350,9 @@ K508 = Rule(
     title="reference added",
     impact=Impact(readers=Severity.INFO, writers=Severity.WARN, data=Severity.DEPENDS),
     direction=Direction.TIGHTENS,
-    why="dlt records references and checks none: neither that the other table exists nor that its rows do. Readers "
-    "take them for true, so rows without a partner (orphans) fall out of their joins.",
-    fix="Look for orphans in the stored rows, and load the table that is referred to first.",
+    why="dlt records references but does not check them: the other table, or the matching rows, may not exist. "
+    "Readers rely on the reference, so rows without a match (orphans) are missing from their joins.",
+    fix="Check the existing rows for orphans, and load the referenced table first.",
     find=reference_rule(lambda change: change.before is None, "{table} has a new reference: {after}"),
 )
 
@@ -361,9 +361,9 @@ K509 = Rule(
     title="reference removed",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
-    why="Tools that draw or generate joins from the schema no longer know this one. dlt itself loads as before; note "
-    "that it never removes a reference on its own, so somebody took it out.",
-    fix="Keep the reference while the columns still mean the same. Otherwise inform those who join the two tables.",
+    why="Tools that draw or generate joins from the schema lose this reference. dlt loads as before. dlt never "
+    "removes a reference, so someone removed it from the schema.",
+    fix="Keep the reference while the columns still mean the same. Otherwise warn readers who join the two tables.",
     find=reference_rule(lambda change: change.after is None, "{table} has lost a reference: {before}"),
 )
 
@@ -372,10 +372,10 @@ K510 = Rule(
     title="reference changed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.BOTH,
-    why="Joins that follow the reference find other rows, or several where there was one, so sums come out too high. "
-    "dlt checks no reference, and replaces the old one for the same table without a word.",
-    fix="Add the new reference by columns of its own and keep the old one for a while. Look for orphans in the stored "
-    "rows.",
+    why="Joins that follow the reference find other rows, or several rows instead of one, so sums are too high. dlt "
+    "does not check references, and silently replaces the old reference to the same table.",
+    fix="Add the new reference on separate columns and keep the old one for a while. Check the existing rows for "
+    "orphans.",
     find=reference_rule(
         lambda change: None not in change,
         "a reference of {table} changes from {before} to {after}",
@@ -400,14 +400,14 @@ def _role_phrase(change: ColumnPropertyChanged) -> str:
 
 
 K511 = Rule(
-    title="choice of rows changed",
+    title="row selection changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.BOTH,
     why="These hints decide which rows survive the next load: which of several duplicates dlt's merge keeps, which "
-    "rows it deletes in the destination, and from where an incremental resource goes on. A wrong one loses rows or "
-    "loads them twice, without an error.",
-    fix="Try the change on a copy of the table. Load the table anew where a cursor changes, because the stored state "
-    "belongs to the old one.",
+    "rows it deletes at the destination, and where an incremental resource resumes. A wrong hint loses rows or loads "
+    "them twice, without an error.",
+    fix="Try the change on a copy of the table. If a cursor changes, reload the table, because the stored state "
+    "belongs to the old cursor.",
     find=hint_rule(*_ROLES, says=_role_phrase),
 )
 
@@ -426,13 +426,13 @@ K512 = Rule(
     title="root key added to nested rows",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.ERROR),
     direction=Direction.TIGHTENS,
-    why="dlt adds the column with `NOT NULL`, which databases refuse on a table that has rows: the next load fails, "
-    "with `NOT NULL constraint failed` or the like. dlt adds `_dlt_root_id` where the root table is merged, or "
+    why="dlt adds the column with `NOT NULL`, which databases reject for a table that has rows: the next load fails, "
+    "for example with `NOT NULL constraint failed`. dlt adds `_dlt_root_id` if the root table is merged or "
     "`root_key_propagation` is set.",
-    fix="Add the column before the next load and fill it: `ALTER TABLE orders__items ADD COLUMN _dlt_root_id varchar`, "
-    "then `UPDATE orders__items SET _dlt_root_id = _dlt_parent_id` in tables nested in the root table itself, and the "
-    "`_dlt_root_id` of the parent's row in those further down. dlt takes the column as it finds it. Or load the table "
-    "anew (`refresh`).",
+    fix="Before the next load, add the column and fill it: `ALTER TABLE orders__items ADD COLUMN _dlt_root_id "
+    "varchar`, then `UPDATE orders__items SET _dlt_root_id = _dlt_parent_id` in tables nested directly in the root "
+    "table, and the `_dlt_root_id` of the parent row in deeper tables. dlt uses the existing column. Or reload the "
+    "table (`refresh`).",
     find=find_root_key_added,
 )
 
@@ -465,11 +465,12 @@ def _gone_names(comparison: Comparison, reference: Reference) -> Iterator[str]:
 
 
 K513 = Rule(
-    title="reference to something that is gone",
+    title="reference to a missing table or column",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN),
     direction=Direction.BOTH,
-    why="The table or column was removed or renamed, and a reference still names it. Tools that draw or generate joins "
-    "from the schema make queries that fail, and a foreign key cannot be made of it. dlt checks no reference.",
-    fix="Take the reference out, or let it name what stands there now.",
+    why="The table or column was removed or renamed, and a reference still names it. Tools that draw or generate "
+    "joins from the schema create queries that fail, and no foreign key can be created from the reference. dlt does "
+    "not check references.",
+    fix="Remove the reference, or point it at the current name.",
     find=find_reference_to_nothing,
 )

@@ -70,11 +70,11 @@ C220 = Rule(
     title="type in messages changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="Messages of Protocol Buffers carry a field in the form of its declared type: an `int32` and a `sint32` of the "
-    "same number are read as other values of each other, and a reader that expects a `fixed64` fails at a `double` or "
-    "gets another number. `x-proto-type`, `x-proto-key` and `x-proto-enum` hold what a `.proto` file declared, and an "
-    "export writes it again. Types of one form, such as `int32` and `uint64`, or `string` and `bytes`, are compatible.",
-    fix="Keep the declared type. Add a field with a number of its own for another one, and reserve the old number when "
-    "nobody reads it any more.",
+    why="Protocol Buffers messages encode a field by its declared type: an `int32` that is read as a `sint32` is "
+    "another value, and a reader that expects a `fixed64` fails on a `double` or gets another number. `x-proto-type`, "
+    "`x-proto-key` and `x-proto-enum` hold the declarations of a `.proto` file, and an export writes them again. "
+    "Types with the same encoding, such as `int32` and `uint64`, or `string` and `bytes`, are compatible.",
+    fix="Keep the declared type. To use another type, add a field with a new number, and reserve the old number once "
+    "no one reads it.",
     find=find_wire_type_changed,
 )

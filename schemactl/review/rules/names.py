@@ -64,11 +64,11 @@ M901 = Rule(
     title="naming convention changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="dlt names every table and column anew. Where a table has received data (`seen-data`) it raises "
-    "`TableIdentifiersFrozen` instead, even if no name changes. Names that do change are new tables and columns in "
+    why="dlt builds the name of every table and column again. If a table has received data (`seen-data`), dlt raises "
+    "`TableIdentifiersFrozen` instead, even if no name changes. Names that change become new tables and columns at "
     "the destination; the old ones stay there with the old rows.",
-    fix="Keep the convention of a schema that has data. For another one, start a new schema and dataset, load it anew, "
-    "and move the readers over.",
+    fix="Keep the convention of a schema that has data. To use another one, start a new schema and dataset, load the "
+    "data there, and move readers.",
     find=find_naming_changed,
 )
 
@@ -104,8 +104,8 @@ M902 = Rule(
     title="names collide",
     impact=BREAKS_ALL,
     direction=Direction.TIGHTENS,
-    why="dlt merges columns that come to the same name, with a line in its log: the hints of the later one win, and in "
-    "each row the last value. Tables that come to one name receive each other's rows.",
+    why="dlt merges columns that get the same name, and only logs a line: the hints of the later column win, and each "
+    "row keeps the last value. Tables that get the same name receive each other's rows.",
     fix="Rename one of them at the source, or keep a convention that keeps them apart.",
     find=find_names_collide,
 )
@@ -122,13 +122,13 @@ def find_name_guard_off(comparison: Comparison) -> Matches:
 
 
 M903 = Rule(
-    title="guard of names switched off",
+    title="name-change protection disabled",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
     direction=Direction.LOOSENS,
-    why="With this flag dlt no longer raises `TableIdentifiersFrozen` when the naming convention of a schema with data "
-    "changes: it goes on under the new names, and the old tables stay behind with the old rows. dlt stores the flag "
-    "in the schema, where it stays.",
-    fix="Set it only for the one change that needs it, and take it out of the schema afterwards.",
+    why="With this flag, dlt no longer raises `TableIdentifiersFrozen` when the naming convention of a schema with "
+    "data changes: it continues under the new names, and the old tables stay with the old rows. dlt stores the flag "
+    "in the schema, where it stays set.",
+    fix="Set the flag only for the change that needs it, and remove it from the schema afterwards.",
     find=find_name_guard_off,
 )
 
@@ -200,10 +200,10 @@ M904 = Rule(
     title="nesting or propagation changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.BOTH,
-    why="With less nesting, what was a nested table becomes a `json` column at the next load, and the other way round; "
-    "both stay in the destination, each with a part of the rows. With other propagation, nested tables get columns "
-    "such as `_dlt_root_id`, which must not be null and thus cannot be added to tables that have rows.",
-    fix="Load the tables that are concerned anew (`refresh`), or change the nesting together with a new dataset.",
+    why="With less nesting, a nested table becomes a `json` column at the next load; with more nesting, a `json` "
+    "column becomes a nested table. Both stay at the destination, each with some of the rows. With other propagation, "
+    "nested tables get required columns such as `_dlt_root_id`, which cannot be added to tables that have rows.",
+    fix="Reload the affected tables (`refresh`), or change the nesting together with a new dataset.",
     find=find_nesting_changed,
 )
 
@@ -240,15 +240,15 @@ def _name_troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[s
 
 
 M905 = Rule(
-    title="name beyond the destination",
+    title="name not supported by destination",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.TIGHTENS,
-    why="PostgreSQL cuts identifiers after 63 bytes; DuckDB and SQLite take `Id` and `id` for one. dlt shortens names "
-    "to what it knows of its destination when it loads, so a schema that was made for another destination holds names "
-    "that this one does not have: queries by the schema fail, and two columns may become one.",
-    fix="Make the schema with the destination's limits: `schemactl infer SOURCE... --to DEST` gives such names anew, "
-    "and `migrate` renames what other destinations hold; or choose a naming convention that folds case "
-    "(`snake_case`, `sql_ci_v1`).",
+    why="PostgreSQL cuts identifiers after 63 bytes; DuckDB and SQLite treat `Id` and `id` as one name. dlt shortens "
+    "names to its destination's limits when it loads, so a schema made for another destination has names that do not "
+    "exist in this one: queries written from the schema fail, and two columns may become one.",
+    fix="Create the schema with the destination's limits: `schemactl infer SOURCE... --to DEST` rebuilds such names, "
+    "and `migrate` renames them at other destinations. Or choose a naming convention that folds case (`snake_case`, "
+    "`sql_ci_v1`).",
     find=find_name_beyond_destination,
 )
 
@@ -276,9 +276,9 @@ M906 = Rule(
     title="JSON normalizer changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="The normalizer decides which tables and columns come out of a document, how rows are linked, and what becomes "
-    "of values of another type. Another one makes other tables of the same data, beside those that are stored.",
-    fix="Load everything anew into a new dataset with the new normalizer, compare, and move the readers over.",
+    why="The normalizer decides which tables and columns a document becomes, how rows are linked, and where values of "
+    "another type go. Another normalizer creates other tables from the same data, next to the existing ones.",
+    fix="Load all data into a new dataset with the new normalizer, compare, and move readers there.",
     find=find_json_normalizer_changed,
 )
 
@@ -358,10 +358,11 @@ def find_reserved_word(comparison: Comparison) -> Matches:
 M907 = Rule(
     title="reserved word",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
-    why="dlt and schemactl quote all names, so loads go on. A query that names it without quotes is refused, or means "
-    "something else: `SELECT user FROM orders` is the name of the session's user in PostgreSQL. Looked at are "
-    "BigQuery, Databricks, DuckDB, PostgreSQL, Redshift and Snowflake, whichever of them is in use.",
-    fix="Choose another name while nobody reads it: `order_no` for `order`. Else inform the readers to quote it.",
+    why="dlt and schemactl quote all names, so loads keep working. A query that uses the name without quotes fails or "
+    "means something else: `SELECT user FROM orders` returns the session's user in PostgreSQL. The rule checks the "
+    "reserved words of BigQuery, Databricks, DuckDB, PostgreSQL, Redshift and Snowflake, even if you use only one of "
+    "them.",
+    fix="Choose another name while no one reads it: `order_no` for `order`. Otherwise tell readers to quote it.",
     find=find_reserved_word,
 )
 
@@ -389,11 +390,11 @@ def _by_case(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
 
 
 M908 = Rule(
-    title="names that differ in case alone",
+    title="names that differ only in case",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
-    why="BigQuery, Databricks, DuckDB and Redshift take both for one name, and refuse the table or the query. "
-    "Snowflake and PostgreSQL distinguish them only where every query quotes them. dlt's naming conventions fold case, "
+    why="BigQuery, Databricks, DuckDB and Redshift treat both as one name, and reject the table or the query. "
+    "Snowflake and PostgreSQL distinguish them only if every query quotes them. dlt's naming conventions fold case, "
     "except `direct`, `duck_case` and those whose names end in `_cs_v1`.",
-    fix="Give one of the two another name, or use a naming convention that folds case (`snake_case`, `sql_ci_v1`).",
+    fix="Rename one of the two, or use a naming convention that folds case (`snake_case`, `sql_ci_v1`).",
     find=find_case_clash,
 )

@@ -41,11 +41,11 @@ def _setting_phrase(value: Any) -> str:
 P001 = Rule(
     title="settings of the review changed",
     impact=Impact(),
-    why="Whoever sets the rules by which a change is judged can let anything pass: severities, silences, whom a change "
-    "must not break, what fails, and in which folder the schemas are. So the settings of the base decide, and those of "
-    "the head hold from the merge on, for every review after it.",
-    fix="Change the settings in a pull request of their own that somebody who may decide it merges in spite of this "
-    "finding. `--policy` takes the rules from elsewhere, such as an organization's file.",
+    why="Anyone who can change the review settings can let any change pass: they set severities, silences, the "
+    "compatibility mode, what fails, and the schemas folder. So the settings of the base decide, and those of the "
+    "head apply to every review after the merge.",
+    fix="Change the settings in a separate pull request that an authorized person merges despite this finding. "
+    "`--policy` reads the rules from another place, such as an organization's file.",
     find=find_settings_changed,
     is_gate=True,
 )
@@ -67,11 +67,10 @@ S801 = Rule(
     title="type detection changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
     direction=Direction.BOTH,
-    why="Columns that are new at the next load get other types than they would have got: texts become timestamps or "
-    "dates, or stay texts. Columns that have a type keep it. A schema that is inferred anew from the same data "
-    "differs.",
-    fix="State the types of the columns that matter, so that nothing depends on detection. Otherwise infer the schema "
-    "again and review what changes.",
+    why="New columns get other types at the next load than before the change: strings become timestamps or dates, or "
+    "stay text. Columns that have a type keep it. Inferring a schema from the same data again gives another result.",
+    fix="Set the types of the columns that matter, so that they do not depend on detection. Otherwise infer the "
+    "schema again and review the changes.",
     find=find_detections_changed,
 )
 
@@ -163,9 +162,9 @@ S802 = Rule(
     title="patterns for new columns changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.BOTH,
-    why="dlt gives these hints and types to columns when they are new, by their names. Columns that exist keep what "
-    "they have, so a schema that is inferred anew, or a new destination, differs in the columns that are named.",
-    fix="State hints and types on the columns themselves where they matter. Anchor the patterns (`re:^…$`), because "
-    "dlt searches for them anywhere in a name.",
+    why="dlt gives these hints and types to new columns, by name. Existing columns keep theirs, so a newly inferred "
+    "schema, or a new destination, differs in the listed columns.",
+    fix="Set hints and types on the columns themselves if they matter. Anchor the patterns (`re:^…$`), because dlt "
+    "searches for them anywhere in a name.",
     find=find_patterns_changed,
 )

@@ -43,9 +43,9 @@ T101 = Rule(
     title="table added",
     impact=BREAKS_NOBODY,
     direction=Direction.LOOSENS,
-    why="Nobody reads or writes a table that was not there. dlt makes it with the next load. Where the schema's "
-    "contract freezes `tables`, rule X703 reports that as well.",
-    fix="Nothing has to be done.",
+    why="No one reads or writes the new table yet. dlt creates it with the next load. If the schema's contract "
+    "freezes `tables`, rule X703 reports the table too.",
+    fix="No action needed: existing tables do not change.",
     find=find_table_added,
 )
 
@@ -71,11 +71,11 @@ T102 = Rule(
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.TIGHTENS,
     why="Queries that select from the table fail once it is dropped, and its rows are lost. A pipeline that still "
-    "sends the data makes the table anew. dlt drops no table on its own, so until somebody does, the table stays at "
-    "the destination, and gets no new rows.",
-    fix="Keep the table until nobody reads it. Announce its end with `x-removed-tables: {TABLE: DATE}` at the top of "
-    "the schema, where DATE is the last day on which it is there; after that day its removal is rule T103. (dlt "
-    "leaves out `x-` keys at the top when it exports a schema: keep the announcement in the import schema.)",
+    "sends the data re-creates the table. dlt never drops a table: until someone drops it, the table stays at the "
+    "destination and gets no new rows.",
+    fix="Keep the table until no one reads it. Announce its end with `x-removed-tables: {TABLE: DATE}` at the top of "
+    "the schema, with DATE as its last day. After that day, its removal is rule T103. (dlt omits `x-` keys at the top "
+    "when it exports a schema: keep the announcement in the import file.)",
     find=find_table_removed,
 )
 
@@ -92,9 +92,9 @@ T103 = Rule(
     title="announced table removed",
     impact=Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.TIGHTENS,
-    why="The base schema names the table, or the one it is nested in, in `x-removed-tables` with a last day, and that "
-    "day is over. Readers were warned; the rows are lost all the same once the table is dropped.",
-    fix="Make sure that nobody needs the rows. Keep the name in `x-removed-tables`, so that it is not used again.",
+    why="`x-removed-tables` in the base schema announced the last day of the table, or of the table that it is nested "
+    "in, and that day has passed. Readers were warned, but the rows are still lost when the table is dropped.",
+    fix="Confirm that no one needs the rows. Keep the name in `x-removed-tables` so that it is not reused.",
     find=find_announced_table_removed,
 )
 
@@ -135,10 +135,10 @@ T104 = Rule(
     title="table renamed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,
-    why="dlt knows no renames: it makes a new, empty table, and leaves the old one as it is. Queries on the old name "
-    "see no new rows or fail, queries on the new one miss the history, and pipelines that still send the old name "
-    "fill the old table. Where tables swap their names, or one takes the name of another, no query fails and all read "
-    "other rows. A rename that nothing states is a guess, and its finding says how to state or to refuse it.",
+    why="dlt does not support renames: it creates a new, empty table and leaves the old one unchanged. Queries on the "
+    "old name see no new rows or fail, queries on the new name miss the history, and pipelines that still send the "
+    "old name fill the old table. If tables swap names, or a table takes another table's name, no query fails but all "
+    "of them read the wrong rows. An undeclared rename is a guess; its finding explains how to confirm or reject it.",
     fix="Rename the table at the destination before the next load, and leave a view with the old name for readers.",
     find=find_table_renamed,
 )
@@ -165,10 +165,10 @@ T105 = Rule(
     title="table moved",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="`_dlt_parent_id` of the stored rows points into the old parent, so joins along the new one find nothing. A "
+    why="`_dlt_parent_id` of existing rows points to the old parent, so joins with the new parent find no rows. A "
     "pipeline whose schema has the old parent stops with `TablePropertiesConflictException`.",
-    fix="Make a new table for the new place, load it from the source again, and remove the old one when nobody reads "
-    "it any more.",
+    fix="Create a table with another name at the new position, load it from the source again, and remove the old "
+    "table once no one reads it.",
     find=find_table_moved,
 )
 
@@ -207,10 +207,10 @@ T106 = Rule(
     title="nesting changed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.WARN, data=Severity.ERROR),
     direction=Direction.BOTH,
-    why="Readers find the data in another place and another form, so their queries fail or see no new rows. dlt "
-    "moves none of the stored rows: the history stays in the old form beside the new one.",
-    fix="Keep `max_table_nesting` and the column's `data_type: json` hint as they were. Where the form has to change, "
-    "load the data from the source again, and give readers a view of the old form meanwhile.",
+    why="Readers find the data in other tables and columns, so their queries fail or see no new rows. dlt does not "
+    "move existing rows: the history stays in the old layout next to the new one.",
+    fix="Keep `max_table_nesting` and the column's `data_type: json` hint unchanged. If the layout must change, load "
+    "the data from the source again, and give readers a view with the old layout meanwhile.",
     find=find_nesting_changed,
 )
 
@@ -219,9 +219,9 @@ T107 = Rule(
     title="table sealed",
     impact=Impact(writers=Severity.WARN),
     direction=Direction.TIGHTENS,
-    why="`table_sealed` asks that the table takes no new columns. It is a legacy of old schemas: dlt accepts it and "
-    "does not act on it, so a team that counts on it is not protected, and another tool may refuse new columns.",
-    fix="State `schema_contract: {columns: freeze}` on the table instead, which dlt enforces.",
+    why="`table_sealed` asks for no new columns in the table. It comes from old schemas: dlt accepts it but ignores "
+    "it, so a team that relies on it is not protected, and another tool may reject new columns.",
+    fix="Set `schema_contract: {columns: freeze}` on the table instead, which dlt enforces.",
     find=property_rule(
         TablePropertyChanged,
         "table_sealed",
@@ -318,15 +318,15 @@ def _disposition_effect(
 T108 = Rule(
     title="write disposition changed",
     impact=_TRUNCATES,
-    why="The next load already works in the new way, and queries that count or sum all rows get other numbers. "
-    "`replace` empties the table first, so the history is lost; from `merge` or `replace` to `append`, rows that came "
-    "before are stored once more; with `merge`, dlt adds `_dlt_root_id`, which may not be null, to nested tables, and "
-    "that fails where they hold rows.",
-    fix="Save the table before the next load if the history matters. Load the new way into a new table where readers "
-    "count on one row a key, or on all rows ever loaded. Give nested tables their root key before the next load: "
-    "`ALTER TABLE orders__items ADD COLUMN _dlt_root_id varchar`, then `UPDATE orders__items SET _dlt_root_id = "
-    "_dlt_parent_id` in tables nested in the root table itself, and the `_dlt_root_id` of the parent's row in those "
-    "further down; or load the table anew (`refresh`).",
+    why="The next load uses the new disposition, and queries that count or sum all rows get other numbers. `replace` "
+    "empties the table first, so the history is lost. From `merge` or `replace` to `append`, rows that were loaded "
+    "before are stored again. With `merge`, dlt adds the required column `_dlt_root_id` to nested tables, which fails "
+    "if they hold rows.",
+    fix="If the history matters, save the table before the next load. If readers rely on one row per key, or on all "
+    "rows ever loaded, load with the new disposition into a new table. Give nested tables their root key before the "
+    "next load: `ALTER TABLE orders__items ADD COLUMN _dlt_root_id varchar`, then `UPDATE orders__items SET "
+    "_dlt_root_id = _dlt_parent_id` in tables nested directly in the root table, and the `_dlt_root_id` of the parent "
+    "row in deeper tables. Or reload the table (`refresh`).",
     find=find_write_disposition_changed,
 )
 
@@ -370,10 +370,10 @@ def _strategy_effect(before: str | None, after: str | None, head: Table | None) 
 T109 = Rule(
     title="merge strategy changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN, data=Severity.WARN),
-    why="Which stored rows the next load replaces, keeps or deletes is another matter under each strategy. `scd2` "
-    "keeps every version of a row, with the columns `_dlt_valid_from` and `_dlt_valid_to`: queries that expect one "
-    "row a key count some rows several times. Without it, the old versions stay among the current rows. `insert-only` "
-    "leaves stored rows as they are, so readers see old values. `upsert` and `insert-only` fail without a primary key.",
+    why="The strategy decides which stored rows the next load replaces, keeps or deletes. `scd2` keeps every version "
+    "of a row, with the columns `_dlt_valid_from` and `_dlt_valid_to`: queries that expect one row per key count some "
+    "rows several times. Without it, the old versions stay among the current rows. `insert-only` leaves stored rows "
+    "unchanged, so readers see old values. `upsert` and `insert-only` fail without a primary key.",
     fix="Try the new strategy on a copy of the table. For `scd2`, give readers a view of the current rows (those "
     "whose `_dlt_valid_to` is null) under the old name.",
     find=find_merge_strategy_changed,
@@ -383,9 +383,9 @@ T109 = Rule(
 T110 = Rule(
     title="table format changed",
     impact=Impact(readers=Severity.WARN, writers=Severity.ERROR),
-    why="dlt does not convert a stored table. The next load meets a table in the old format and fails, or starts a "
-    "new one without the rows and the snapshots of the old. Readers may need another engine or connector.",
-    fix="Copy the table into the new format under a new name, move the readers, and change the schema then.",
+    why="dlt does not convert an existing table. The next load finds a table in the old format and fails, or starts a "
+    "new table without the old rows and snapshots. Readers may need another engine or connector.",
+    fix="Copy the table to the new format under a new name, move readers there, then change the schema.",
     find=property_rule(
         TablePropertyChanged,
         "table_format",
@@ -398,8 +398,8 @@ T111 = Rule(
     title="description or file format changed",
     impact=BREAKS_NOBODY,
     why="The description is for people, and the file format is that of the files between dlt and the destination. The "
-    "table itself stays as it is.",
-    fix="Nothing has to be done.",
+    "table itself does not change.",
+    fix="No action needed: the table itself does not change.",
     find=property_rule(
         TablePropertyChanged,
         "description",
@@ -435,10 +435,10 @@ T112 = Rule(
     title="filters changed",
     impact=Impact(readers=Severity.WARN, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,
-    why="dlt leaves out the fields that `excludes` matches and `includes` does not, in nested tables as well, and "
-    "whole rows that have no field left. Columns that are filtered out now stay, and are null in all new rows.",
-    fix="Look whether readers use what is filtered out. Where they do, keep the filter as it was, or announce the "
-    "removal of the columns (rule C205).",
+    why="dlt leaves out the fields that match `excludes` but not `includes`, also in nested tables, and whole rows "
+    "that have no field left. Columns that are now filtered out stay, and are null in new rows.",
+    fix="Check whether readers use the filtered columns. If they do, keep the old filter, or announce the removal of "
+    "the columns (rule C205).",
     find=find_filters_changed,
 )
 
@@ -463,9 +463,9 @@ def find_columns_reordered(comparison: Comparison) -> Matches:
 T113 = Rule(
     title="columns reordered",
     impact=BREAKS_NOBODY,
-    why="The order of columns is part of dlt's hash, so the version counts on. Queries that name their columns do "
-    "not notice. A table that is there already keeps its order, a table that is made anew has the new one: then "
-    "`SELECT *` and `INSERT ... SELECT *` by position meet other columns.",
+    why="The column order is part of dlt's hash, so the version increases. Queries that name their columns do not "
+    "change. An existing table keeps its order, but a re-created table has the new one: then `SELECT *` and `INSERT "
+    "... SELECT *` by position use other columns.",
     fix="Name the columns in queries that depend on their order.",
     find=find_columns_reordered,
 )
@@ -497,11 +497,11 @@ def find_resource_renamed(comparison: Comparison) -> Matches:
 T114 = Rule(
     title="resource renamed",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
-    why="dlt keeps the state of a pipeline by the names of its resources. Under another name an incremental cursor "
-    "starts at the beginning: all rows are loaded again, and stand twice in a table that is appended to. Pipelines "
-    "that choose resources by name (`with_resources`, `refresh`) no longer find it.",
-    fix="Keep the name: `@dlt.resource(name=OLD, table_name=NEW)` gives the table another one. Where it has to change, "
-    "load the table anew (`refresh`), or give the cursor its `initial_value`.",
+    why="dlt stores a pipeline's state under the names of its resources. Under another name, an incremental cursor "
+    "starts from the beginning: all rows are loaded again, and a table that is appended to holds them twice. "
+    "Pipelines that select resources by name (`with_resources`, `refresh`) no longer find it.",
+    fix="Keep the name: `@dlt.resource(name=OLD, table_name=NEW)` gives the table another one. If the resource name "
+    "must change, reload the table (`refresh`), or set the cursor's `initial_value`.",
     find=find_resource_renamed,
 )
 
@@ -532,10 +532,10 @@ T115 = Rule(
     title="validity column renamed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="dlt adds the new columns, null in all stored rows, and takes rows whose end of validity is null for current: "
-    "all old versions are current again, beside the new ones, and no load ever closes them. Queries on the old columns "
-    "see no change any more.",
-    fix="Keep `validity_column_names`. Where they have to change, rename the columns at the destination before the "
-    "next load, and give readers a view with the old names.",
+    why="dlt adds the new columns, null in existing rows, and treats rows with no end of validity as current: all old "
+    "versions become current again, next to the new ones, and no load ever closes them. Queries on the old columns no "
+    "longer see changes.",
+    fix="Keep `validity_column_names`. If they must change, rename the columns at the destination before the next "
+    "load, and give readers a view with the old names.",
     find=find_validity_column_renamed,
 )

@@ -29,13 +29,13 @@ D301 = Rule(
     title="type widened",
     impact=Effect.WIDENED.impact,
     direction=Direction.LOOSENS,
-    why="dlt converts every value of the old type, so pipelines go on. Queries and programs see another type: sums and "
-    "comparisons may work differently, and typed clients have to be generated anew. Where the new type is of another "
-    "family (numbers, times, texts, bools, JSON, binaries), PostgreSQL and DuckDB refuse most queries: `sum(total)` or "
-    "`total > 10` on a text. dlt never alters the type of a column that a destination has already: it stays there as "
-    "it was until it is migrated.",
-    fix="Inform the readers, and migrate the column in the destination in the same release. If readers cannot follow, "
-    "add a new column of the new type and keep the old one for a while.",
+    why="dlt converts every value of the old type, so pipelines keep working. Queries and programs get another type: "
+    "sums and comparisons may work differently, and typed clients must be regenerated. If the new type belongs to "
+    "another family (numbers, times, text, booleans, JSON, binary), PostgreSQL and DuckDB reject most queries, such "
+    "as `sum(total)` or `total > 10` on text. dlt never alters the type of a column that a destination already has: "
+    "the column keeps the old type until it is migrated.",
+    fix="Warn readers, and migrate the column at the destination in the same release. If readers cannot follow, add a "
+    "column of the new type and keep the old one for a while.",
     find=conversion_rule(Effect.WIDENED),
 )
 
@@ -44,16 +44,16 @@ D302 = Rule(
     title="type conversion depends on the values",
     impact=Effect.DEPENDS.impact,
     direction=Direction.UNDETERMINED,
-    why="dlt converts the values that fit the new type. Each one that does not fit goes into a variant column such as "
-    "`total__v_double` at the next load, or fails the load where the contract freezes data types; a number that is "
-    "larger than the new type fails in the destination. Rows that are stored already cannot be converted while one of "
-    "them does not fit. Readers are broken where the new type is of another family (numbers, times, texts, bools, "
-    "JSON, binaries): engines refuse most queries then, whatever the values.",
-    count="Count the values that do not fit by giving the data (`--data`).",
-    fix="Repair values that do not fit at the source. Or add a new column of the new type, fill it where the value "
-    "fits, and remove the old one later.",
-    fix_if_all_survive="Every value in the data fits the new type. Let every pipeline send such values only, inform "
-    "the readers, and migrate the column in the destination in the same release.",
+    why="dlt converts the values that fit the new type. At the next load, a value that does not fit goes to a variant "
+    "column such as `total__v_double`, or fails the load if the contract freezes data types; a number too large for "
+    "the new type fails at the destination. Existing rows cannot be converted while any value does not fit. If the "
+    "new type belongs to another family (numbers, times, text, booleans, JSON, binary), the change breaks readers: "
+    "engines reject most queries, whatever the values.",
+    count="Run again with `--data` to count the values that do not fit.",
+    fix="Fix values that do not fit at the source. Or add a column of the new type, fill it with the values that fit, "
+    "and remove the old column later.",
+    fix_if_all_survive="Every value in the data fits the new type. Make every pipeline send only such values, warn "
+    "readers, and migrate the column at the destination in the same release.",
     find=conversion_rule(Effect.DEPENDS),
 )
 
@@ -62,12 +62,12 @@ D303 = Rule(
     title="type conversion loses information",
     impact=Effect.LOSES.impact,
     direction=Direction.BOTH,
-    why="dlt converts such values silently: there is no error, no variant column, and no way back to the value that "
-    "was loaded. Values that are stored already lose the same when the column is converted. Readers are broken where "
-    "the new type is of another family (numbers, times, texts, bools, JSON, binaries): engines refuse most queries "
-    "then.",
-    fix="Add a new column of the new type beside the old one. Where integers are points in time, state `x-unit: "
-    "epoch_s` on the column if they count seconds since 1970; the change is then rule D302.",
+    why="dlt converts such values silently: it reports no error, adds no variant column, and the original value "
+    "cannot be recovered. Existing values lose the same information when the column is converted. If the new type "
+    "belongs to another family (numbers, times, text, booleans, JSON, binary), the change breaks readers: engines "
+    "reject most queries.",
+    fix="Add a column of the new type and keep the old one. If the integers are seconds since 1970, set `x-unit: "
+    "epoch_s` on the column; the change is then rule D302.",
     find=conversion_rule(Effect.LOSES),
 )
 
@@ -89,14 +89,14 @@ def find_type_refused(comparison: Comparison) -> Matches:
 
 
 D304 = Rule(
-    title="type conversion refused",
+    title="type conversion not supported",
     impact=Effect.REFUSED.impact,
     direction=Direction.BOTH,
-    why="dlt converts no value of the old type to the new one. A pipeline that still sends the old type fills a "
-    "variant column such as `total__v_bool`, or fails where the contract freezes data types; stored values cannot be "
-    "taken over. A column without a type is not created in a new destination at all, until data gives it one.",
-    fix="Add a new column of the new type, and keep the old one until nobody reads it. Where the values can be "
-    "converted by your own rule, do so in the pipeline before dlt sees them.",
+    why="dlt cannot convert values of the old type to the new one. A pipeline that still sends the old type fills a "
+    "variant column such as `total__v_bool`, or fails if the contract freezes data types. Existing values cannot be "
+    "converted. A column without a data type is not created at a new destination until data gives it one.",
+    fix="Add a column of the new type, and keep the old one until no one reads it. If you can convert the values by "
+    "your own rule, do so in the pipeline before dlt reads them.",
     find=find_type_refused,
 )
 
@@ -105,10 +105,10 @@ D305 = Rule(
     title="size increased",
     impact=Effect.GROWS.impact,
     direction=Direction.LOOSENS,
-    why="Every value still fits. Readers that reserved room for the old size may meet longer values. dlt checks no "
-    "value against a size: it creates new columns by it, and never alters those that a destination has.",
-    fix="Nothing has to be done for new destinations. Alter the column in those that have it, or longer values are "
-    "refused there.",
+    why="Every value still fits. Readers that reserved space for the old size may get longer values. dlt does not "
+    "check values against a size: it creates new columns with the size and never alters existing ones.",
+    fix="No action needed for new destinations. Alter the column at existing destinations, or they reject longer "
+    "values.",
     find=size_rule(Effect.GROWS, "grows from {before.size} to {after.size}"),
 )
 
@@ -117,12 +117,13 @@ D306 = Rule(
     title="size decreased",
     impact=Effect.SHRINKS.impact,
     direction=Direction.TIGHTENS,
-    why="Longer values do not fit any more. dlt checks no value against a size and makes no variant column: the load "
-    "fails, in the destination or while dlt writes a Parquet file, or the destination ignores the size (DuckDB "
-    "does so for texts). Stored rows cannot be taken over while one of them is too long.",
-    count="Count the values that are too long by giving the data (`--data`).",
+    why="Longer values no longer fit. dlt does not check values against a size and adds no variant column: the load "
+    "fails at the destination or while dlt writes a Parquet file, or the destination ignores the size (as DuckDB does "
+    "for text). Existing rows cannot be converted while any value is too long.",
+    count="Run again with `--data` to count the values that are too long.",
     fix="Shorten the values at the source first, or keep the old size.",
-    fix_if_all_survive="Every value in the data fits. Let no pipeline send longer ones, then migrate the column.",
+    fix_if_all_survive="Every value in the data fits. Make sure that no pipeline sends longer values, then migrate "
+    "the column.",
     find=size_rule(Effect.SHRINKS, "shrinks from {before.size} to {after.size}"),
 )
 
@@ -131,9 +132,9 @@ D307 = Rule(
     title="scale increased",
     impact=Effect.WIDENED.impact,
     direction=Direction.LOOSENS,
-    why="Every value still fits. Readers that round to the old scale, or compare texts such as `1.50`, see others. dlt "
-    "never alters a column that a destination has, and Iceberg knows no way to change a scale in place.",
-    fix="Inform the readers, and migrate the column in the destinations that have it; in Iceberg by a new column.",
+    why="Every value still fits. Readers that round to the old scale, or compare strings such as `1.50`, get "
+    "different values. dlt never alters an existing column, and Iceberg cannot change a scale in place.",
+    fix="Warn readers, and migrate the column at existing destinations. In Iceberg, add a new column instead.",
     find=size_rule(Effect.WIDENED, "changes from `{before}` to `{after}`: more digits after the point"),
 )
 
@@ -142,13 +143,13 @@ D308 = Rule(
     title="scale increased at the cost of integer digits",
     impact=Effect.DEPENDS.impact,
     direction=Direction.BOTH,
-    why="Large numbers do not fit any more: a `decimal(10, 2)` holds 99999999.99, a `decimal(10, 4)` only 999999.9999."
-    " dlt checks no value against precision and scale, so the load fails: in the destination, or while dlt writes "
-    "a Parquet file.",
-    count="Count the numbers that are too large by giving the data (`--data`).",
-    fix="Raise the precision by as many digits as the scale.",
-    fix_if_all_survive="Every number in the data fits. Let no pipeline send larger ones, or raise the precision by as "
-    "many digits as the scale.",
+    why="Large numbers no longer fit: a `decimal(10, 2)` holds up to 99999999.99, a `decimal(10, 4)` only up to "
+    "999999.9999. dlt does not check values against precision and scale, so the load fails at the destination or "
+    "while dlt writes a Parquet file.",
+    count="Run again with `--data` to count the numbers that are too large.",
+    fix="Raise the precision by the same number of digits as the scale.",
+    fix_if_all_survive="Every number in the data fits. Make sure that no pipeline sends larger numbers, or raise the "
+    "precision by the same number of digits as the scale.",
     find=size_rule(
         Effect.DEPENDS, "changes from `{before}` to `{after}`: only {after.integer_digits} digits before the point"
     ),
@@ -159,10 +160,10 @@ D309 = Rule(
     title="scale decreased",
     impact=Effect.LOSES.impact,
     direction=Direction.TIGHTENS,
-    why="DuckDB and Postgres round what does not fit, without an error: sums change, and there is no way back. dlt "
-    "leaves it to the destination; only where it writes Parquet files its load fails instead.",
-    fix="Keep the scale, or add a new column with the smaller one beside it. Where amounts are to be rounded, round "
-    "them in the pipeline by a rule of your own.",
+    why="DuckDB and PostgreSQL round values that do not fit, without an error: sums change, and the original values "
+    "cannot be recovered. dlt leaves this to the destination; only a load that writes Parquet files fails instead.",
+    fix="Keep the scale, or add a second column with the smaller scale. To round amounts, round them in the pipeline "
+    "by your own rule.",
     find=size_rule(Effect.LOSES, "changes from `{before}` to `{after}`: digits after the point are rounded away"),
 )
 
@@ -182,10 +183,10 @@ D310 = Rule(
     title="time zone changed",
     impact=Effect.REZONED.impact,
     direction=Direction.BOTH,
-    why="Comparisons and conversions in queries mean something else: a column with a time zone is shown in the "
-    "session's zone, one without is not. dlt writes UTC in both cases, and leaves the column in the destination as it "
-    "is, so old and new destinations disagree.",
-    fix="Add a new column, or migrate the column in a session whose time zone is UTC, and inform the readers.",
+    why="Comparisons and conversions in queries change meaning: a column with a time zone is shown in the session's "
+    "time zone, a column without one is not. dlt writes UTC in both cases and never alters the column at the "
+    "destination, so old and new destinations disagree.",
+    fix="Add a new column, or migrate the column in a session whose time zone is UTC, and warn readers.",
     find=find_timezone_changed,
 )
 
@@ -202,14 +203,14 @@ def find_fraction_digits_changed(comparison: Comparison) -> Matches:
 
 
 D311 = Rule(
-    title="fraction of seconds changed",
+    title="fractional seconds changed",
     impact=Effect.COARSER.impact,
     direction=Direction.BOTH,
-    why="With fewer digits the rest is cut or rounded away: rows that differed only there become equal, and an "
-    "incremental cursor may load rows twice or skip some. dlt cuts them in Parquet files, and leaves it to the "
-    "destination in others.",
-    fix="Keep the precision of columns that order rows or serve as a cursor. State the same precision in every "
-    "destination that is compared.",
+    why="With fewer digits, the other digits are cut or rounded: rows that differed only in them become equal, and an "
+    "incremental cursor may load rows twice or skip some. dlt cuts the digits in Parquet files; in other files, it "
+    "leaves them to the destination.",
+    fix="Keep the precision of columns that order rows or serve as a cursor. Set the same precision at every "
+    "destination that you compare.",
     find=find_fraction_digits_changed,
 )
 
@@ -241,12 +242,12 @@ def find_text_spelling(comparison: Comparison) -> Matches:
 
 
 D312 = Rule(
-    title="text of an engine's own spelling",
+    title="engine-specific text format",
     impact=Effect.SPELLED.impact,
-    why="Rows that are loaded from now on hold dlt's spelling. Rows that the destination converted hold the engine's: "
-    "the same value stands there as two texts, and filters and joins miss one of them.",
-    fix="Convert the stored rows to dlt's spelling by an expression of your own, not by a bare change of type. Or load "
-    "the table anew.",
+    why="New rows hold values in dlt's text format. Rows that the destination converted hold them in the engine's "
+    "format: the same value exists as two strings, and filters and joins miss one of them.",
+    fix="Convert existing rows to dlt's text format with your own expression, not with a plain type change. Or reload "
+    "the table.",
     find=find_text_spelling,
 )
 
@@ -271,14 +272,14 @@ D313 = Rule(
     title="field retyped inside a column",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="Queries and programs see another type. No step of a migration changes a type inside a column: where the "
-    "destination has the old one, loads are refused that do not fit it. How bad it is for the values is as with a "
-    "column of its own that changes so (D301 to D311). Where the contract freezes `data_type`, pipelines fail that "
-    "still send the old type.",
-    count="Where the values decide, count those that do not fit by giving the data (`--data`).",
-    fix="Add a field of another name with the new type, and keep the old one until nobody reads it. Or load the "
-    "table anew.",
-    fix_if_all_survive="Every value in the data fits the new type. Load the table anew, as no step of a migration "
+    why="Queries and programs get another type. No migration step changes a type inside a column: if the destination "
+    "has the old type, it rejects loads that do not fit it. The risk for values is the same as when the type of a "
+    "column changes in this way (D301 to D311). If the contract freezes `data_type`, pipelines that still send the "
+    "old type fail.",
+    count="If the conversion depends on the values, run again with `--data` to count the values that do not fit.",
+    fix="Add a field with another name and the new type, and keep the old field until no one reads it. Or reload the "
+    "table.",
+    fix_if_all_survive="Every value in the data fits the new type. Reload the table, because no migration step "
     "changes a type inside a column.",
     find=find_field_retyped,
 )

@@ -69,11 +69,11 @@ Q951 = Rule(
     title="permitted value added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO),
     direction=Direction.LOOSENS,
-    why="Readers that distinguish the values (`CASE`, a `match`, an enum in a typed client) meet one that they do not "
-    "know. `x-enum` is the list of all values that a column may have; dlt keeps it and checks nothing by it. "
-    "Where others are gone at the same time, values may have been renamed: queries that ask for the old ones find no "
-    "new row.",
-    fix="Inform the readers, and let them handle values that they do not know, before a pipeline sends the new one.",
+    why="Readers that distinguish the values (`CASE`, a `match`, an enum in a typed client) get a value that they do "
+    "not know. `x-enum` lists all values that a column may have; dlt keeps the list but does not check values against "
+    "it. If other values are removed at the same time, values may have been renamed: queries for the old values find "
+    "no new rows.",
+    fix="Warn readers, and let them handle unknown values, before a pipeline sends the new one.",
     find=find_enum_value_added,
 )
 
@@ -101,9 +101,9 @@ Q952 = Rule(
     title="permitted value removed",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.TIGHTENS,
-    why="Pipelines still send the value, and stored rows may hold it. `x-enum` is the list of all values that a column "
-    "may have; dlt keeps it and checks nothing by it, so a broken promise is noticed only by the readers.",
-    fix="Stop sending the value first, and replace it in the stored rows. Shorten the list when none is left.",
+    why="Pipelines may still send the value, and existing rows may hold it. `x-enum` lists all values that a column "
+    "may have; dlt keeps the list but does not check values against it, so only readers notice a violation.",
+    fix="Stop sending the value first, and replace it in existing rows. Shorten the list once no row holds it.",
     find=find_enum_value_removed,
 )
 
@@ -165,12 +165,13 @@ Q953 = Rule(
     title="range or pattern changed",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,
-    why="`x-minimum` and `x-maximum` are the least and the greatest value that a column may have, both permitted; "
-    "`x-pattern` is a regular expression that is found in its texts. dlt keeps them and checks nothing by them. With "
-    "narrower ones pipelines still send what is excluded; with wider ones readers meet values they do not expect. "
-    "Bounds, steps and lists of values are compared by the values that they permit together: of integers, more than 0 "
-    "(`x-exclusive-minimum: 0`) is at least 1 (`x-minimum: 1`), and breaks nobody. Patterns are only equal or not.",
-    fix="To narrow, stop sending such values and repair the stored rows first. To widen, inform the readers first.",
+    why="`x-minimum` and `x-maximum` are the smallest and largest values that a column may have, both included; "
+    "`x-pattern` is a regular expression that must match somewhere in its strings. dlt keeps them but does not check "
+    "values against them. If they become narrower, pipelines still send excluded values; if they become wider, "
+    "readers get values they do not expect. Bounds, steps and lists of values are compared by the values that they "
+    "permit together: for integers, more than 0 (`x-exclusive-minimum: 0`) is at least 1 (`x-minimum: 1`), and breaks "
+    "no one. Patterns are only compared for equality.",
+    fix="To narrow, first stop sending such values and fix existing rows. To widen, warn readers first.",
     find=find_range_or_pattern_changed,
 )
 
@@ -199,13 +200,13 @@ def find_enum_meaning_changed(comparison: Comparison) -> Matches:
 
 
 Q954 = Rule(
-    title="permitted value means something else",
+    title="meaning of a permitted value changed",
     impact=BREAKS_ALL,
     direction=Direction.BOTH,
-    why="`x-enum` says what the codes of a column stand for: by a mapping of codes to labels, or by the place of a "
-    "name where the column holds numbers. Readers distinguish the codes by it; stored rows, and pipelines that do not "
-    "know of the change, go on with the old meaning.",
-    fix="Give a new meaning a new code: add it at the end, and leave codes that are no longer used where they are.",
+    why="`x-enum` defines the meaning of a column's codes: by a mapping of codes to labels, or by the position of a "
+    "name if the column holds numbers. Readers interpret codes by it; existing rows, and pipelines that have not "
+    "changed, keep the old meaning.",
+    fix="Give a new meaning a new code: add it at the end, and leave unused codes in place.",
     find=find_enum_meaning_changed,
 )
 
@@ -222,10 +223,10 @@ Q955 = Rule(
     title="length, exclusive bound, step or number of items changed",
     impact=Impact(readers=Severity.INFO, writers=Severity.ERROR, data=Severity.DEPENDS),
     direction=Direction.UNDETERMINED,
-    why="`x-min-length`, `x-max-length`, `x-exclusive-minimum`, `x-exclusive-maximum`, `x-multiple-of`, `x-min-items`, "
-    "`x-max-items` and `x-unique-items` are JSON Schema's keywords for what values may be. dlt keeps them and checks "
-    "nothing by them. With narrower ones pipelines still send what is excluded; with wider ones readers meet values "
-    "they do not expect.",
-    fix="To narrow, stop sending such values and repair the stored rows first. To widen, inform the readers first.",
+    why="`x-min-length`, `x-max-length`, `x-exclusive-minimum`, `x-exclusive-maximum`, `x-multiple-of`, "
+    "`x-min-items`, `x-max-items` and `x-unique-items` are JSON Schema keywords that restrict values. dlt keeps them "
+    "but does not check values against them. If they become narrower, pipelines still send excluded values; if they "
+    "become wider, readers get values they do not expect.",
+    fix="To narrow, first stop sending such values and fix existing rows. To widen, warn readers first.",
     find=find_limit_changed,
 )

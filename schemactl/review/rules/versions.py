@@ -33,13 +33,13 @@ def find_hash_not_restamped(comparison: Comparison) -> Matches:
 
 
 V001 = Rule(
-    title="hash not restamped",
+    title="version hash not updated",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
-    why="The version and the hash of the file are those of another content. Whoever distinguishes schemas by their "
-    "hash, as dlt does in `_dlt_version`, takes the edited schema for the one before. dlt itself notices the edit "
-    "when it loads the file, and gives the schema a new version that is not the one in this file.",
-    fix="Let dlt or schemactl write the file after an edit, so that `version`, `version_hash` and `previous_hashes` "
-    "fit the content. Edits by hand belong into the import file; `schemactl sync` takes them over.",
+    why="The version and the hash in the file belong to earlier content. Tools that identify schemas by their hash, "
+    "as dlt does in `_dlt_version`, mistake the edited schema for the earlier one. dlt itself notices the edit when "
+    "it loads the file, and gives the schema a new version that is not in this file.",
+    fix="After an edit, let dlt or schemactl write the file, so that `version`, `version_hash` and `previous_hashes` "
+    "match the content. Edit the import file instead; `schemactl sync` applies its edits.",
     find=find_hash_not_restamped,
     is_about_file=True,
     is_cosmetic=True,  # the review says in one line that the file was edited
@@ -52,7 +52,7 @@ def find_cosmetic_change(comparison: Comparison) -> Matches:
     phrases = [kind for kind in dict.fromkeys(kinds) if kind is not None]
     if kinds and None not in kinds:
         yield Match(
-            sentence=f"the hash is another, but only {joined(phrases)} changed",
+            sentence=f"the hash changed, but only {joined(phrases)} changed",
             keys=("version_hash",),
             before=comparison.base.stated_hash,
             after=comparison.head.stated_hash,
@@ -62,9 +62,9 @@ def find_cosmetic_change(comparison: Comparison) -> Matches:
 V002 = Rule(
     title="only hints, wording or order changed",
     impact=BREAKS_NOBODY,
-    why="dlt's hash is made of all that a schema states: descriptions, hints and the order of columns as well. So "
-    "the hash, and with it the version, changes although tables, columns and types are the same.",
-    fix="Nothing has to be done. A new version is stored in `_dlt_version` with the next load.",
+    why="dlt's hash covers the whole schema, including descriptions, hints and the order of columns. So the hash and "
+    "the version change, although tables, columns and types stay the same.",
+    fix="No action needed. The next load stores a new version in `_dlt_version`.",
     find=find_cosmetic_change,
     is_about_file=True,
 )
@@ -108,12 +108,12 @@ V003 = Rule(
     title="history broken",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.UNDETERMINED,
-    why="Two branches went on from one version, or the file was made anew. What one of them added is missing in the "
-    "other, and whichever is loaded last is the schema that dlt goes on with. A base in the git history of "
-    "the head is no such branch, even if dlt has dropped its hash from `previous_hashes`.",
-    fix="Merge the base first, and make the change again on top of it: then `version` counts on, and "
-    "`previous_hashes` holds the base's hash. A schema that was inferred from nothing should start from the stored "
-    "one.",
+    why="Two branches continued from one version, or the file was created again. Each branch may lack changes of the "
+    "other, and dlt continues with the schema that is loaded last. A base in the git history of the head is not such "
+    "a branch, even if dlt has dropped its hash from `previous_hashes`.",
+    fix="Merge the base first, and make the change again on top of it: then `version` increases, and "
+    "`previous_hashes` contains the base's hash. If the schema was inferred from scratch, infer it again from the "
+    "stored schema.",
     find=find_history_broken,
     is_about_file=True,
 )
@@ -134,9 +134,9 @@ def find_engine_version_changed(comparison: Comparison) -> Matches:
 V004 = Rule(
     title="engine version changed",
     impact=BREAKS_NOBODY,
-    why="dlt upgrades an older file when it loads it, and cannot load a newer one than it knows: pipelines with an "
-    "older dlt stop with an error when they meet the new file.",
-    fix="Upgrade dlt in every pipeline that shares the schema before the new file is put to use.",
+    why="dlt upgrades an older file when it loads it, but cannot load a file with a newer engine version: pipelines "
+    "with an older dlt stop with an error.",
+    fix="Upgrade dlt in every pipeline that shares the schema before you use the new file.",
     find=find_engine_version_changed,
     is_about_file=True,
 )
@@ -164,11 +164,11 @@ V005 = Rule(
     title="destination unknown to the schema",
     impact=Impact(readers=Severity.WARN, writers=Severity.WARN),
     direction=Direction.UNDETERMINED,
-    why="dlt writes the hash of each schema that it loads with to `_dlt_version`. The last one there is neither the "
-    "hash of this file nor one of its `previous_hashes`: somebody loads with another version of the schema, or with a "
-    "branch that was never merged. What that version added is missing in the file.",
-    fix="Find the pipeline that wrote the last row of `_dlt_version`, and take its export file as the start of the "
-    "next change. Where the file is only older than the destination, bring the newer one into git.",
+    why="dlt writes the hash of each schema that it loads with to `_dlt_version`. The last hash there is neither the "
+    "hash of this file nor one of its `previous_hashes`: someone loads with another version of the schema, or with a "
+    "branch that was never merged. The file lacks the changes of that version.",
+    fix="Find the pipeline that wrote the last row of `_dlt_version`, and start the next change from its export file. "
+    "If this file is only older than the destination, commit the newer file to git.",
     find=find_destination_unknown,
 )
 
@@ -184,10 +184,10 @@ V006 = Rule(
     title="schema renamed",
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     direction=Direction.BOTH,
-    why="dlt cannot rename a schema: a new name is a new schema with a history of its own, in many set-ups with a "
-    "dataset of its own. Readers of the old dataset get no new rows, and pipelines start without the state they had.",
-    fix="Keep the name. Where it has to change, load into both for a while, and move the readers before the old "
-    "schema is dropped.",
+    why="dlt cannot rename a schema: a new name is a new schema with its own history, and often its own dataset. "
+    "Readers of the old dataset get no new rows, and pipelines start without their previous state.",
+    fix="Keep the name. If it must change, load into both schemas for a while, and move readers before you drop the "
+    "old one.",
     find=find_schema_renamed,
 )
 
@@ -196,17 +196,17 @@ def find_import_not_taken_over(comparison: Comparison) -> Matches:
     """Yield a match for each question that only data can answer; one that the base had already is old."""
     for question in comparison.head.open_questions:
         if question not in comparison.base.open_questions:
-            sentence = f"import edited, not taken over: {question}"
+            sentence = f"import edit not applied: {question}"
             yield Match(sentence=sentence, keys=("version_hash",), aspect=question)
 
 
 V007 = Rule(
-    title="import edited, not taken over",
+    title="import edit not applied",
     impact=BREAKS_ALL,
     direction=Direction.UNDETERMINED,
-    why="The import file was edited in a way that changes how data becomes tables: the types of columns that no file "
-    "states, or all names. The export file does not show the result, so nobody can review it.",
-    fix="Take the edit over with data, `schemactl infer SOURCE --name NAME`, and commit the export file as well. Or "
-    "state in the import file what should come of it, such as the type of the column.",
+    why="An edit of the import file changes how data becomes tables: the types of columns that no file declares, or "
+    "all names. The export file does not show the result, so no one can review it.",
+    fix="Apply the edit with data, `schemactl infer SOURCE --name NAME`, and commit the export file too. Or declare "
+    "the result in the import file, such as the type of the column.",
     find=find_import_not_taken_over,
 )
