@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -143,23 +143,75 @@ def _parse(statement: Statement, sql: str, name: str, dialect: Dialect) -> exp.E
     return trees[0] if len(trees) == 1 else None
 
 
+def parse_definition(table: str, sql: str, name: str, dialect: Dialect) -> tuple[exp.Expr | None, list[str]]:
+    """Return a statement of a database's own for a table, without what sqlglot does not parse of it, and that.
+
+    Of CREATE TABLE the columns and constraints are left out that sqlglot does not parse; None if nothing is left.
+    """
+    statement = Statement(sql, 1, 1, " ".join(sql.split()))
+    try:
+        tree: exp.Expr | None = parse_statement(statement, name, dialect)
+        unread: list[str] = []
+    except (UnreadTable, RecursionError):
+        tree, unread = _parse_known_columns(statement, name, dialect)
+    if tree is not None:
+        tree.meta["place"] = table
+    return tree, unread
+
+
+def _parse_known_columns(statement: Statement, name: str, dialect: Dialect) -> tuple[exp.Expr | None, list[str]]:
+    """Return CREATE TABLE with the columns and constraints that sqlglot parses one by one, and the others."""
+    if (parts := _split_columns(statement, name)) is None:
+        return None, [statement.text]
+    start, columns, clauses = parts
+    unread: list[str] = []
+    for column in columns:
+        try:
+            parse_statement(replace(statement, sql=f"{start}({column})"), name, dialect)
+        except (UnreadTable, RecursionError):
+            unread.append(column)
+    known = ", ".join(column for column in columns if column not in unread)
+    try:
+        return parse_statement(replace(statement, sql=f"{start}({known}) {clauses}"), name, dialect), unread
+    except (UnreadTable, RecursionError):
+        return None, [statement.text]
+
+
 def _parse_columns(statement: Statement, name: str, dialect: Dialect) -> exp.Create | None:
     """Return CREATE TABLE with what follows its columns as one property; None if sqlglot does not parse the columns."""
     from sqlglot import exp
 
-    depth = 0
+    if (parts := _split_columns(statement, name)) is None:
+        return None
+    start, columns, clauses = parts
+    try:
+        table = _parse(statement, f"{start}({', '.join(columns)})", name, dialect)
+    except UnreadTable:
+        return None
+    if not clauses or _OTHER_TABLE.search(clauses) or not isinstance(table, exp.Create):
+        return None
+    properties = [*(table.args.get("properties") or ()), exp.Var(this=clauses)]
+    table.set("properties", exp.Properties(expressions=properties))
+    return table
+
+
+def _split_columns(statement: Statement, name: str) -> tuple[str, list[str], str] | None:
+    """Return what of CREATE TABLE is before its columns, the columns and constraints, and what follows, on one line."""
+    depth, sql = 0, statement.sql
+    columns: list[str] = []
+    column: list[Token] = []
     for token in tokens_of(statement, name):
-        depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
-        if depth == 0 and token.token_type.name == "R_PAREN":
-            clauses = exp.Var(this=" ".join(statement.sql[token.end + 1 :].split()))
-            try:
-                table = _parse(statement, statement.sql[: token.end + 1], name, dialect)
-            except UnreadTable:
-                return None
-            if not clauses.name or _OTHER_TABLE.search(clauses.name) or not isinstance(table, exp.Create):
-                return None
-            table.set("properties", exp.Properties(expressions=[*(table.args.get("properties") or ()), clauses]))
-            return table
+        kind = token.token_type.name
+        depth += {"L_PAREN": 1, "R_PAREN": -1}.get(kind, 0)
+        if kind == "L_PAREN" and depth == 1:
+            start = sql[: token.start]
+        elif (kind == "COMMA" and depth == 1) or (kind == "R_PAREN" and depth == 0):
+            columns.append(sql[column[0].start : column[-1].end + 1] if column else "")
+            column = []
+            if kind == "R_PAREN":
+                return start, columns, " ".join(sql[token.end + 1 :].split())
+        elif depth:
+            column.append(token)
     return None
 
 

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _tables
-from schemactl.formats._ddl_statements import Statement, UnreadTable, parse_statement, split_statements, tokens_of
+from schemactl.formats._ddl_statements import (
+    Statement,
+    UnreadTable,
+    parse_definition,
+    parse_statement,
+    split_statements,
+    tokens_of,
+)
 from schemactl.formats._ddl_tables import read_tables
 from schemactl.formats._ddl_types import field_of_type, spell, spell_type, unlogged, word_of
 from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
@@ -187,14 +194,9 @@ class SqlDialect:
         dialect = Sqlglot.get_or_raise(self.name)
         trees, losses = [], []
         for table, sql in definitions:
-            text = " ".join(sql.split())
-            try:
-                tree = parse_statement(Statement(sql, 1, 1, text), self.name, dialect)
-            except (UnreadTable, RecursionError):
-                losses.append(Loss(table, "definition", text))
-                continue
-            tree.meta["place"] = table
-            trees.append(tree)
+            tree, unread = parse_definition(table, sql, self.name, dialect)
+            losses += [Loss(table, "definition", text) for text in unread]
+            trees += [] if tree is None else [tree]
         records, table_losses = read_tables(trees, self.name, self.codec, "", {})
         references = {record.name: list(record.properties.get("references") or ()) for record in records}
         return references, [*(loss for loss in table_losses if loss.what != "type"), *losses]

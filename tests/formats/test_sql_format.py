@@ -984,3 +984,28 @@ def test_texts_name_no_variables_where_engines_replace_them(dialect: str) -> Non
 
     assert "${" not in written
     assert find_losses(form, schema, written, "t.sql") == ()
+
+
+def test_columns_of_a_database_that_sqlglot_does_not_parse_are_lost_alone() -> None:
+    table = """CREATE TABLE t (a int REFERENCES u, -- of, u
+      b int not null on conflict replace, c varchar(9) default 'x, y', check (a > 1), primary key (a desc)
+    ) without rowid"""
+    definitions = [
+        ("t", table),
+        ("t", "CREATE INDEX i ON t (c)"),
+        ("u", "CREATE TABLE u (id integer primary key, o blob)"),
+        ("v", "CREATE VIEW v AS SELECT a FROM t"),
+        ("w", "CREATE TABLE w ((("),
+    ]
+    references, losses = sql.in_dialect("sqlite").read_definitions(definitions)
+    assert references["t"] == [{"columns": ["a"], "referenced_table": "u", "referenced_columns": ["id"]}]
+    assert [describe_loss(loss) for loss in losses] == [
+        "t.c: `constraint: DEFAULT 'x, y'`",
+        "t: `constraint: CHECK (a > 1)`",
+        "t: `clause: without rowid`",
+        "t: `statement: CREATE INDEX i ON t(c)`",
+        "v: `statement: CREATE VIEW v AS SELECT a FROM t`",
+        "t: `definition: b int not null on conflict replace`",
+        "t: `definition: primary key (a desc)`",
+        "w: `definition: CREATE TABLE w (((`",
+    ]
