@@ -75,6 +75,10 @@ class BaseStep(ABC):
     """Whether values are lost that no check can save."""
     shows_in_catalog: ClassVar[bool] = True
     """Whether the catalog shows that the step is done; else running it again gives the same."""
+    is_structural: ClassVar[bool] = False
+    """Whether tables without the step are not those of the schema: names or types of columns would differ."""
+    outdates_copies: ClassVar[bool] = False
+    """Whether dlt would not bring a table's copy in its staging dataset to the same: it only ever adds columns."""
 
     @property
     @abstractmethod
@@ -225,6 +229,7 @@ class CreateTable(_WholeTableStep):
     """
 
     mark = ADD
+    is_structural = True
 
     @property
     def title(self) -> str:
@@ -259,6 +264,8 @@ class DropTable(_WholeTableStep):
 
     mark = DROP
     loses_data = True
+    is_structural = True
+    outdates_copies = True
 
     @property
     def title(self) -> str:
@@ -284,6 +291,8 @@ class RenameTable(BaseStep):
 
     before: str
     after: str
+    is_structural = True
+    outdates_copies = True
 
     @property
     def table_name(self) -> str:
@@ -407,6 +416,7 @@ class AddColumn(_OneColumnStep):
 
     value: Any = ABSENT
     mark = ADD
+    is_structural = True
 
     @property
     def title(self) -> str:
@@ -438,6 +448,8 @@ class DropColumn(_OneColumnStep):
 
     mark = DROP
     loses_data = True
+    is_structural = True
+    outdates_copies = True
 
     @property
     def title(self) -> str:
@@ -464,6 +476,8 @@ class RenameColumn(_ColumnsStep):
     table: str
     before: str
     after: str
+    is_structural = True
+    outdates_copies = True
 
     @property
     def column_before(self) -> str:
@@ -514,6 +528,8 @@ class ChangeType(_ColumnsStep):
     conversion: Conversion = Conversion.WHOLE
     needs_check: bool = False
     counts_seconds: bool = False
+    is_structural = True
+    outdates_copies = True
 
     @property
     def column_before(self) -> str:
@@ -702,6 +718,8 @@ class SetNotNull(_OneColumnStep):
 @dataclass(frozen=True, slots=True)
 class DropNotNull(_OneColumnStep):
     """Allow nulls in a column, which is given as it is before."""
+
+    outdates_copies = True
 
     @property
     def title(self) -> str:
@@ -994,6 +1012,7 @@ class SwapColumns(OnlineStep):
     is_unique: bool = False
     is_checked: bool = False
     variant: str | None = None
+    outdates_copies = True
 
     @property
     def subject(self) -> Backfill:
@@ -1041,6 +1060,7 @@ class RestoreColumn(OnlineStep):
 
     swap: SwapColumns
     needs_count = True
+    outdates_copies = True
 
     @property
     def subject(self) -> Backfill:

@@ -24,16 +24,9 @@ from schemactl.migration.steps import (
     KEPT_PREFIX,
     Backfill,
     ChangeType,
-    DropColumn,
-    DropNotNull,
-    DropTable,
     FillColumn,
-    RenameColumn,
-    RenameTable,
-    RestoreColumn,
     RewriteTable,
     Step,
-    SwapColumns,
     Taken,
 )
 from schemactl.schema.templates import VERSION_TABLE, version_table
@@ -41,11 +34,6 @@ from schemactl.schema.types import Table
 
 _STAGING: Final = "{}_staging"
 """dlt's default of ``staging_dataset_name_layout``."""
-
-_Outdating = (
-    ChangeType | DropColumn | DropNotNull | DropTable | RenameColumn | RenameTable | RestoreColumn | SwapColumns
-)
-"""Steps after which dlt would not change a table's copy in its staging dataset by itself: it only ever adds columns."""
 
 D = TypeVar("D", bound=Session)
 
@@ -177,7 +165,7 @@ class SqlMigration(Ledger, Generic[D]):
         dlt fills these copies anew with each load, and merges or replaces from them: the next merge would put values
         of the old types into the new columns. They hold nothing that dlt needs again.
         """
-        changed = {step.table_name.lower() for step in steps if isinstance(step, _Outdating)}
+        changed = {step.table_name.lower() for step in steps if step.outdates_copies}
         if not changed or self.schema is not None:  # a dataset of SQLite's is a file
             return ()
         with self.database.wrap_errors("look for dlt's staging dataset"):

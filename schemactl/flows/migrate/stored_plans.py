@@ -20,14 +20,7 @@ from schemactl.migration.plan_documents import read_plan
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
 from schemactl.migration.records import Run, StepRecord, StepState
 from schemactl.migration.steps import (
-    AddColumn,
-    ChangeType,
-    CreateTable,
-    DropColumn,
-    DropTable,
     Prepare,
-    RenameColumn,
-    RenameTable,
     Step,
 )
 from schemactl.migration.table_model import StepDoesNotFit
@@ -35,7 +28,6 @@ from schemactl.schema.hash import version_hash
 from schemactl.schema.types import Schema, Table
 
 _HINT = "make it anew with this version of schemactl"
-_Structural = CreateTable | DropTable | RenameTable | AddColumn | DropColumn | RenameColumn | ChangeType
 
 
 def check_file(state: DestinationState, plan: MigrationPlan) -> None:
@@ -96,7 +88,7 @@ def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Sc
     catalogue = Schema(name=schema.name, tables=after)
     left = plan_steps(catalogue, schema, schema, stored=destination.stored, abilities=destination.ABILITIES)
     for step in (planned.step for planned in left.steps):
-        if isinstance(step, _Structural) and not is_bookkeeping(step.table_name):
+        if step.is_structural and not is_bookkeeping(step.table_name):
             need = f"`{step.table_name}` would still need another step, {step.kind}"
             raise InputError(f"the plan's steps do not lead to its schema: {need}", hint=_HINT)
 
