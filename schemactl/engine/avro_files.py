@@ -17,7 +17,7 @@ from typing import Any, Final
 import fastavro
 import pyarrow as pa
 
-from schemactl.engine.input import Input, open_input
+from schemactl.engine.input import Input, open_input, read_errors
 from schemactl.errors import InputError, Location
 
 _CODECS: Final = ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
@@ -103,7 +103,7 @@ def read_header(file: Input) -> AvroHeader:
     Raises:
         InputError: it is no header of Avro, or its blocks are compressed in another way than the specification lists.
     """
-    with open_input(file) as stream:
+    with read_errors(file.path), open_input(file) as stream:
         head = io.BytesIO(stream.read(_MOST_HEADER_BYTES))
     try:
         header: Any = fastavro.schemaless_reader(head, _HEADER, None)

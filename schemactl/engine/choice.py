@@ -159,9 +159,7 @@ def find_engine_inputs(
 def counted_size(inputs: Sequence[Input]) -> int:
     """Return the bytes of files whose size is known, compressed ones counted as four times their size."""
     return sum(
-        file.stored_size() * (_AUTO_UNPACKED_TIMES if compression_of(file.path) else 1)
-        for file in inputs
-        if file.has_size
+        (file.stored_size() or 0) * (_AUTO_UNPACKED_TIMES if compression_of(file.path) else 1) for file in inputs
     )
 
 
@@ -170,7 +168,7 @@ def describe_reading(
 ) -> DataReading:
     """Return how some inputs were read; the seconds count from the start of the engine."""
     reason = engine.session_origin or choose_engine(options, inputs).reason
-    sizes = [file.stored_size() if file.has_size else None for file in inputs]
+    sizes = [file.stored_size() for file in inputs]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     return DataReading(engine.name, reason, total, round(start_seconds, 3), round(seconds, 3))
 

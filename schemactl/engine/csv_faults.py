@@ -9,14 +9,13 @@ from __future__ import annotations
 import codecs
 import io
 import re
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
 
 from schemactl.engine.csv_header import CsvHeader
-from schemactl.engine.input import UTF8, Input, open_input, wrong_encoding
+from schemactl.engine.input import UTF8, Input, open_input, read_errors, wrong_encoding
 from schemactl.engine.input_warnings import warn
 from schemactl.errors import InputError, Location, Problem
 from schemactl.examples import mask_examples
@@ -146,7 +145,7 @@ def find_csv_faults(file: Input, header: CsvHeader) -> CsvFaults:
     Raises:
         InputError: the file is not in its encoding, or more is wrong than is reported one by one.
     """
-    try:
+    with read_errors(file.path):
         line_end = header.line_end
         look = _look_at(file, header.separator, line_end or "\n")
         gaps = () if header.is_record else (0,)
@@ -157,10 +156,6 @@ def find_csv_faults(file: Input, header: CsvHeader) -> CsvFaults:
         with open_input(file) as binary, io.TextIOWrapper(binary, encoding, newline=line_end or None) as opened:
             walked = walk_faults(opened, file.path, header)
             return walked if look.is_odd else replace(sound, other_end=look.other_end, gaps=walked.gaps)
-    except EOFError as error:
-        raise InputError("the compressed file ends too early", at=Location(file.path)) from error
-    except (OSError, zlib.error) as error:
-        raise InputError("the file cannot be read", at=Location(file.path)) from error
 
 
 def read_fault(text: str, path: str) -> Problem | None:

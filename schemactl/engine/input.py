@@ -6,13 +6,16 @@ import codecs
 import os
 import re
 import shlex
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 from urllib.parse import unquote
 
 from schemactl.errors import InputError, Location
-from schemactl.kernel.opening import SUFFIXES, open_bytes
+from schemactl.kernel.opening import SUFFIXES, open_bytes, reason_of
 from schemactl.redaction import redact
 from schemactl.store.sources import is_local
 
@@ -80,13 +83,14 @@ class Input:
         """Return whether its size is known: of a file of this machine, and of a listed object of a store."""
         return self.is_local or self.size is not None
 
-    def stored_size(self) -> int:
-        """Return the size in bytes, compressed if it is.
-
-        Raises:
-            OSError: the file cannot be looked at.
-        """
-        return os.stat(self.path).st_size if self.size is None else self.size  # noqa: PTH116 - thousands of files
+    def stored_size(self) -> int | None:
+        """Return the size in bytes, compressed if it is; None if it is not known, or if the file is gone by now."""
+        if self.size is not None or not self.is_local:
+            return self.size
+        try:
+            return os.stat(self.path).st_size  # noqa: PTH116 - thousands of files
+        except OSError:
+            return None  # reading it reports why
 
     @property
     def address(self) -> str:
@@ -106,6 +110,21 @@ def open_input(file: Input) -> IO[bytes]:
     return open_bytes(file.path if file.is_local else file.address, compression_of(file.path))
 
 
+@contextmanager
+def read_errors(path: str) -> Iterator[None]:
+    """Name a file in the errors of opening and reading it in the block.
+
+    Raises:
+        InputError: the file cannot be read, or its compression breaks off.
+    """
+    try:
+        yield
+    except EOFError as error:
+        raise InputError("the compressed file ends too early", at=Location(path)) from error
+    except (OSError, zlib.error) as error:
+        raise InputError(f"the file cannot be read: {reason_of(error)}", at=Location(path)) from error
+
+
 def peek(path: str, address: str = "") -> bytes:
     """Return the first bytes of a file or an object of a store, decompressed; none if only Spark can decompress it.
 
@@ -119,14 +138,8 @@ def peek(path: str, address: str = "") -> bytes:
     suffix = compression_of(path)
     if suffix not in SUFFIXES:
         return b""
-    try:
-        with open_bytes(address or path, suffix) as file:
-            head = _read_head(file)
-    except EOFError as error:
-        raise InputError("the compressed file ends too early", at=Location(path)) from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
+    with read_errors(path), open_bytes(address or path, suffix) as file:
+        head = _read_head(file)
     for magic, ending in _COMPRESSED.items():
         if re.match(magic, head):
             hint = f"Spark goes by the file's name: let it end with `{ending}`"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.engine.input import MAGIC
 from schemactl.errors import InputError, Location
+from schemactl.kernel.opening import reason_of as reason_of_system
 
 if TYPE_CHECKING:
     import pyarrow.parquet
@@ -86,8 +86,8 @@ def reason_of(error: Exception) -> str:
     >>> reason_of(OSError("ORC timestamp is out of range"))
     'ORC timestamp is out of range'
     """
-    if code := getattr(error, "errno", None):
-        return os.strerror(code).lower()
+    if isinstance(error, OSError) and error.errno:
+        return reason_of_system(error)
     first = str(error).strip().partition("\n")[0].rstrip(" .:")
     return first if first[1:2].isupper() else f"{first[:1].lower()}{first[1:]}"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -17,7 +16,7 @@ from urllib.parse import quote
 
 from schemactl.engine.input import UTF8, Input, compression_of
 from schemactl.kernel.cells import CsvLayout
-from schemactl.kernel.files import HEAD_BYTES, READ_BYTES, FilePart, Form
+from schemactl.kernel.files import HEAD_BYTES, READ_BYTES, FilePart, Form, wrapped_errors
 from schemactl.kernel.splitting import BEGUN, Outline, Outliner
 
 OPEN_COST: Final = 1 << 16
@@ -60,9 +59,7 @@ class CutFiles:
 
 def uncompressed_size(file: Input) -> int:
     """Return the size of a file in bytes, at a guess if it is compressed; 0 if it cannot be read."""
-    with suppress(OSError):  # the worker reports it
-        return file.stored_size() * (_UNPACKED_TIMES if compression_of(file.path) else 1)
-    return 0
+    return (file.stored_size() or 0) * (_UNPACKED_TIMES if compression_of(file.path) else 1)
 
 
 def cut_files(inputs: Sequence[Input], form: Form, cores: int, most_of_task: int) -> CutFiles:
@@ -141,8 +138,8 @@ def _cut(file: FilePart, size: int, most: int, cores: int) -> list[tuple[FilePar
         ]
     if not file.is_list():
         return [(file, size)]
-    with file.open() as opened:
-        first = opened.read(HEAD_BYTES).index(b"[") + 1
+    with wrapped_errors(file), file.open() as opened:
+        first = opened.read(HEAD_BYTES).find(b"[") + 1
         starts = [first]
         for start in range(first + most, size, most):
             cut = start
@@ -164,7 +161,7 @@ def _cut(file: FilePart, size: int, most: int, cores: int) -> list[tuple[FilePar
 
 def _outline(file: FilePart, start: int, end: int) -> Outline:
     outliner = Outliner()
-    with file.open() as opened:
+    with wrapped_errors(file), file.open() as opened:
         opened.seek(start)
         for offset in range(start, end, READ_BYTES):
             outliner.add(opened.read(min(READ_BYTES, end - offset)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Never
 from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
-from schemactl.engine.input import Input, open_input, wrong_encoding
+from schemactl.engine.input import Input, open_input, read_errors, wrong_encoding
 from schemactl.errors import InputError, Location, Problem, did_you_mean
 from schemactl.kernel.opening import SUFFIXES
 from schemactl.memory import why_too_large
@@ -183,7 +183,7 @@ def _blocks(file: Input) -> Iterator[str]:
     """Yield the text of a file, without the declaration: it may name another encoding than that of our text."""
     decoder = getincrementaldecoder(file.encoding)()
     line, is_first = 1, True
-    with open_input(file) as stream:
+    with read_errors(file.path), open_input(file) as stream:
         while block := stream.read(_BLOCK_BYTES):
             try:
                 text = decoder.decode(block)

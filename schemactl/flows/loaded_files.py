@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.errors import InputError, Location, Problem
+from schemactl.engine.input import read_errors, shown_path
+from schemactl.errors import InputError, Problem
 from schemactl.flows.evidence import table_of
 from schemactl.flows.root_tables import Part
 from schemactl.inference.evidence import Evidence
@@ -33,12 +34,21 @@ def remember(inputs: Iterable[Input]) -> tuple[LoadedInput, ...]:
     return tuple(_state_of(file.path) for file in inputs if file.is_local)
 
 
+def find_changed(files: Iterable[LoadedInput]) -> str | None:
+    """Return the path of the first file whose size or time of change is another than remembered; None if none is."""
+    for file in files:
+        try:
+            is_same = _state_of(file.path) == file
+        except InputError:
+            is_same = False
+        if not is_same:
+            return shown_path(Path(file.path).as_uri())
+    return None
+
+
 def _state_of(path: str) -> LoadedInput:
-    try:
+    with read_errors(path):
         status = Path(path).stat()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"the file cannot be read: {reason.lower()}", at=Location(path)) from error
     modified = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1_000)
     return LoadedInput(os.path.normpath(Path.cwd() / path), status.st_size, modified)
 

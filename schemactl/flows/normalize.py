@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import find_address, folder_of
 from schemactl.engine.written_files import without_written_files
-from schemactl.errors import EngineError, InputError, Problem
+from schemactl.errors import InputError, Location, Problem
 from schemactl.flows.evidence import table_of, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
 from schemactl.flows.infer import MOST_ATTEMPTS, check_request, collected, noted_warnings, try_save, unsteady
 from schemactl.flows.lineage import lineage_in, save_lineage
-from schemactl.flows.loaded_files import find_new, remember
+from schemactl.flows.loaded_files import find_changed, find_new, remember
 from schemactl.flows.migrate.ledger_schemas import check_swaps, with_lost
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import Part, TableData, part_by_table, warn_of_unlike
@@ -389,10 +389,10 @@ class _TableRows:
         documents = sum(file.documents for file in self.attempt.evolution.report.files if file.table)
         rows_of_documents = self.rows.tally.documents
         if rows_of_documents != documents:
+            message = f"{documents:,} documents were read, but {rows_of_documents:,} when rows were made"
             hint = "files that others write to meanwhile cannot be loaded: run the command again"
-            raise EngineError(
-                f"{documents:,} documents were read, but {rows_of_documents:,} when rows were made", hint=hint
-            )
+            changed_file = find_changed(self.attempt.call.files)
+            raise InputError(message, at=None if changed_file is None else Location(changed_file), hint=hint)
 
 
 def _is_refused_by_size(evolution: Evolution) -> bool:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from schemactl.kernel.cells import CsvLayout, TextRows, cut_cells, skip_row, split_rows
 from schemactl.kernel.csv_rows import read_malformed
-from schemactl.kernel.opening import open_bytes
+from schemactl.kernel.opening import open_bytes, reason_of
 from schemactl.kernel.splitting import (
     BYTE_ORDER_MARK,
     ListPart,
@@ -177,8 +177,7 @@ def wrapped_errors(file_part: FilePart) -> Iterator[None]:
     except EOFError as error:
         raise UnreadableFileError(f"{file_part.file}: the compressed file ends too early") from error
     except (OSError, zlib.error) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UnreadableFileError(f"{file_part.file}: the file cannot be read: {reason}") from error
+        raise UnreadableFileError(f"{file_part.file}: the file cannot be read: {reason_of(error)}") from error
 
 
 def _rows(file_part: FilePart) -> Iterator[TextRows]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import os
+import zlib
 from collections.abc import Callable
 from typing import IO, Any, Final
 
@@ -28,6 +30,12 @@ _OPENERS: Final[dict[str, Callable[[Any, str], Any]]] = {
 }  # fmt: skip
 SUFFIXES: Final = tuple(_OPENERS)
 """How names of files end that are read without Spark; those of files that are not compressed end in anything else."""
+
+
+def reason_of(error: OSError | zlib.error) -> str:
+    """Return why a file cannot be read, as the end of a sentence; pyarrow puts the path into the system's words."""
+    code = getattr(error, "errno", None)
+    return (os.strerror(code) if code else str(error)).lower()
 
 
 def open_bytes(path: str, suffix: str) -> IO[bytes]:

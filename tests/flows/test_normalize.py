@@ -12,7 +12,7 @@ import pytest
 from loading_shop import Shop
 
 from schemactl.destinations import parquet
-from schemactl.errors import DestinationError, EngineError, InputError
+from schemactl.errors import DestinationError, InputError
 from schemactl.flows.infer import InferRequest, infer
 from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.flows.references import find_schemas
@@ -286,9 +286,10 @@ def test_file_that_changes_while_it_is_read_is_not_loaded(shop: Shop) -> None:
         if stage == "making rows":
             shop.write(source, *ORDERS, *ORDERS)
 
-    with pytest.raises(EngineError, match=r"3 documents were read, but [4-6] when rows were made"):
+    with pytest.raises(InputError, match=r"3 documents were read, but [4-6] when rows were made") as caught:
         shop.load(source, progress=write_more)
 
+    assert str(caught.value.at) == "orders.jsonl"
     assert shop.files() == ["orders.jsonl"]
 
 

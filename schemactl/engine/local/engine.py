@@ -65,9 +65,12 @@ class LocalEngine:
         """Return the inputs as batches, by format; nothing is read yet but what formats look at first."""
         for file in inputs:
             _check_readable(file)
-        batches = [
-            batch for name, group in by_format(inputs).items() for batch in LOCAL_FORMATS[name].read(group, self._cores)
-        ]
+        with _explained():
+            batches = [
+                batch
+                for name, group in by_format(inputs).items()
+                for batch in LOCAL_FORMATS[name].read(group, self._cores)
+            ]
         if not null_values:
             return batches
         return [batch.with_null_values(null_values) if isinstance(batch, TextDocuments) else batch for batch in batches]

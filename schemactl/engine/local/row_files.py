@@ -13,6 +13,7 @@ import pyarrow as pa
 from schemactl.engine.local.columns import SourceColumn, count_nanoseconds, read_as
 from schemactl.engine.local.workers import Task
 from schemactl.engine.parquet_faults import find_parquet_fault, reason_of
+from schemactl.errors import InputError, Location
 from schemactl.kernel.files import UnreadableFileError
 from schemactl.kernel.opening import random_access
 
@@ -183,6 +184,9 @@ def _wrapped_errors(file: RowFile) -> Iterator[Any]:
     """Name the file, and the place in it, if it cannot be read."""
     try:
         yield
+    except InputError as error:
+        error.at = Location(file.shown)
+        raise
     except (pa.ArrowException, OSError) as error:
         fault = find_parquet_fault(file.path) if file.container is Container.PARQUET else None
         reason = fault or reason_of(error)

@@ -115,4 +115,4 @@ def _are_small(inputs: Sequence[Input]) -> bool:
     """Return whether inputs are so small that their records are worked on here, without Python workers."""
     if not all(file.is_local and not compression_of(file.path) for file in inputs):
         return False
-    return sum(Path(file.path).stat().st_size for file in inputs) <= _SMALL_BYTES
+    return sum(file.stored_size() or 0 for file in inputs) <= _SMALL_BYTES

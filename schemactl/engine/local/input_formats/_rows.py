@@ -63,7 +63,7 @@ def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) 
         whole = whole_file(file, Form.ROWS)
         try:
             contents = look_at(whole.path)
-            sizes = contents.block_sizes or {0: file.stored_size()}
+            sizes = contents.block_sizes or {0: file.stored_size() or 0}
         except InputError as error:
             error.at = Location(file.path)
             raise
