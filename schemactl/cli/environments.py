@@ -82,9 +82,8 @@ def _address(name: str, settings_table: Mapping[str, Any], file: SettingsFile, e
         raise InputError(f"the address of `{name}` must be a text", at=location)
     if file.path.name != settings.OWN_FILE_NAME and not _LOCAL.fullmatch(address):
         message = f"the address of `{name}` names a server, and this file may be anybody's"
-        raise InputError(
-            message, at=location, hint=f'put the address into the environment: `address-env = "{variable}"`'
-        )
+        hint = f'put the address into the environment: `address-env = "{variable}"`'
+        raise InputError(message, at=location, hint=hint)
     return address
 
 

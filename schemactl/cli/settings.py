@@ -204,9 +204,7 @@ def warn_of_misspelt(
     names = [name for name in environ if name.startswith(VARIABLE_PREFIX) and not name.startswith(address_prefix)]
     if command_variables.issuperset(names):
         return
-    known_variables = command_variables.union(
-        *({spec.variable for spec in option_specs(command_options)} for command_options in commands().values())
-    )
+    known_variables = {spec.variable for group in (options, *commands().values()) for spec in option_specs(group)}
     by_suffix = {name.removeprefix(VARIABLE_PREFIX): name for name in known_variables}
     for name in names:
         suffix = name.removeprefix(VARIABLE_PREFIX)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from schemactl.errors import InputError
-from schemactl.formats._fields import mapping, named_items
+from schemactl.formats._fields import entries, mapping
 from schemactl.formats._losses import Loss
 
 KINDS: Final = ("models", "seeds", "snapshots")
@@ -60,10 +60,10 @@ def relations_of(root: Mapping[str, Any], choice: Choice) -> Iterator[Relation]:
         InputError: a model has no version that is its latest one.
     """
     for kind in KINDS:
-        for native in named_items(root.get(kind)):
+        for native in entries(root.get(kind)):
             yield from _models(native, choice)
     for source in root.get("sources") or ():
-        for native in named_items(source.get("tables")):
+        for native in entries(source.get("tables")):
             yield Relation(native["name"], _text(native.get("identifier")) or native["name"], native)
 
 
@@ -118,11 +118,11 @@ def _columns(
     choices = [column for column in overrides if "name" not in column]
     choice = choices[0] if choices else {}
     included, excluded = _names(choice.get("include", "all")), _names(choice.get("exclude"))
-    base = {column["name"]: column for column in named_items(native.get("columns"))}
+    base = {column["name"]: column for column in entries(native.get("columns"))}
     has_all = not set(_ALL).isdisjoint(included)
     chosen = [name for name in base if (has_all or name in included) and name not in excluded]
     columns = {name: base[name] for name in chosen}
-    columns |= {column["name"]: column for column in named_items(list(overrides))}
+    columns |= {column["name"]: column for column in entries(list(overrides))}
     unknown = [
         Loss(holder, word, name)
         for word, names in (("include", included), ("exclude", excluded))

@@ -123,7 +123,7 @@ def note(text: Any, key: str = "description") -> dict[str, str]:
     return {key: text} if isinstance(text, str) and text else {}
 
 
-def named_items(value: Any) -> list[dict[str, Any]]:
+def entries(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list that have a name."""
     items = value if isinstance(value, list) else ()
     return [item for item in items if isinstance(item, dict) and isinstance(item.get("name"), str)]
@@ -134,7 +134,7 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def hint_entry(hints: Any, outer_key: str | None = None) -> dict[str, Any]:
+def hint_item(hints: Any, outer_key: str | None = None) -> dict[str, Any]:
     """Return hints as an entry of their key, within an object of ``outer_key`` if it is given; empty without hints."""
     entry = {HINTS: hints} if hints else {}
     return {outer_key: entry} if entry and outer_key else entry

@@ -74,13 +74,8 @@ def unstated(schema: Schema, shown: Iterable[str]) -> tuple[Loss, ...]:
 def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Iterator[Loss]:
     prefix = system_prefix(naming_of(before))
     sections = (
-        {
-            "settings": schema.settings,
-            "normalizers": schema.normalizers,
-            "description": schema.description,
-            **schema.extensions,
-        }
-        for schema in (before, after)
+        {"settings": side.settings, "normalizers": side.normalizers, "description": side.description, **side.extensions}
+        for side in (before, after)
     )
     yield from _differences("", *map(_meant, sections))
     for name, table in before.tables.items():

@@ -140,9 +140,8 @@ class _Editor:
                 self._visit(child)
             last_line: int = node.end_mark.line
             if _is_block_scalar(node):  # it ends where the next line with content starts
-                while last_line > node.start_mark.line and (
-                    last_line == node.end_mark.line or not self._lines[last_line].strip()
-                ):
+                first, end = node.start_mark.line, node.end_mark.line
+                while last_line > first and (last_line == end or not self._lines[last_line].strip()):
                     last_line -= 1
             self._last_line = max(self._last_line, last_line)
             return
@@ -282,10 +281,11 @@ class _Editor:
                 pairs[index] = pairs[index][0], edited
         merged = {} if self._expands else fields_of(tree_node)
         inherited = {key: value_of(value) for key, value in merged.items() if key not in positions}
-        is_written = {
-            key: key not in inherited or not same(inherited[key], new_value[key], _always) for key in new_value
+        new_items = {
+            key: value
+            for key, value in new_value.items()
+            if key not in inherited or not same(inherited[key], value, _always)
         }
-        new_items = {key: value for key, value in new_value.items() if is_written[key]}
         return self._arrange(node, pairs, positions, new_items)
 
     def _arrange(self, node: Any, pairs: list[Any], positions: dict[Any, int], new_items: dict[Any, Any]) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _fields
-from schemactl.formats._fields import Codec, Field, field_of_arrow, fields_of, hint_entry, losses_of, metadata_of, note
+from schemactl.formats._fields import Codec, Field, field_of_arrow, fields_of, hint_item, losses_of, metadata_of, note
 from schemactl.formats._losses import Document
 from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
 from schemactl.schema.arrow_hint import arrow
@@ -69,7 +69,7 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
 
 
 def _hints(hints: dict[str, Any]) -> dict[str, str]:
-    return hint_entry(hints and json.dumps(hints, ensure_ascii=False))
+    return hint_item(hints and json.dumps(hints, ensure_ascii=False))
 
 
 def _write(field: Field) -> pyarrow.Field:

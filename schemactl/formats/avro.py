@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.errors import Location
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hint_entry, losses_of, note
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hint_item, losses_of, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
@@ -78,10 +78,10 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     records: list[dict[str, Any]] = []
     for table in data_tables(schema):
         fields = [
-            {**_name(field.name), **_named(_write(field), (table.name, field.name)), **hint_entry(CODEC.hints(field))}
+            {**_name(field.name), **_named(_write(field), (table.name, field.name)), **hint_item(CODEC.hints(field))}
             for field in fields_of(table)
         ]
-        more = {**note(table.properties.get("description"), "doc"), **hint_entry(table_hints(table))}
+        more = {**note(table.properties.get("description"), "doc"), **hint_item(table_hints(table))}
         records.append({"type": "record", **_name(table.name), **more, "fields": fields})
     if hints := schema_hints(schema):
         records[:1] = [{**record, SCHEMA_HINTS: hints} for record in records[:1]]

@@ -19,7 +19,7 @@ from typing import Any, Final
 from schemactl.errors import InputError, Location
 from schemactl.formats._dbt_versions import KINDS, Choice, Relation, relations_of
 from schemactl.formats._ddl_types import word_of
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hint_entry, losses_of, mapping, named_items, note
+from schemactl.formats._fields import HINTS, Codec, Field, entries, fields_of, hint_item, losses_of, mapping, note
 from schemactl.formats._jinja import (
     escape_jinja,
     jinja_expression,
@@ -150,7 +150,7 @@ class DbtFile:
         """Return the properties of the tables of a schema as those of a source of its name."""
         from schemactl.formats._emit import yaml_text
 
-        head = {"name": schema.name, **note(schema.description), **hint_entry(schema_hints(schema), "meta")}
+        head = {"name": schema.name, **note(schema.description), **hint_item(schema_hints(schema), "meta")}
         source = {
             **map_texts(head, escape_jinja),
             "tables": [self._table(table, schema) for table in data_tables(schema)],
@@ -172,12 +172,12 @@ class DbtFile:
                 to = f"source({jinja_string(schema.name)}, {jinja_string(name)})"
                 tests.append({"relationships": {"to": to, "field": _argument(reference["referenced_columns"][0])}})
             own_tests = {"data_tests": tests} if tests else {}
-            hints = map_texts(hint_entry(codec.hints(field), "meta"), escape_jinja)
+            hints = map_texts(hint_item(codec.hints(field), "meta"), escape_jinja)
             columns.append({**map_texts({"name": field.name, **native}, escape_jinja), **own_tests, **hints})
         name, described = logical_name(table), note(table.properties.get("description"))
         native = {**table_properties(table.name, described.get("description")), **beside_physical(name, table.name)}
         head = {"name": name, **({"identifier": table.name} if name != table.name else {}), **described}
-        head |= hint_entry(table_hints(table, native), "meta")
+        head |= hint_item(table_hints(table, native), "meta")
         return {**map_texts(head, escape_jinja), "columns": columns}
 
     def _codec(self, keys: Sequence[str]) -> Codec[dict[str, Any]]:
@@ -294,7 +294,7 @@ def _without_table_constraints(
     native: Mapping[str, Any], table: str
 ) -> tuple[dict[str, dict[str, Any]], list[ForeignKey], list[Loss]]:
     """Return the columns of a table with the constraints that it states for them, its foreign keys, and the others."""
-    columns = {column["name"]: dict(column) for column in named_items(native.get("columns"))}
+    columns = {column["name"]: dict(column) for column in entries(native.get("columns"))}
     foreign_keys, losses = list[ForeignKey](), list[Loss]()
     for constraint in _constraints(native):
         word, names = constraint["type"], _names(constraint.get("columns"))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import HINTS, Codec, Field, hint_entry, mapping, note
+from schemactl.formats._fields import HINTS, Codec, Field, hint_item, mapping, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import check_shape
@@ -49,7 +49,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
         "partitionColumns": [
             column.name for column in table.columns.values() if column.properties.get("partition") is True
         ],
-        "configuration": hint_entry(hints and json.dumps(hints, ensure_ascii=False)),
+        "configuration": hint_item(hints and json.dumps(hints, ensure_ascii=False)),
         "createdTime": 0,
     }
     lines = ({"protocol": protocol}, {"metaData": metadata})

@@ -16,17 +16,7 @@ from pathlib import PurePath
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    fields_of,
-    is_wide_decimal,
-    losses_of,
-    mapping,
-    named_items,
-    note,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, entries, fields_of, is_wide_decimal, losses_of, mapping, note
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
@@ -213,7 +203,7 @@ def read(text: str, path: str) -> Document:
     properties = mapping(root.get("properties"))
     own_hints = _own(properties)
     name = PurePath(str(root.get("location") or "")).name or file_table_name(path)
-    fields = named_items(struct["fields"])
+    fields = entries(struct["fields"])
     partitions, losses = _partitions(root, fields, name)
     keys = struct.get("identifier-field-ids") or ()
     columns = []

@@ -15,17 +15,7 @@ from urllib.parse import quote
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _tree
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    fields_of,
-    hint_entry,
-    losses_of,
-    mapping,
-    note,
-    properties_of,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hint_item, losses_of, mapping, note, properties_of
 from schemactl.formats._json_schemas import FlatSchema, Resolver, types_of
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
@@ -118,9 +108,9 @@ def _table(table: Table) -> dict[str, Any]:
     fields = fields_of(table)
     native = _object(tuple(fields))
     for field in fields:
-        native["properties"][field.name] |= hint_entry(CODEC.hints(field))
+        native["properties"][field.name] |= hint_item(CODEC.hints(field))
     described = note(table.properties.get("description"))
-    return {"title": table.name, **described, **native, **hint_entry(table_hints(table))}
+    return {"title": table.name, **described, **native, **hint_item(table_hints(table))}
 
 
 def _object(fields: tuple[Field, ...]) -> dict[str, Any]:

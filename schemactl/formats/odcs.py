@@ -12,17 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.formats._ddl_types import is_unknown
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    fields_of,
-    losses_of,
-    mapping,
-    named_items,
-    note,
-    properties_of,
-)
+from schemactl.formats._fields import HINTS, Codec, Field, entries, fields_of, losses_of, mapping, note, properties_of
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
@@ -189,7 +179,7 @@ def read(text: str, path: str) -> Document:
         hint = "it has `kind: DataContract` and `apiVersion: v3...`"
         raise source.refuse("this is not an ODCS 3 data contract", 0, hint)
     check_shape(source, tree, _SHAPES, "contract")
-    tables = named_items(root["schema"])
+    tables = entries(root["schema"])
     hints = {**note(mapping(root.get("description")).get("purpose")), **(_hints(root) or {})}
     losses = tuple(loss for table in tables for loss in _losses(table))
     return Document(schema_of([_record(table, path) for table in tables], hints, path), losses)
@@ -207,7 +197,7 @@ def _custom_properties(native: dict[str, Any]) -> list[tuple[Any, Any]]:
 
 def _record(table: dict[str, Any], path: str) -> Record:
     columns = []
-    for native in named_items(table.get("properties")):
+    for native in entries(table.get("properties")):
         field_native = {key: value for key, value in native.items() if key not in _BESIDE}
         name = _physical_name(native)
         columns.append((name, CODEC.restored(name, field_native, _hints(native), path)))
@@ -246,7 +236,7 @@ def _read(name: str, native: dict[str, Any]) -> Field:
     unread += [(f"logicalTypeOptions.{word}", value, None) for word, value in options.items() if word not in read_words]
     unread += [("customProperties", name, None) for name, _ in _custom_properties(native) if name != HINTS]
     field = Field(name, {"data_type": "json", **properties}, unread=tuple(unread))
-    if inner := tuple(_read(_physical_name(child), child) for child in named_items(native.get("properties"))):
+    if inner := tuple(_read(_physical_name(child), child) for child in entries(native.get("properties"))):
         return replace(field, fields=inner)
     if isinstance(native.get("items"), dict):
         return replace(field, element=_read("element", native["items"]))
@@ -292,5 +282,5 @@ def _losses(table: dict[str, Any]) -> Iterator[Loss]:
         yield Loss(name, "physicalName", table["physicalName"], name)
     custom = (mapping(property_).get("property") for property_ in table.get("customProperties") or ())
     yield from (Loss(name, "customProperties", word) for word in custom if word != HINTS)
-    columns = named_items(table.get("properties"))
+    columns = entries(table.get("properties"))
     yield from losses_of((_read(_physical_name(column), column) for column in columns), name)

@@ -9,7 +9,7 @@ import keyword
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import Field, fields_of, hint_entry, note, plain_properties
+from schemactl.formats._fields import Field, fields_of, hint_item, note, plain_properties
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._python_names import free_name, python_name
 from schemactl.formats._tables import data_tables, table_hints
@@ -61,7 +61,7 @@ def _table(table: Table, name: str) -> str:
         "name": table.name,
         **note(table.properties.get("description")),
         **({"unique": keys} if keys else {}),
-        **hint_entry(table_hints(table), "metadata"),
+        **hint_item(table_hints(table), "metadata"),
     }
     columns = "".join(f"        {field.name!r}: {_column(field)},\n" for field in fields)
     more = "".join(f"    {key}={value!r},\n" for key, value in arguments.items())
@@ -79,7 +79,7 @@ def _column(field: Field) -> str:
     checks_text = ", ".join(f"Check.{_CHECKS[hint]}({value!r})" for hint, value in checks)
     arguments = [str(type_text), f"nullable={field.nullable}", *([f"checks=[{checks_text}]"] if checks else [])]
     arguments += [f"description={field.description!r}"] if field.description else []
-    arguments += [f"{key}={value!r}" for key, value in hint_entry(hints, "metadata").items()]
+    arguments += [f"{key}={value!r}" for key, value in hint_item(hints, "metadata").items()]
     return f"Column({', '.join(arguments)})"
 
 

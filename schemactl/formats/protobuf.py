@@ -241,9 +241,8 @@ def _lines(fields: Sequence[Field], hints: dict[str, dict[str, Any]], reserved: 
         name, native = field.name, _write(field)
         match native.type:
             case str(type_name):
-                declared_type = (
-                    f".{type_name}" if type_name.startswith("google.") else type_name
-                )  # or else a column `google` is looked into
+                # Without the dot, a column `google` would be looked into.
+                declared_type = f".{type_name}" if type_name.startswith("google.") else type_name
             case Enum() as enum:
                 if enum not in enums:
                     enums[enum], lines = _enum_lines(enum, taken_names)

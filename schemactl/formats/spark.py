@@ -16,12 +16,12 @@ from schemactl.formats._fields import (
     HINTS,
     Codec,
     Field,
+    entries,
     fields_of,
-    hint_entry,
+    hint_item,
     is_wide_decimal,
     losses_of,
     mapping,
-    named_items,
     note,
 )
 from schemactl.formats._json_tree import parse_json
@@ -77,7 +77,7 @@ def struct_of(schema: Schema, codec: Codec[dict[str, Any]] | None = None, holder
     fields = []
     for field in columns:
         native = codec.write(field)
-        fields.append({**native, "metadata": {**native["metadata"], **hint_entry(codec.hints(field))}})
+        fields.append({**native, "metadata": {**native["metadata"], **hint_item(codec.hints(field))}})
     return {"type": "struct", "fields": fields}
 
 
@@ -119,12 +119,12 @@ def table_of(struct: dict[str, Any], path: str, naming: Naming | None) -> Docume
 
 def columns_of(struct: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> tuple[tuple[str, Properties], ...]:
     """Return the columns of rows that a StructType describes, with the hints in its metadata."""
-    return tuple((native["name"], _restored(native, codec, path)) for native in named_items(struct.get("fields")))
+    return tuple((native["name"], _restored(native, codec, path)) for native in entries(struct.get("fields")))
 
 
 def unread(table: str, struct: dict[str, Any]) -> tuple[Loss, ...]:
     """Return the facts of a StructType that the columns of a table lack."""
-    return tuple(losses_of((_read(native["name"], native) for native in named_items(struct.get("fields"))), table))
+    return tuple(losses_of((_read(native["name"], native) for native in entries(struct.get("fields"))), table))
 
 
 def _restored(native: dict[str, Any], codec: Codec[dict[str, Any]], path: str) -> dict[str, Any]:
@@ -144,9 +144,9 @@ def _read(name: str, native: dict[str, Any]) -> Field:
 def _field_of(name: str, native: Any, properties: dict[str, Any]) -> Field:
     json_ = {"data_type": "json", **properties}
     match native:
-        case {"type": "struct"} if named_items(native.get("fields")):
+        case {"type": "struct"} if entries(native.get("fields")):
             return Field(
-                name, json_, fields=tuple(_read(child["name"], child) for child in named_items(native.get("fields")))
+                name, json_, fields=tuple(_read(child["name"], child) for child in entries(native.get("fields")))
             )
         case {"type": "array"}:
             return Field(name, json_, element=_field_of("element", native.get("elementType"), {}))

@@ -266,9 +266,8 @@ class SqlDialect:
         for field in fields:
             native = self.codec.write(field)
             hints = self._comment(self.codec.hints(field), "  ").lstrip()
-            definition = self.sql.definition(
-                _column(field), word_of(field, self.name), is_unique=bool(native.get("unique"))
-            )
+            is_unique = bool(native.get("unique"))
+            definition = self.sql.definition(_column(field), word_of(field, self.name), is_unique=is_unique)
             yield f"{hints}{'  ' if hints else ''}{definition}"
         if keys:
             yield self.sql.primary_key(keys)

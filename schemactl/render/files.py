@@ -170,10 +170,8 @@ def print_edit(edited: Any, look: Look) -> str:
         return ""
     if not edited.written:
         return print_line(f"{escape(edited.path)} states that already", look)
-    lines = [
-        Text("wrote " + ", ".join(map(escape, edited.written))),
-        *(_change(change, look) for change in edited.changes),
-    ]
+    lines: list[RenderableType] = [Text("wrote " + ", ".join(map(escape, edited.written)))]
+    lines += [_change(change, look) for change in edited.changes]
     if not edited.changes:
         lines.append(Text(f"{show_name(edited.name)}: the schema is so already"))
     elif edited.is_taken_over:

@@ -118,9 +118,8 @@ def _nested(tables: Sequence[TableCounts]) -> Iterator[tuple[int, int]]:
     while pending_tables:
         table_index, depth = pending_tables.pop()
         yield table_index, depth
-        pending_tables.extend(
-            (nested_index, depth + 1) for nested_index in reversed(indexes_by_parent.get(tables[table_index].name, ()))
-        )
+        nested_indexes = indexes_by_parent.get(tables[table_index].name, ())
+        pending_tables += [(nested_index, depth + 1) for nested_index in reversed(nested_indexes)]
 
 
 def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[RenderableType]:

@@ -83,11 +83,8 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
     if look.is_quiet:
         return print_sections([[*_flat(shown_report), *more_lines, *unused, _summary(report)]], look)
     unchanged_reviews = [review for review in shown_report.reviews if words.is_same(review)]
-    listed_reviews = (
-        shown_report.reviews
-        if len(unchanged_reviews) == 1 or look.is_verbose
-        else [review for review in shown_report.reviews if review not in unchanged_reviews]
-    )
+    lists_all = len(unchanged_reviews) == 1 or look.is_verbose
+    listed_reviews = [review for review in shown_report.reviews if lists_all or review not in unchanged_reviews]
     sections: list[Sequence[RenderableType]] = [list(_review(review, look)) for review in listed_reviews]
     if len(listed_reviews) < len(shown_report.reviews):
         sections.append([Text(f"unchanged: {', '.join(show_name(review.name) for review in unchanged_reviews)}")])

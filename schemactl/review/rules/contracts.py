@@ -284,11 +284,9 @@ def find_contract_removed(comparison: Comparison) -> Matches:
             yield Match.of(change, sentence, after=None)
     for table_change in comparison.of(TablePropertyChanged, CONTRACT):
         if is_unset(table_change.after) and not is_unset(table_change.before) and table_change.table in freed:
-            yield Match.of(
-                table_change,
-                f"`{table_change.table}` states no contract any more; it was {quote_value(table_change.before)}",
-                after=None,
-            )
+            before = quote_value(table_change.before)
+            sentence = f"`{table_change.table}` states no contract any more; it was {before}"
+            yield Match.of(table_change, sentence, after=None)
 
 
 X706 = Rule(

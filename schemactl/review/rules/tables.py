@@ -452,11 +452,10 @@ def find_columns_reordered(comparison: Comparison) -> Matches:
             for order in (change.before, change.after)
         )
         if before != after:
-            positions = enumerate(zip(before, after, strict=True), 1)
-            first_difference = next(
-                f"number {position} is `{new}`, no longer `{old}`" for position, (old, new) in positions if old != new
-            )
-            sentence = f"the columns of `{change.table}` stand in another order: {first_difference}"
+            pairs = enumerate(zip(before, after, strict=True), 1)
+            position, old, new = next((position, old, new) for position, (old, new) in pairs if old != new)
+            moved = f"number {position} is `{new}`, no longer `{old}`"
+            sentence = f"the columns of `{change.table}` stand in another order: {moved}"
             yield Match.of(change, sentence, before=list(before), after=list(after))
 
 
