@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any, Final
 
 from schemactl.errors import InputError
 from schemactl.schema.full_types import full_type
-from schemactl.schema.structure import DATABASE_TYPE, TYPE_DEFINITION
+from schemactl.schema.structure import DATABASE_TYPE, TYPE_DEFINITION, Stored
 from schemactl.schema.types import Column, Properties
 from schemactl.type_systems.sql_types import defined_type, readable
 
@@ -137,6 +137,27 @@ class TypeSystem:
         settled = self.settle(column)
         own = settled.properties.get(DATABASE_TYPE)
         return defined_type(settled, self.dialect) if own is None else str(own)
+
+
+def keeps_unknown_types(stored: Stored) -> Stored:
+    """Return the same function for columns of types that the engine lacks, too: they stay as they are written.
+
+    Comparisons report such a type; plans, which would have to create it, refuse it.
+    """
+
+    @wraps(stored)
+    def stored_or_written(column: Column) -> Properties:
+        try:
+            return stored(column)
+        except InputError:
+            if DATABASE_TYPE not in column.properties:
+                raise
+        nullable = {"nullable": False} if not column.nullable else {}
+        plain = stored(Column(column.name, {"data_type": "text", **nullable}))
+        written = {DATABASE_TYPE: str(column.properties[DATABASE_TYPE])}
+        return {**written, **({"nullable": False} if plain.get("nullable") is False else {})}
+
+    return stored_or_written
 
 
 def types_of(dialect: str) -> TypeSystem:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
 from migrated_datasets import column, put, schema_of
 
 from schemactl.cli.app import run
-from schemactl.destinations import duckdb, postgresql, sqlite
+from schemactl.destinations import delta, duckdb, iceberg, mysql, parquet, postgresql, sqlite
+from schemactl.destinations._types import is_type
 from schemactl.errors import InputError
 from schemactl.migration.steps import AddColumn, CreateTable
 from schemactl.schema.types import Column, Table
@@ -66,3 +68,51 @@ def test_diff_shows_the_type_that_a_column_gets_in_the_database(
     for output in ("text", "markdown"):
         run(["diff", put(before, "before.yaml"), put(after, "after.yaml"), "--format", output])
         assert "stored as `citext`" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", [postgresql, duckdb, sqlite, mysql, parquet, delta, iceberg], **IDS)
+@pytest.mark.parametrize("written", ['"shop"."Mood"', "geometry(Point,4326)", "TEXT DEFAULT x"])
+def test_a_comparison_keeps_a_type_that_the_destination_has_not(kind, written):
+    column = Column("v", {"x-database-type": written, "nullable": False})
+    expected = {"x-database-type": written} if kind is parquet else dict(column.properties)
+    assert kind.stored(column) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "spelling"),
+    [
+        (postgresql, "INT4", "integer"),
+        (postgresql, "char(3)[]", "character(3)[]"),
+        (postgresql, "timestamptz(3)", "timestamp(3) with time zone"),
+        (postgresql, "numeric(5)", "numeric(5,0)"),
+        (postgresql, "Shop.Mood", "shop.mood"),
+        (postgresql, "geometry(Point,4326)", "geometry(Point,4326)"),
+        (postgresql, "bit varying", "bit varying"),
+        (duckdb, "int[]", "INTEGER[]"),
+        (duckdb, "varint", "BIGNUM"),
+        (mysql, "INT(10) UNSIGNED", "int unsigned"),
+        (mysql, "set( 'a' , 'b' )", "set('a','b')"),
+        (mysql, "int(5) unsigned zerofill", "int(5) unsigned zerofill"),
+        (sqlite, "UNSIGNED  BIG INT", "UNSIGNED BIG INT"),
+    ],
+    **IDS,
+)
+def test_a_type_is_spelled_as_the_catalogue_spells_it(kind, written, spelling):
+    assert kind.column_type(Column("v", {"x-database-type": written})) == spelling
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "duckdb", "mysql", "sqlite", "spark", "oracle", "teradata"])
+def test_each_text_is_a_type_or_none(dialect: str):
+    words = (
+        "bit varying",
+        "national character",
+        "long",
+        "interval",
+        "day to second(3)",
+        "number(5,",
+        "-2)",
+        "'a'",
+        '"b',
+    )
+    for text in (*words, *map(" ".join, itertools.permutations(words, 2)), "", "(", '"b', "varchar(" * 90, "\0"):
+        assert is_type(text, dialect) in (True, False)

@@ -20,6 +20,7 @@ from schemactl.destinations._catalogue import (
 )
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._lake.types import kind_of, kind_there, types_of_files
+from schemactl.destinations._types import keeps_unknown_types
 from schemactl.destinations.parquet.bookkeeping import has_runs, stored_versions, version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
 from schemactl.errors import DestinationError, InputError
@@ -114,6 +115,7 @@ _NATIVE: Final = re.compile(r"void|variant")
 settle: Final = types_of_files("Delta Lake", lambda written: _NATIVE.fullmatch(written) is not None).settle
 
 
+@keeps_unknown_types
 def stored(column: Column) -> Properties:
     """Return what Delta's catalog says of such a column, as dlt writes it."""
     return with_nullable(new_kind(column), column)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations._catalogue import driver, unknown, with_nullable
 from schemactl.destinations._session import quote
 from schemactl.destinations._structure import gained
-from schemactl.destinations._types import TypeSystem, decimal, integer, is_type, parse_type
+from schemactl.destinations._types import TypeSystem, decimal, integer, is_type, keeps_unknown_types, parse_type
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
@@ -56,6 +56,7 @@ def kind_of(written: str) -> Properties:
     return _KINDS.get(written.upper()) or unknown(spelt(written))
 
 
+@keeps_unknown_types
 def stored(column: Column) -> Properties:
     """Return what a DuckDB catalog says of such a column (docs/dlt.md §9.3)."""
     return with_nullable(kind_of(column_type(column)), column)

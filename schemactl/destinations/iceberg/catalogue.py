@@ -11,6 +11,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, with_nullable
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._lake.types import kind_of, kind_there, types_of_files
+from schemactl.destinations._types import keeps_unknown_types
 from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
@@ -154,6 +155,7 @@ _NATIVE: Final = re.compile(r"timestamp(tz)?_ns|uuid|fixed\[\d+\]|unknown|varian
 settle: Final = types_of_files("Iceberg", lambda written: _NATIVE.fullmatch(written) is not None).settle
 
 
+@keeps_unknown_types
 def stored(column: Column) -> Properties:
     """Return what Iceberg's catalog says of such a column, as dlt writes it."""
     return with_nullable(new_kind(column), column)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._types import TypeSystem, decimal, integer, parse_type
+from schemactl.destinations._types import TypeSystem, decimal, integer, keeps_unknown_types, parse_type
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties
 
@@ -132,6 +132,7 @@ settle: Final = TYPES.settle
 column_type: Final = TYPES.column_type
 
 
+@keeps_unknown_types
 def stored(column: Column) -> Properties:
     """Return what MySQL's catalog says of such a column; it has no zone of a timestamp, which is in UTC."""
     return with_nullable(kind_of(column_type(column)), column)

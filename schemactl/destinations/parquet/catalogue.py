@@ -11,7 +11,7 @@ from schemactl.destinations._address import FolderAddress, folder_address
 from schemactl.destinations._catalogue import choose_dataset, column_of, make_catalogue, unknown
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._lake.types import is_arrow_name, types_of_files
-from schemactl.destinations._types import decimal
+from schemactl.destinations._types import decimal, keeps_unknown_types
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import PARQUET_ENDING, Listing, folders_in, list_files
 from schemactl.errors import DestinationError, InputError
@@ -142,6 +142,7 @@ def _kind(of: pyarrow.DataType) -> Properties:
 settle: Final = types_of_files("Parquet", lambda written: "<" in written or is_arrow_name(written)).settle
 
 
+@keeps_unknown_types
 def stored(column: Column) -> Properties:
     """Return what the footers of Parquet say of such a column, as dlt writes them.
 

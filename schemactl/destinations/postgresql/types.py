@@ -7,7 +7,16 @@ from functools import lru_cache
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._types import DatabaseType, TypeSystem, decimal, integer, is_type, nearest_type, parse_type
+from schemactl.destinations._types import (
+    DatabaseType,
+    TypeSystem,
+    decimal,
+    integer,
+    is_type,
+    keeps_unknown_types,
+    nearest_type,
+    parse_type,
+)
 from schemactl.errors import InputError
 from schemactl.schema.structure import DATABASE_TYPE, TYPE_DEFINITION, NameLimits
 from schemactl.schema.types import Column, Properties
@@ -93,6 +102,7 @@ def is_builtin(kind: str) -> bool:
     )
 
 
+@keeps_unknown_types
 def stored(column: Column) -> Properties:
     """Return what PostgreSQL's catalog says of such a column (docs/dlt.md §9.3)."""
     return with_nullable(kind_of(column_type(column)), column)

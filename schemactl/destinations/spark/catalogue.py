@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from schemactl.destinations import Catalogue
 from schemactl.destinations._bookkeeping import version_rows
 from schemactl.destinations._catalogue import OURS, column_of, make_catalogue, unknown
-from schemactl.destinations._types import TypeSystem, decimal, integer, is_type, parse_type
+from schemactl.destinations._types import TypeSystem, decimal, integer, is_type, keeps_unknown_types, parse_type
 from schemactl.destinations.spark.address import Namespace, read_address
 from schemactl.destinations.spark.tables import Tables, held_tables, stranded
 from schemactl.destinations.spark.types import ddl_of, stored_type
@@ -106,6 +106,7 @@ def own_type(written: str) -> str | None:
 settle: Final = TypeSystem("Spark", "spark", unknown, own_type).settle
 
 
+@keeps_unknown_types
 def stored(column: Column) -> Properties:
     """Return what Spark's catalog says of such a column. Nothing is said of nulls: all columns may be null."""
     column = settle(column)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from schemactl.destinations._catalogue import unknown, with_nullable
-from schemactl.destinations._types import TypeSystem, integer, parse_type
+from schemactl.destinations._types import TypeSystem, integer, keeps_unknown_types, parse_type
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -66,6 +66,7 @@ def _sizes(sizes: tuple[int, ...]) -> Properties:
     return dict(zip(("precision", "scale"), sizes, strict=False))
 
 
+@keeps_unknown_types
 def stored(column: Column) -> Properties:
     """Return what all SQLite catalogs say of such a column.
 
