@@ -12,6 +12,7 @@ from schemactl.migration.abilities import Abilities
 from schemactl.migration.conflicting_renames import moved, moves_of, renamed, settled, table_moves_of
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.table_model import with_description
+from schemactl.migration.ways import Way
 from schemactl.schema.backfill import is_scalar
 from schemactl.schema.changes import (
     ABSENT,
@@ -172,7 +173,7 @@ def compare(
     moves = moves_of(renamed_catalogue, target, ledger_schema and renamed(ledger_schema, table_moves), names)
     before, after = _before(moved(renamed_catalogue, moves), target, stored), _after(renamed_catalogue, target, stored)
     differing = diff(before, after, guess_renames=options.guesses_renames, renamed_tables=())
-    changes = (*table_moves, *moves, *differing)
+    changes = (*table_moves, *moves, *_with_own_retypes(differing, abilities))
     is_guessable = not options.guesses_renames and any(
         isinstance(change, TableRemoved | ColumnRemoved) for change in changes
     )
@@ -208,6 +209,25 @@ def with_own_types(schema: Schema, settle: Callable[[Column], Column]) -> Schema
         }
         tables[name] = replace(table, columns={**table.columns, **settled_columns}) if settled_columns else table
     return replace(schema, tables=tables)
+
+
+def _with_own_retypes(changes: Iterable[Change], abilities: Abilities) -> Iterator[Change]:
+    """Yield changes, and a change of type for each column of one own type that gets another one.
+
+    Structs, lists and maps get their new fields with a load.
+    """
+    changes = tuple(changes)
+    retyped = {(change.table, change.column) for change in changes if isinstance(change, ColumnRetyped)}
+    for change in changes:
+        yield change
+        match change:
+            case ColumnPropertyChanged(name=name, before=str() as before, after=str() as after) if (
+                name == DATABASE_TYPE and (change.table, change.column) not in retyped
+            ):
+                is_structure = abilities.structure_in(before) is not None or abilities.structure_in(after) is not None
+                columns = (Column(change.column, {DATABASE_TYPE: own_type}) for own_type in (before, after))
+                if not is_structure and abilities.retype(*columns) is not Way.NONE:
+                    yield ColumnRetyped(change.table, change.column, {}, {})
 
 
 def user_tables(catalogue: Schema, ledger_schema: Schema | None) -> Schema:

@@ -382,3 +382,31 @@ def test_other_engines_get_what_defines_a_type_of_postgresql(typed_database: Eng
     assert types["mysql"][:4] == ["enum('sad','it''s ok','a,b')", "json", "enum('x')", "text"]
     assert types["sqlite"][:4] == ["text", "json", "text", "character varying(80)"]
     assert [kinds[4] for kinds in types.values()] == ["decimal", "decimal", "decimal"]
+
+
+OTHERS = {
+    "duckdb": ("UBIGINT", "UHUGEINT"),
+    "postgresql": ("character(3)", "character(5)"),
+    "sqlite": ("geometry", "UUID"),
+    "mysql": ("int unsigned", "bigint unsigned"),
+}
+"""Two types of each engine, of which a column has first the one and then the other."""
+
+
+@pytest.mark.parametrize("has_rows", [False, True])
+def test_a_column_of_an_own_type_gets_another_one_or_the_plan_is_refused(engine: Engine, has_rows: bool):
+    before, after = OTHERS[engine.kind]
+    dataset = f"changed_{engine.kind}_{has_rows}".lower()
+    url, first = engine.url(dataset), schema_of(ID, of_database("a", before))
+    assert apply(url, put(first, "first.yaml")) is Outcome.DONE
+    if has_rows:
+        engine.run(dataset, "insert into orders values (1, 7)")
+    second = put(schema_of(ID, of_database("a", after), before=first), "second.yaml")
+    outcome = apply(url, second)
+    assert (outcome is Outcome.REFUSED) or (outcome is Outcome.DONE and drift(url, second) == ())
+    assert has_rows or outcome is Outcome.DONE
+    if outcome is Outcome.DONE:
+        request = RollbackRequest("shop", url, allows_destructive=True)
+        assert rollback(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
+    assert drift(url, "./first.yaml") == ()
+    assert not has_rows or str(engine.run(dataset, "select a from orders")[0][0]).strip() == "7"

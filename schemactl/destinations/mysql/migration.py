@@ -56,8 +56,8 @@ _PART: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|[(),]
 
 def _retype(before: Column, after: Column) -> Way:
     # To a smaller size, too: values are counted before, and MySQL refuses integers and texts that have no room.
-    is_size = before.data_type is after.data_type and before.data_type is not None
-    return Way.REWRITE if is_size else Way.NONE
+    # Between types that dlt does not know no value counts as one that survives: both have no `data_type`.
+    return Way.REWRITE if before.data_type is after.data_type else Way.NONE
 
 
 def _is_wider(before: Column, after: Column) -> bool:
