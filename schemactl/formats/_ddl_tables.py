@@ -30,6 +30,9 @@ _DEFAULT_OPTIONS: Final = frozenset((
 ))  # fmt: skip
 """Options of keys that hold where none is stated."""
 
+_WORDS: Final = {"nulls": "NULLS NOT DISTINCT"}
+"""Options of constraints by sqlglot's names, if those are not their words."""
+
 _NOT_ENFORCED: Final = frozenset(("bigquery", "snowflake", "databricks"))
 """Dialects whose keys are not enforced unless they say so."""
 
@@ -197,7 +200,8 @@ class _Table:
     def _lose_args(self, node: exp.Expression, column: str | None, *read: str) -> None:
         """Report the arguments of a constraint that are not read, except for those that hold anyway."""
         for key, value in _unread_args(node, *read):
-            options = value if key == "options" else [key.replace("_", " ").upper() if value is True else value]
+            words = _WORDS.get(key, key.replace("_", " ").upper())
+            options = value if key == "options" else [words if value is True else value]
             for option in options:
                 text = _spelled(option, self._dialect)
                 is_usual = self._dialect in _NOT_ENFORCED and text.upper() == "NOT ENFORCED"

@@ -159,7 +159,9 @@ def test_relations_of_sqlite_are_references_and_other_properties_are_lost(tmp_pa
                 a integer primary key autoincrement, b integer as (a * 2) stored, c text collate nocase,
                 u integer references USERS on delete cascade, at text default (date('now'))
             );
-            create table pairs (k text primary key, v int) without rowid;
+            create table pairs (k text primary key, v int, w text, x text) without rowid;
+            create unique index one on pairs (v); create unique index two on pairs (w collate nocase);
+            create unique index three on pairs (w, x); create unique index four on pairs (x) where x > 1;
             create trigger counting after insert on orders begin update orders set last = 1; select 2; end;
         """)
     found = imported(f"sqlite:///{tmp_path}/shop.db", tmp_path)
@@ -173,6 +175,10 @@ def test_relations_of_sqlite_are_references_and_other_properties_are_lost(tmp_pa
         ("more.u", "ON DELETE CASCADE"), ("more.at", "DEFAULT (DATE('NOW'))"), ("pairs", "WITHOUT ROWID"),
         ("orders", "CREATE TRIGGER COUNTING AFTER INSERT ON ORDERS BEGIN UPDATE ORDERS SET LAST = 1; SELECT 2; END"),
     } <= lost  # fmt: skip
+    assert columns(found, "pairs")["v"]["unique"] is True
+    assert {text.split(" ON ")[0] for place, text in lost if place == "pairs" and "INDEX" in text} == {
+        "CREATE UNIQUE INDEX TWO", "CREATE UNIQUE INDEX THREE", "CREATE UNIQUE INDEX FOUR",
+    }  # fmt: skip
 
 
 @pytest.mark.destinations
@@ -196,6 +202,8 @@ def test_relations_of_postgresql_are_references_and_other_properties_are_lost(po
             create trigger seen before insert on orders for each row execute function seen();
             alter table orders enable row level security;
             create policy own on orders using (id > 0);
+            create unique index one on child (c); create unique index two on child (d) nulls not distinct;
+            comment on index one is 'fast';
         """)
     separator = "&" if "?" in postgres_url else "?"
     found = imported(f"{postgres_url}{separator}dataset=related", tmp_path)
@@ -211,6 +219,10 @@ def test_relations_of_postgresql_are_references_and_other_properties_are_lost(po
         ("orders", "CREATE POLICY own ON related.orders"),
         ("more.elsewhere", "REFERENCES elsewhere.orders (id) ON DELETE CASCADE"),
     } <= lost  # fmt: skip
+    assert columns(found, "child")["c"]["unique"] is True
+    assert {text.split(" ON ")[0] for place, text in lost if place == "child" and "INDEX" in text} == {
+        "CREATE UNIQUE INDEX two", "COMMENT",
+    }  # fmt: skip
     starts = {(place, str(text).split("(")[0]) for place, text in lost}
     assert ("more.e", "DEFAULT NEXTVAL") in starts
     assert any(place == "more.d" and "DEFAULT" in str(text) for place, text in lost)

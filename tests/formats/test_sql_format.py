@@ -498,6 +498,7 @@ CLAUSES: dict[str, list[tuple[str, list[str]]]] = {
         ("CREATE TABLE t (a int PRIMARY KEY DEFERRABLE)", ["t.a: `constraint: DEFERRABLE`"]),
         ("CREATE TABLE t (a int, CONSTRAINT k PRIMARY KEY (a) INCLUDE (b), b int)", ["t: `constraint: INCLUDE (b)`"]),
         ("CREATE TABLE t (a int, PRIMARY KEY (b))", ["t: `constraint: PRIMARY KEY (b)`"]),
+        ("CREATE TABLE t (a int UNIQUE NULLS NOT DISTINCT)", ["t.a: `constraint: NULLS NOT DISTINCT`"]),
         ("CREATE TABLE t (a int, UNIQUE (a) INCLUDE (b), b int)", ["t.a: `constraint: INCLUDE (b)`"]),
         ("CREATE TABLE t (a int REFERENCES x (y) ON UPDATE NO ACTION)", []),
         ("CREATE TABLE t (a int REFERENCES x)", ["t.a: `constraint: REFERENCES x`"]),

@@ -103,9 +103,23 @@ _DEFINITIONS: Final = """
     from tables join pg_catalog.pg_constraint on conrelid = tables.oid
     where contype in ('p', 'u', 'f', 'c', 'x')
     union all
+    select relname, 7, pg_constraint.oid::int8, pg_catalog.format(
+        'COMMENT ON CONSTRAINT %%I ON %%s IS %%L', conname, place, description)
+    from tables join pg_catalog.pg_constraint on conrelid = tables.oid
+        join pg_catalog.pg_description on objoid = pg_constraint.oid
+            and classoid = 'pg_catalog.pg_constraint'::regclass
+    union all
+    select relname, 7, indexrelid::int8, pg_catalog.format(
+        'COMMENT ON INDEX %%s IS %%L', indexrelid::regclass, description)
+    from tables join pg_catalog.pg_index on indrelid = tables.oid
+        join pg_catalog.pg_description on objoid = indexrelid and objsubid = 0
+            and classoid = 'pg_catalog.pg_class'::regclass
+    union all
     select relname, 4, indexrelid::int8, pg_catalog.pg_get_indexdef(indexrelid)
     from tables join pg_catalog.pg_index on indrelid = tables.oid
     where not exists (select from pg_catalog.pg_constraint where conindid = indexrelid and conrelid = indrelid)
+        and not (indisunique and indnatts = 1 and indpred is null and indexprs is null
+            and pg_catalog.pg_get_indexdef(indexrelid) not like '%% NULLS NOT DISTINCT%%')
     union all
     select relname, 5, pg_trigger.oid::int8, pg_catalog.pg_get_triggerdef(pg_trigger.oid)
     from tables join pg_catalog.pg_trigger on tgrelid = tables.oid and not tgisinternal
@@ -125,7 +139,7 @@ _DEFINITIONS: Final = """
     where nspname = %s and relkind in ('v', 'm')
     order by 2, 3
 """
-"""Statements without the types of columns, which ``_COLUMNS`` has."""
+"""Statements without the types of columns, which ``_COLUMNS`` has, and without indexes that make ``unique`` of one."""
 
 
 def read_catalogue(url: str) -> Catalogue:

@@ -31,8 +31,14 @@ _UNIQUE: Final = """
 
 _DEFINITIONS: Final = """
     select tbl_name, sql from sqlite_master
-    where sql is not null and name not like 'sqlite\\_%' escape '\\' order by type <> 'table', rowid
+    where sql is not null and name not like 'sqlite\\_%' escape '\\' and not exists (
+        select 1 from pragma_index_list(tbl_name) as made
+        where made.name = sqlite_master.name and made."unique" and not made.partial and sql not like '%collate%'
+            and (select count(*) = 1 and min(cid) >= 0 from pragma_index_info(made.name))
+    )
+    order by type <> 'table', rowid
 """
+"""Statements without the indexes that ``_UNIQUE`` makes ``unique`` of one column."""
 
 
 def read_catalogue(url: str) -> Catalogue:
