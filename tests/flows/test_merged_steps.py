@@ -21,8 +21,9 @@ from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration, propose
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.schema_plans import propose
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
 from schemactl.migration.effects import apply_to_model, are_done

@@ -17,8 +17,9 @@ from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import find_status
-from schemactl.flows.migrate.plan import PlanRequest, plan_migration, propose
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.migrate.schema_plans import propose
 from schemactl.flows.migrate.state import read_state
 from schemactl.flows.target import migratable
 from schemactl.migration.migration_plan import MigrationPlan, make_plan

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from schemactl.errors import InputError
+from schemactl.flows.migrate.bound_migrations import check_own
 from schemactl.flows.migrate.forward_run import ForwardRun
-from schemactl.flows.migrate.plan import Goal, check_own, read_and_plan, refuse_moved
+from schemactl.flows.migrate.plan import Goal, read_and_plan, refuse_moved
 from schemactl.flows.migrate.runner import LockRetry, StepBlocked, who
 from schemactl.flows.migrate.state import DestinationState, find_goal_schema, read_state
 from schemactl.flows.migrate.stored_plans import resume_plan

@@ -8,16 +8,9 @@ from pathlib import Path
 
 from schemactl.errors import InputError, Location
 from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, apply_goal, check_resumed
+from schemactl.flows.migrate.bound_migrations import differing_places, find_start_blocker, plan_in, unbound_plan
 from schemactl.flows.migrate.migration_folder import Folder, NextRequest, draft_next, sound_folder, write_next
-from schemactl.flows.migrate.plan import (
-    Goal,
-    differing_places,
-    find_start_blocker,
-    plan_in,
-    read_and_plan,
-    refuse_unfinished,
-    unbound_plan,
-)
+from schemactl.flows.migrate.plan import Goal, read_and_plan, refuse_unfinished
 from schemactl.flows.migrate.state import DestinationState, read_state
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.migration_files import Migration, json_name

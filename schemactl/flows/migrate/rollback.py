@@ -11,9 +11,9 @@ from pathlib import Path
 from schemactl.destinations import MigrationSession
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import Agree, OpenProgress
+from schemactl.flows.migrate.bound_migrations import check_own
 from schemactl.flows.migrate.counting import counted, find_blockers
 from schemactl.flows.migrate.migration_folder import sound_folder
-from schemactl.flows.migrate.plan import check_own
 from schemactl.flows.migrate.runner import LockRetry, Runner
 from schemactl.flows.migrate.state import DestinationState, find_name, read_state
 from schemactl.flows.migrate.stored_plans import derived_plan, done_numbers, plan_of
