@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
 from schemactl.errors import ChangedMeanwhile, InputError
 from schemactl.flows.migrate.bound_migrations import bind, unbound_plan
@@ -86,30 +85,29 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
     return report
 
 
-_READINGS: Final = 3
-"""How often a destination is read that others change meanwhile."""
+def read_and_plan(
+    goal: Goal, notify: Progress = no_progress, *, readings: int = 3
+) -> tuple[PlanReport, DestinationState]:
+    """Read a destination and plan how it gets to a goal; the state that is returned has a closed session.
 
-
-def read_and_plan(goal: Goal, notify: Progress = no_progress) -> tuple[PlanReport, DestinationState]:
-    """Read a destination and plan how it gets to a goal; the state that is returned has a closed session."""
-    for remaining in reversed(range(_READINGS)):
-        lost_names = ""
-        try:
-            with goal.target.open_for_reading(goal.schema.name, may_be_new=True) as session:
-                restored = goal
-                if goal.plan is None and goal.migration is None:
-                    schema, lost_names = find_lost(goal.schema, goal.target, session)
-                    restored = replace(goal, schema=bump(schema))
-                notify("reading the catalog", None)
-                state = read_state(session, goal.target, restored.schema.name)
-                report = plan_from_state(restored, state, notify)
-        except ChangedMeanwhile:
-            if not remaining:
-                raise
-        else:
-            warn_of_restored(goal.schema, lost_names)  # once, however often the destination is read
-            return report, state
-    raise AssertionError
+    ``readings``: how often a destination is read that others change meanwhile.
+    """
+    lost_names = ""
+    try:
+        with goal.target.open_for_reading(goal.schema.name, may_be_new=True) as session:
+            restored = goal
+            if goal.plan is None and goal.migration is None:
+                schema, lost_names = find_lost(goal.schema, goal.target, session)
+                restored = replace(goal, schema=bump(schema))
+            notify("reading the catalog", None)
+            state = read_state(session, goal.target, restored.schema.name)
+            report = plan_from_state(restored, state, notify)
+    except ChangedMeanwhile:
+        if readings == 1:
+            raise
+        return read_and_plan(goal, notify, readings=readings - 1)
+    warn_of_restored(goal.schema, lost_names)  # once, however often the destination is read
+    return report, state
 
 
 def plan_from_state(
