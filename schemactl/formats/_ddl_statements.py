@@ -35,6 +35,11 @@ _SEPARATOR_LINE: Final = {
 }
 """Lines that end a statement, semicolons within it or not."""
 
+_NEXT_TABLE: Final = dict.fromkeys(
+    ("tsql", "fabric"), re.compile(r"^[ \t]*(?:create|alter)\s+table\b", re.IGNORECASE | re.MULTILINE)
+)
+"""Lines that begin a statement on a table in dialects whose statements need no semicolon."""
+
 _COPIES_INPUT: Final = re.compile(r"copy\b.*\bfrom\s+stdin\b", re.IGNORECASE | re.DOTALL)
 _END_OF_INPUT: Final = re.compile(r"^\\\.[ \t\r]*$", re.MULTILINE)
 
@@ -105,9 +110,32 @@ def parse_statement(statement: Statement, name: str, dialect: Dialect) -> exp.Ex
     if tree is None and (creates_table or _ALTERS_TABLE.match(statement.text)):
         raise failure
     if tree is None or isinstance(tree, exp.Command):
+        if (line := _hidden_table_line(statement, name)) is not None:
+            raise UnreadTable("CREATE TABLE begins within another statement, maybe as a semicolon is missing", line)
         tree = exp.Command(this=statement.text)
     tree.meta["place"] = f"line {statement.line}"
     return tree
+
+
+def _hidden_table_line(statement: Statement, name: str) -> int | None:
+    """Return the line of the first CREATE TABLE that begins a line of another statement; None if no line does.
+
+    Routines may create tables of their own.
+    """
+    import sqlglot
+    from sqlglot.errors import TokenError
+
+    if not _OTHER_TABLE.search(statement.text) or _ROUTINE.match(statement.text):
+        return None
+    try:
+        tokens = sqlglot.tokenize(statement.sql, read=name)
+    except TokenError:
+        return None
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        kinds = (token.token_type.name, after.token_type.name)
+        if kinds == ("CREATE", "TABLE") and "\n" in statement.sql[before.end : token.start]:
+            return statement.sql_line - 1 + token.line
+    return None
 
 
 def tokens_of(statement: Statement, name: str) -> list[Token]:
@@ -257,6 +285,8 @@ class _Splitter:
                     self._add(command[0], command.start())
                     yield self._end_statement()
                 continue
+            if self._begins_table():
+                yield self._end_statement()
             separator = separator_line.match(self._script, self._position) if separator_line else None
             if separator or (self._block_depth == 0 and self._script.startswith(self._delimiter, self._position)):
                 self._position = separator.end() if separator else self._position + len(self._delimiter)
@@ -272,6 +302,14 @@ class _Splitter:
         """Return the shell command at the position; None within a statement."""
         pattern = _SHELL_COMMAND.get(self._name)
         return pattern.match(self._script, self._position) if pattern and self._first_part is None else None
+
+    def _begins_table(self) -> bool:
+        """Return whether a statement on a table begins at the position, after one without a semicolon."""
+        pattern = _NEXT_TABLE.get(self._name)
+        if pattern is None or self._first_part is None or self._block_depth:
+            return False
+        words = "".join(self._parts[self._first_part :])
+        return pattern.match(self._script, self._position) is not None and not _ROUTINE.match(words)
 
     def _skip_input(self, statement: Statement) -> None:
         """Skip the rows after PostgreSQL's ``COPY ... FROM stdin``."""

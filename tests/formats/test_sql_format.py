@@ -781,6 +781,8 @@ def test_clauses_after_the_columns_that_sqlglot_does_not_parse_are_lost_and_the_
         ("CREATE TABLE a (x int);\nCREATE TEMP TABLE b (y 'int);", 2),
         ("CREATE TABLE a (x int);\ncreate or replace table b (((;", 2),
         ("CREATE TABLE a (x int)\nCREATE TABLE b (x int);", 1),
+        ("CREATE TABLE a (x int);\nSELECT 1\nCREATE TABLE b (x int);", 3),
+        ("CREATE TABLE a (x int);\nBEGIN\n\n  CREATE TABLE b (x int);\nEND;", 4),
     ],
 )
 def test_a_table_that_sqlglot_does_not_parse_is_an_error_with_its_line(text: str, line: int) -> None:
@@ -793,6 +795,9 @@ def test_a_table_that_sqlglot_does_not_parse_is_an_error_with_its_line(text: str
 OTHER_STATEMENTS: Final = [
     ("postgres", "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN; IF x THEN y; END IF; END; $$"),
     ("postgres", "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT CASE WHEN x THEN 1 END; END"),
+    ("postgres", "DO $$ BEGIN\n  CREATE TABLE x (y int);\nEND $$"),
+    ("snowflake", "GRANT\n  USAGE, CREATE TABLE ON SCHEMA s TO ROLE r"),
+    ("mysql", "CREATE PROCEDURE p()\nBEGIN\n  CREATE TABLE x (y int);\nEND"),
     ("postgres", "DO $do$ BEGIN EXECUTE 'CREATE TABLE x (y int);'; END $do$"),
     ("postgres", "SET search_path TO shop, public"),
     ("postgres", "COMMENT ON CONSTRAINT c ON t IS NULL"),
@@ -875,6 +880,24 @@ CREATE TABLE u (c int);
         "line 2: `statement: SET NAMES utf8mb4`",
         "line 5: `statement: CREATE DEFINER=`a`@`b` TRIGGER r BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.…`",
     ]
+
+
+def test_statements_of_sql_server_need_no_semicolons() -> None:
+    text = """USE [shop]
+SET ANSI_NULLS ON
+CREATE TABLE t (a INT)
+  CREATE TABLE u (b INT)
+ALTER TABLE u ADD CONSTRAINT k PRIMARY KEY (b)
+GO
+CREATE PROCEDURE p AS
+CREATE TABLE #no (a INT)
+SELECT 1
+GO
+CREATE TABLE v (c INT)"""
+    document = sql.in_dialect("tsql").read(text, "t.sql")
+    assert [name for name in document.schema.tables if not name.startswith("_dlt")] == ["t", "u", "v"]
+    assert document.schema.tables["u"].columns["b"].properties["primary_key"] is True
+    assert [(loss.place, loss.what) for loss in document.losses] == [("line 1", "statement"), ("line 7", "statement")]
 
 
 @pytest.mark.parametrize(("dialect", "line"), [("tsql", "GO"), ("tsql", " go \t\r"), ("oracle", "/")])
