@@ -43,9 +43,7 @@ def without_written_files(
     for file in inputs:
         path = Path(file.path).resolve()
         candidates = (*folders, *rejects_folders)
-        folder = next(
-            (candidate for candidate in candidates if _is_written(path, candidate, candidate in rejects_folders)), None
-        )
+        folder = next((parent for parent in candidates if _is_written(path, parent, parent in rejects_folders)), None)
         if folder is None and path.parent in schemas and _is_schema_or_lineage(path):
             folder = path.parent
         is_source = any(folder in root.parents and path.is_relative_to(root) for root in roots)

@@ -169,9 +169,7 @@ def _prepare(request: InferRequest, opened: Opened, evidence: Evidence, after: E
 def _resolve(start: _Start, is_loaded: bool) -> Resolution:
     """Resolve the evidence of one root table, with the nulls of its sources."""
     request, evidence, limit = start.request, start.evidence, start.fitted.max_length
-    resolution = resolve_data(
-        evidence, start.schema, start.table, request.resolve_collisions, limit, is_loaded=is_loaded
-    )
+    resolution = resolve_data(evidence, start.schema, start.table, request.resolve_collisions, limit, is_loaded)
     resolution = with_source_nulls(resolution, start.before, evidence, request.contract, _columns_with_nulls(start))
     _check_named(resolution, evidence, convention_name(NormalizerConfig.of(start.before.normalizers).naming))
     return resolution

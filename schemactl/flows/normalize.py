@@ -387,9 +387,9 @@ class _TableRows:
     def check_balance(self) -> None:
         """Refuse more or fewer rows of documents than documents: the sources have changed meanwhile."""
         documents = sum(file.documents for file in self.attempt.evolution.report.files if file.table)
-        rows_of_documents = self.rows.tally.documents
-        if rows_of_documents != documents:
-            message = f"{documents:,} documents were read, but {rows_of_documents:,} when rows were made"
+        made_rows = self.rows.tally.documents
+        if made_rows != documents:
+            message = f"{documents:,} documents were read, but {made_rows:,} when rows were made"
             hint = "files that others write to meanwhile cannot be loaded: run the command again"
             changed_file = find_changed(self.attempt.call.files)
             raise InputError(message, at=None if changed_file is None else Location(changed_file), hint=hint)

@@ -44,9 +44,7 @@ def classify(value: Any) -> str:
         case int() | float() | str():
             kind = _KINDS[type(value)]
             answers = [str(target) for target in _TARGETS if target is not kind and can_coerce(value, kind, target)]
-            answers += [
-                f"{name}={detected_type}" for name in DETECTORS if (detected_type := DETECTORS[name].detect(value))
-            ]
+            answers += [f"{name}={detected}" for name in DETECTORS if (detected := DETECTORS[name].detect(value))]
             if isinstance(value, int) and value not in INT64:
                 # Of 64 bits unsigned, of the range of a wei, beyond.
                 is_unsigned = INT64.stop <= value < UINT64_LIMIT

@@ -173,15 +173,13 @@ def merge(*parts: Evidence) -> Evidence:
     if sum(bool(partial.paths) for partial in parts) > 1:
         witnesses = cut_witnesses(paths, witnesses)
     declared = _merge_keyed((partial.declared for partial in parts), widen)
-    declared_types = {
-        path: frozenset().union(*(partial.declared_types(path) for partial in parts)) for path in declared
-    }
+    all_types = {path: frozenset().union(*(partial.declared_types(path) for partial in parts)) for path in declared}
     return Evidence(
         paths,
         witnesses,
         files=_merge_keyed((partial.files for partial in parts), FileEvidence.with_part),
         declared=declared,
-        stated={path: types for path, types in declared_types.items() if len(types) > 1},
+        stated={path: types for path, types in all_types.items() if len(types) > 1},
         nullable=_merge_nullable(parts),
         counted=_merge_paths(partial.counted for partial in parts),
         room=_merge_keyed((partial.room for partial in parts), widen),

@@ -186,9 +186,7 @@ def _renamed_table(table: Table, renamed: Mapping[Name, str]) -> Table:
 def _renamed_reference(table: str, reference: Mapping[str, Any], renamed: Mapping[Name, str]) -> dict[str, Any]:
     other = str(reference.get("referenced_table"))
     sides = (("columns", table), ("referenced_columns", other))
-    columns = {
-        key: [renamed.get((side_table, name), name) for name in reference.get(key) or ()] for key, side_table in sides
-    }
+    columns = {key: [renamed.get((owner, name), name) for name in reference.get(key) or ()] for key, owner in sides}
     return {**reference, **columns, "referenced_table": renamed.get((other, None), other)}
 
 

@@ -59,9 +59,7 @@ def lineage_of(evidence: Evidence, resolution: Resolution, schema: Schema) -> Li
     for (name, column), taken_classes in resolution.taken.items():
         if name in schema.tables and column in schema.tables[name].columns:
             columns.setdefault(name, {})[column] = _kinds(evidence, taken_classes)
-    rows = {
-        name: tuple(map(format_path, row_paths)) for name, row_paths in resolution.rows.items() if name in schema.tables
-    }
+    rows = {name: tuple(map(format_path, paths)) for name, paths in resolution.rows.items() if name in schema.tables}
     return Lineage({name: TableLineage(paths, columns.get(name, {})) for name, paths in rows.items()})
 
 

@@ -72,13 +72,10 @@ def _paths_to_list(paths: Mapping[Path, PathEvidence]) -> list[dict[str, Any]]:
 
 
 def _paths_from_list(stored: Iterable[Mapping[str, Any]]) -> dict[Path, dict[str, ClassEvidence]]:
-    def read_class(fields: Mapping[str, Any]) -> ClassEvidence:
+    def read(fields: Mapping[str, Any]) -> ClassEvidence:
         return ClassEvidence(**{**fields, "first": Position(*fields["first"]), "examples": tuple(fields["examples"])})
 
-    return {
-        tuple(entry["path"]): {name: read_class(fields) for name, fields in entry["classes"].items()}
-        for entry in stored
-    }
+    return {tuple(entry["path"]): {name: read(fields) for name, fields in entry["classes"].items()} for entry in stored}
 
 
 def _plain(value: ClassEvidence | FileEvidence) -> dict[str, Any]:

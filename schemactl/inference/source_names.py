@@ -66,10 +66,7 @@ def resolve_data(
     )
     resolution = resolve_renamed(renamed=names)
     schema_names = (name for stored in before.tables.values() for name in (stored.name, *stored.columns))
-    reserved = {
-        *stored_names.values(),
-        *(identifier for name in schema_names for identifier in naming.break_path(name)),
-    }
+    reserved = set(stored_names.values()).union(*map(naming.break_path, schema_names))
     for _ in range(_MOST_ROUNDS if separates else 0):
         separated = separate(resolution, names, naming, reserved)
         if separated == names:

@@ -151,7 +151,7 @@ class Verdict(Enum):
     OPEN = "open"
 
 
-def judge_class(name: str, class_evidence: ClassEvidence, target: FullType) -> Verdict:
+def judge_class(name: str, evidence: ClassEvidence, target: FullType) -> Verdict:
     """Return which values of a class survive, as far as their number, lengths and range show."""
     value_kind, _, marks = name.partition(":")
     answers = frozenset(marks.split(","))
@@ -163,7 +163,7 @@ def judge_class(name: str, class_evidence: ClassEvidence, target: FullType) -> V
         return Verdict.NONE if target.data_type is DataType.BIGINT else Verdict.OPEN
     if target.data_type not in (value_kind, DataType.TEXT) and target.data_type not in answers:
         return Verdict.NONE
-    return _judge_scalars(value_kind, answers, class_evidence, target)
+    return _judge_scalars(value_kind, answers, evidence, target)
 
 
 _BEYOND: Final = frozenset({"wide", "beyond-wei"})
@@ -174,46 +174,42 @@ _SURE_DIGITS: Final = 13
 """Characters of an integer that is exact as a double, also of a hexadecimal one."""
 
 
-def _judge_scalars(
-    value_kind: str, answers: frozenset[str], class_evidence: ClassEvidence, target: FullType
-) -> Verdict:
+def _judge_scalars(value_kind: str, answers: frozenset[str], evidence: ClassEvidence, target: FullType) -> Verdict:
     size = target.precision
     match target.data_type:
         case DataType.TEXT if size is not None:
-            return _judge_text(value_kind, class_evidence, size)
+            return _judge_text(value_kind, evidence, size)
         case DataType.BIGINT if size is not None:
-            return _judge_integer(value_kind, answers, class_evidence, integer_limit(size))
+            return _judge_integer(value_kind, answers, evidence, integer_limit(size))
         case DataType.DECIMAL | DataType.WEI:
             is_whole = value_kind == DataType.BIGINT or (value_kind == DataType.DOUBLE and DataType.BIGINT in answers)
             if is_whole and target.integer_digits is not None:
-                return _judge_range(class_evidence, 10 ** max(target.integer_digits, 0))
+                return _judge_range(evidence, 10 ** max(target.integer_digits, 0))
             is_sure = is_whole
         case DataType.DOUBLE if value_kind == DataType.TEXT:
-            is_sure = DataType.BIGINT in answers and (class_evidence.longest or 0) <= _SURE_DIGITS
+            is_sure = DataType.BIGINT in answers and (evidence.longest or 0) <= _SURE_DIGITS
         case DataType.DOUBLE:
-            is_sure = value_kind == DataType.DOUBLE or _is_exact(class_evidence)
+            is_sure = value_kind == DataType.DOUBLE or _is_exact(evidence)
         case DataType.BOOL:
-            return _judge_bool(value_kind, class_evidence)
+            return _judge_bool(value_kind, evidence)
         case DataType.TIMESTAMP | DataType.TIME:
             is_sure = size is None or size >= MICROSECOND_DIGITS or value_kind == DataType.BIGINT
         case DataType.BINARY:
-            longest = class_evidence.longest if value_kind == DataType.TEXT else 8  # of an integer
+            longest = evidence.longest if value_kind == DataType.TEXT else 8  # of an integer
             is_sure = size is None or (longest is not None and longest <= size)
         case of:
             is_sure = of is not DataType.DATE
     return Verdict.ALL if is_sure else Verdict.OPEN
 
 
-def _judge_text(value_kind: str, class_evidence: ClassEvidence, size: int) -> Verdict:
+def _judge_text(value_kind: str, evidence: ClassEvidence, size: int) -> Verdict:
     match value_kind:
-        case DataType.TEXT if class_evidence.shortest is not None and class_evidence.longest is not None:
-            return _judge_span(class_evidence.shortest, class_evidence.longest, size)
+        case DataType.TEXT if evidence.shortest is not None and evidence.longest is not None:
+            return _judge_span(evidence.shortest, evidence.longest, size)
         case DataType.BOOL:
             return _judge_span(len("True"), len("False"), size)
-        case DataType.BIGINT if _is_exact(class_evidence):
-            longest = max(
-                len(str(int(end))) for end in (class_evidence.least, class_evidence.greatest) if end is not None
-            )
+        case DataType.BIGINT if _is_exact(evidence):
+            longest = max(len(str(int(end))) for end in (evidence.least, evidence.greatest) if end is not None)
             return _judge_span(1, longest, size)
         case _:
             return Verdict.ALL if size >= LONGEST_DOUBLE else Verdict.OPEN
@@ -225,41 +221,41 @@ def _judge_span(shortest: int, longest: int, limit: int) -> Verdict:
     return Verdict.NONE if shortest > limit else Verdict.OPEN
 
 
-def _is_exact(class_evidence: ClassEvidence) -> bool:
+def _is_exact(evidence: ClassEvidence) -> bool:
     """Return whether the range is known and its ends are not rounded: 2^53 itself may be a rounded integer."""
-    ends = (class_evidence.least, class_evidence.greatest)
+    ends = (evidence.least, evidence.greatest)
     return all(end is not None and abs(end) < EXACT_INTEGERS for end in ends)
 
 
-def _judge_integer(value_kind: str, answers: frozenset[str], class_evidence: ClassEvidence, past: int) -> Verdict:
+def _judge_integer(value_kind: str, answers: frozenset[str], evidence: ClassEvidence, past: int) -> Verdict:
     if value_kind == DataType.TEXT:
         # As digits, or as hexadecimal ones after `0x`.
-        longest = class_evidence.longest or 0
+        longest = evidence.longest or 0
         return Verdict.ALL if max(10**longest, 16 ** max(longest - 2, 0)) <= past else Verdict.OPEN
     if "uint64" in answers:
         return Verdict.ALL if past >= integer_limit(65) else Verdict.NONE
     if value_kind == DataType.BIGINT and past >= integer_limit(64):
         return Verdict.ALL
-    return _judge_range(class_evidence, past)
+    return _judge_range(evidence, past)
 
 
-def _judge_range(class_evidence: ClassEvidence, past: int) -> Verdict:
+def _judge_range(evidence: ClassEvidence, past: int) -> Verdict:
     """Judge whether numbers are below ``past`` and above its negative; ends past 2^53 may be rounded."""
-    if class_evidence.least is None or class_evidence.greatest is None:
+    if evidence.least is None or evidence.greatest is None:
         return Verdict.OPEN
-    if -past < class_evidence.least and class_evidence.greatest < past:
+    if -past < evidence.least and evidence.greatest < past:
         return Verdict.ALL
-    return Verdict.NONE if class_evidence.least > past or class_evidence.greatest < -past else Verdict.OPEN
+    return Verdict.NONE if evidence.least > past or evidence.greatest < -past else Verdict.OPEN
 
 
-def _judge_bool(value_kind: str, class_evidence: ClassEvidence) -> Verdict:
+def _judge_bool(value_kind: str, evidence: ClassEvidence) -> Verdict:
     if value_kind in (DataType.TEXT, DataType.BOOL):
         return Verdict.ALL
-    if class_evidence.least is None or class_evidence.greatest is None:
+    if evidence.least is None or evidence.greatest is None:
         return Verdict.OPEN
-    if class_evidence.least > 1 or class_evidence.greatest < 0:
+    if evidence.least > 1 or evidence.greatest < 0:
         return Verdict.NONE
-    is_bit = value_kind == DataType.BIGINT and class_evidence.least >= 0 and class_evidence.greatest <= 1
+    is_bit = value_kind == DataType.BIGINT and evidence.least >= 0 and evidence.greatest <= 1
     return Verdict.ALL if is_bit else Verdict.OPEN
 
 
@@ -283,12 +279,10 @@ def judge_values(evidence: Evidence, fed: Iterable[TakenClass], target: FullType
 
     ``fed`` are paths and classes of its values (``feeds``). The evidence may be of a part of the data.
     """
-    known_classes = [
-        (path, name, evidence.paths[path][name]) for path, name in fed if name in evidence.paths.get(path, {})
-    ]
+    classes = [(path, name, evidence.paths[path][name]) for path, name in fed if name in evidence.paths.get(path, {})]
     verdicts = [
         (path, name, class_evidence, judge_class(name, class_evidence, target))
-        for path, name, class_evidence in known_classes
+        for path, name, class_evidence in classes
     ]
     open_paths = dict.fromkeys(path for path, _, _, verdict in verdicts if verdict is Verdict.OPEN)
     if any(verdict is Verdict.OPEN and not _is_scalar(name) for _, name, _, verdict in verdicts):
@@ -309,10 +303,10 @@ def _is_scalar(name: str) -> bool:
     return kind_of(name) not in (OBJECT, LIST)
 
 
-def examples_of(name: str, class_evidence: ClassEvidence) -> Iterator[Any]:
+def examples_of(name: str, evidence: ClassEvidence) -> Iterator[Any]:
     """Yield the examples of a class as values."""
     is_text = kind_of(name) == DataType.TEXT
-    yield from class_evidence.examples if is_text else map(json.loads, class_evidence.examples)
+    yield from evidence.examples if is_text else map(json.loads, evidence.examples)
 
 
 def is_in_rows(path: Path, rows: Iterable[Path]) -> bool:

@@ -87,10 +87,7 @@ def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool
     for name, column in after.columns.items():
         if name in columns and not _are_same(columns[name].properties, column.properties):
             yield from _column(after.name, columns[name], column)
-    order = (
-        *(name for name in columns if name in after.columns),
-        *(name for name in after.columns if name not in columns),
-    )
+    order = (*(key for key in columns if key in after.columns), *(key for key in after.columns if key not in columns))
     if order != tuple(after.columns):
         yield changes.ColumnsReordered(after.name, order, tuple(after.columns))
 

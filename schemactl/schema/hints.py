@@ -149,11 +149,9 @@ def _flattened(tables: Mapping[str, Table], naming: Naming, hint: ColumnHint, ro
     return column if column in columns else None
 
 
-def _table(schema: Schema, existing: Mapping[str, Table], name: str | None, subject: str) -> Table:
+def _table(schema: Schema, existing: Mapping[str, Table], name: str | None, source: str) -> Table:
     if name is None:
-        raise InputError(
-            f"`{subject}` does not name a table, and the schema has several", hint="name it with `--table`"
-        )
+        raise InputError(f"`{source}` does not name a table, and the schema has several", hint="name it with `--table`")
     return _stated(schema, existing, name) or Table(name, {}, {"write_disposition": "append", "resource": name})
 
 
@@ -171,12 +169,10 @@ def _with_table(
     """
     tables = {**existing, **schema.tables}
     inside = name if root is None or name == root else naming.shorten_fragments(root, name)
-    for candidate in (name, inside):
-        if candidate in tables:
-            return _with_parents(schema, existing, tables[candidate]), _table(schema, existing, candidate, name)
-    above = [
-        candidate for candidate in (*tables, root) if candidate and name.startswith(candidate + naming.path_separator)
-    ]
+    for prefix in (name, inside):
+        if prefix in tables:
+            return _with_parents(schema, existing, tables[prefix]), _table(schema, existing, prefix, name)
+    above = [prefix for prefix in (*tables, root) if prefix and name.startswith(prefix + naming.path_separator)]
     if not above and inside == name:
         return schema, _table(schema, existing, name, name)
     parent = max(above, key=len, default=root)

@@ -72,17 +72,15 @@ def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sou
     fitted = _with_fitted_names(imported, exported, earlier)
     merge = _Merge(fitted, exported, earlier and _with_fitted_names(earlier, exported, earlier), sources)
     tables = {name: merge.table(table) for name, table in fitted.tables.items()}
-    data_tables, names = dict[str, Table](), set(tables)
+    from_data, names = dict[str, Table](), set(tables)
     for table in _parents_first(exported):
         followed = merge.follow_parent(table)
         if followed.name not in names and merge.keeps_table(table, followed.parent, names):
-            data_tables[table.name] = followed
+            from_data[table.name] = followed
             names.add(followed.name)
-    for name in filter(data_tables.__contains__, exported.tables):  # in the order of the file
-        columns = {
-            column.name: merge.column_of_data(name, column, None) for column in data_tables[name].columns.values()
-        }
-        tables[data_tables[name].name] = replace(data_tables[name], columns=columns)
+    for name in filter(from_data.__contains__, exported.tables):  # in the order of the file
+        columns = {column.name: merge.column_of_data(name, column, None) for column in from_data[name].columns.values()}
+        tables[from_data[name].name] = replace(from_data[name], columns=columns)
     return MergedImport(replace(fitted, tables=tables, normalizers=merge.normalizers()), tuple(merge.open_questions))
 
 

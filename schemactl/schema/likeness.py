@@ -213,12 +213,9 @@ def _slip(shorter: str, longer: str) -> _Slip | None:
     if short_end[1::-1] + short_end[2:] == long_end:
         return _Slip.SWAPPED
     last = next(index for index in range(len(short_end), 0, -1) if short_end[index - 1] != long_end[index - 1])
-    short_part, long_part = short_end[:last], long_end[:last]
-    is_swapped = short_part[1:-1] == long_part[1:-1] and (short_part[0], short_part[-1]) == (
-        long_part[-1],
-        long_part[0],
-    )
-    is_moved = short_part[1:] + short_part[0] == long_part or short_part[-1] + short_part[:-1] == long_part
+    short, long = short_end[:last], long_end[:last]
+    is_swapped = short[1:-1] == long[1:-1] and (short[0], short[-1]) == (long[-1], long[0])
+    is_moved = short[1:] + short[0] == long or short[-1] + short[:-1] == long
     return _Slip.REORDERED if is_swapped or is_moved else None
 
 
@@ -262,9 +259,7 @@ def _meant(word: str) -> str:
         if stem.endswith(ending) and len(stem) >= least:
             stem = stem.removesuffix(ending) + instead
             break
-    letters = "".join(
-        character for character in unicodedata.normalize("NFKD", stem) if not unicodedata.combining(character)
-    )
+    letters = "".join(letter for letter in unicodedata.normalize("NFKD", stem) if not unicodedata.combining(letter))
     for british, american in _SPELLINGS:
         letters = letters.replace(british, american)
     return _DOUBLED.sub(r"\1", letters) if len(letters) >= _SHORTEST_DOUBLED else letters

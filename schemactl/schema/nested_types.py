@@ -231,20 +231,18 @@ def _nested_type(of: DdlType, stored: Mapping[str, str]) -> NestedType:  # noqa:
     match of.name:
         case "struct":
             fields: dict[str, NestedType] = {}
-            for inner_field in of.fields:
-                if inner_field.name in fields:
-                    raise ValueError(f"the field `{inner_field.name}` stands there twice")
-                if not inner_field.nullable:
-                    raise ValueError(
-                        f"the field `{inner_field.name}` may be null wherever it stands: leave `NOT NULL` out"
-                    )
-                inner = _nested_type(inner_field.type, stored)
-                fields[inner_field.name] = Json() if inner_field.comment == "json" and inner == Leaf(STRING) else inner
+            for member in of.fields:
+                if member.name in fields:
+                    raise ValueError(f"the field `{member.name}` stands there twice")
+                if not member.nullable:
+                    raise ValueError(f"the field `{member.name}` may be null wherever it stands: leave `NOT NULL` out")
+                inner = _nested_type(member.type, stored)
+                fields[member.name] = Json() if member.comment == "json" and inner == Leaf(STRING) else inner
             return Struct(tuple(fields.items()))
         case "array":
             return ListOf(_nested_type(of.inner[0], stored))
         case "map":
-            key, value = (_nested_type(inner_field, stored) for inner_field in of.inner)
+            key, value = (_nested_type(member, stored) for member in of.inner)
             if key != Leaf(STRING):
                 raise ValueError("the keys of maps are texts: `map<string,...>`")
             return MapOf(value)

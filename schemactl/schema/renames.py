@@ -76,9 +76,7 @@ def clear_pairs(scores: Mapping[tuple[str, str], float]) -> dict[str, str]:
     for (before, after), score in scores.items():
         old.setdefault(before, []).append(score)
         new.setdefault(after, []).append(score)
-    of_old, of_new = (
-        {name: _lead(name_scores) for name, name_scores in scores_by_name.items()} for scores_by_name in (old, new)
-    )
+    of_old, of_new = ({name: _lead(name_scores) for name, name_scores in grouped.items()} for grouped in (old, new))
     return {
         before: after
         for (before, after), score in scores.items()
@@ -206,9 +204,7 @@ def _plain_column_renames(before: Table, after: Table, is_guessing: bool) -> tup
     named = {name: column.properties for name, column in new.items()}
     declared = declared_pairs(gone, named)
     undeclared = {name: column.properties for name, column in gone.items() if name not in declared}
-    declared |= id_pairs(
-        undeclared, {name: properties for name, properties in named.items() if name not in declared.values()}
-    )
+    declared |= id_pairs(undeclared, {name: hints for name, hints in named.items() if name not in declared.values()})
     guessed = _guess_columns(before, after, declared) if is_guessing else {}
     return (
         *(ColumnRenamed(after.name, old, name, is_stated=True) for old, name in declared.items()),

@@ -135,9 +135,7 @@ class Settings:
 
     def preferred(self, name: str, path: Path | None = None) -> tuple[str, DataType] | None:
         """Return the first matching pattern of ``preferred_types``, as the schema has it, and its type."""
-        return next(
-            ((text, data_type) for text, pattern, data_type in self._preferred if _is_met(pattern, name, path)), None
-        )
+        return next(((text, kind) for text, pattern, kind in self._preferred if _is_met(pattern, name, path)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,12 +80,10 @@ class Column:
 
     def with_properties(self, properties: Properties) -> Column:
         """Return the column with more properties; sizes of the type that it had do not stay with another one."""
-        unchanged = self.properties
+        earlier = self.properties
         if properties.get("data_type") not in (None, self.properties.get("data_type")):
-            unchanged = {
-                key: value for key, value in unchanged.items() if key not in ("precision", "scale", "timezone")
-            }
-        return Column(self.name, {**unchanged, **properties})
+            earlier = {key: value for key, value in earlier.items() if key not in ("precision", "scale", "timezone")}
+        return Column(self.name, {**earlier, **properties})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stored form, ``name`` included."""
