@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import chdir, nullcontext
+from contextlib import AbstractContextManager, chdir, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -77,9 +77,14 @@ def _differences(local: Any, spark: Any, path: str) -> Iterator[str]:
             yield f"{path}:\n    {local!r:.1500}\n    {spark!r:.1500}"
 
 
-def infer_outcome(engine: Engine, folder: Path, request: InferRequest) -> Outcome:
-    """Run ``infer`` in a folder."""
-    return _outcome(folder, lambda: infer(request, None, lambda *_: nullcontext(engine)).to_dict())
+def infer_outcome(
+    engine: Engine,
+    folder: Path,
+    request: InferRequest,
+    opened: Callable[[Engine], AbstractContextManager[Engine]] = nullcontext,
+) -> Outcome:
+    """Run ``infer`` in a folder; ``opened`` opens the engine, once the inputs are listed."""
+    return _outcome(folder, lambda: infer(request, None, lambda *_: opened(engine)).to_dict())
 
 
 def scan_outcome(engine: Engine, folder: Path, sources: tuple[str, ...], sample: str = "full") -> Outcome:

@@ -73,6 +73,14 @@ KNOWN = {
         InputError,
         "document 3 has 300 MB, and no more",
     ),
+    "files.UnreadableFileError: UnreadableFileError: file:///data/a.json: the file cannot be read: it is gone\n": (
+        InputError,
+        "the file cannot be read: it is gone",
+    ),
+    "[PARQUET_TYPE_NOT_SUPPORTED] Parquet type not yet supported: FIXED_LEN_BYTE_ARRAY (INTERVAL). SQLSTATE: 42846": (
+        InputError,
+        "a Parquet file has a column of a type that Spark does not read: FIXED_LEN_BYTE_ARRAY (INTERVAL)",
+    ),
     "[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.": (
         InputError,
         "there is no table `a`.`b`",

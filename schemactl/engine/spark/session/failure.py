@@ -57,7 +57,8 @@ class _Kind:
 _KINDS = (
     _Kind(r"UnreadableFileError: (?P<uri>file:\S+?): ((?:a document|document [\d,]+) has .+)", InputError, r"\2",
           "write its parts as documents of their own: a list of them, or lines of JSON, may have any size"),
-    _Kind(r"UnreadableFileError: (?P<uri>\S+?): (.+)", InputError, r"\2"),
+    # A worker's traceback names the class twice.
+    _Kind(r"UnreadableFileError: (?P<uri>(?!UnreadableFileError)\S+?): (.+)", InputError, r"\2"),
     _Kind(r"OutOfMemoryError", EngineError, "Spark ran out of memory", _MEMORY),
     _Kind(r"this machine does not reach the staging folder (?:file://)?(\S+)", EngineError,
           r"a worker does not reach the folder `\1`", "name one that all machines reach: `--staging DIR`"),
