@@ -37,7 +37,7 @@ class _Printable:
         return self._print(_look(color=False)).rstrip("\n")
 
     def __repr__(self) -> str:
-        from schemactl.render.harmless import escape
+        from schemactl.render.escaping import escape
 
         return f"<{type(self).__name__} {escape(self._summary())}>"
 

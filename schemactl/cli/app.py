@@ -210,7 +210,7 @@ def _remove_left() -> None:
 
     folder = Path(tempfile.gettempdir())
     if any(folder.glob(".schemactl-*.lock")):  # a look costs less than what comes with locks
-        from schemactl.store.own_folder import remove_left
+        from schemactl.store.temporary_folders import remove_left
 
         remove_left(folder)
 

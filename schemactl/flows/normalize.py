@@ -53,8 +53,8 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, DataType, Schema, Table, ancestors, root_of
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.links import check_link
-from schemactl.store.own_folder import PREFIX, own_folder
 from schemactl.store.rejects import check_rejects_folder, stored_rejects
+from schemactl.store.temporary_folders import PREFIX, temporary_folder
 
 if TYPE_CHECKING:
     from schemactl.engine.choice import EngineOptions, OpenEngine
@@ -278,7 +278,7 @@ def _staging(folder: Path | None, options: EngineOptions) -> Iterator[Path]:
             folder.mkdir(parents=True, exist_ok=True)
         stack = ExitStack()
         # An earlier driver holds only the lock of its own folder: after a kill it may still write rows.
-        staging = stack.enter_context(own_folder(ROWS, options.temporary_folder if folder is None else folder))
+        staging = stack.enter_context(temporary_folder(ROWS, options.temporary_folder if folder is None else folder))
     except OSError as error:
         raise InputError(f"cannot write to `{folder or tempfile.gettempdir()}`: {error.strerror or error}") from error
     with stack:

@@ -24,12 +24,12 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.tokens import CommentToken
 
 from schemactl.formats import _tree as tree
-from schemactl.formats._emit import yaml_part
 from schemactl.formats._least_edit import paired_items
 from schemactl.formats._line_merge import ConflictError, merge_lines
 from schemactl.formats._scalars import MERGE
 from schemactl.formats._tree import Keys, Node, Source, fields_of, same, value_of
 from schemactl.formats._yaml_tree import parse_yaml
+from schemactl.formats._yaml_writer import yaml_part
 
 _ENDLESS = 1 << 30
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")

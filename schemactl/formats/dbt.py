@@ -148,7 +148,7 @@ class DbtFile:
 
     def write(self, schema: Schema, path: str | None = None) -> str:  # noqa: ARG002 - one form for all endings
         """Return the properties of the tables of a schema as those of a source of its name."""
-        from schemactl.formats._emit import yaml_text
+        from schemactl.formats._yaml_writer import yaml_text
 
         head = {"name": schema.name, **note(schema.description), **hint_item(schema_hints(schema), "meta")}
         source = {

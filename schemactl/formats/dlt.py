@@ -15,11 +15,11 @@ from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
 from schemactl.formats import _tree
+from schemactl.formats._dlt_form import completed, export_form, is_complete, plain, with_defaults, with_sections
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._least_edit import least_edit
 from schemactl.formats._line_merge import ConflictError, merge_lines
 from schemactl.formats._losses import Loss
-from schemactl.formats._stored import completed, export_form, is_complete, plain, with_defaults, with_sections
 from schemactl.formats._tree import Finder, Key, Keys, Node, Source, same
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.garbage_collection import paused_collector
@@ -145,7 +145,7 @@ def write(schema: Schema, path: str | None = None, layout: Layout | None = None)
 
 def _written(schema: Schema, path: str | None, layout: Layout | None) -> str:
     # PyYAML takes long to import, and other formats do without it.
-    from schemactl.formats._emit import json_text, yaml_text
+    from schemactl.formats._yaml_writer import json_text, yaml_text
 
     if layout is None:
         exported = export_form(schema)
@@ -191,7 +191,7 @@ def _renamed(meaning: dict[str, Any], renamed: Mapping[Keys, str]) -> dict[str, 
 
 def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
     """Yield the text of a file with another content, in the form that it has; the first that says it is right."""
-    from schemactl.formats._emit import yaml_text
+    from schemactl.formats._yaml_writer import yaml_text
 
     text, raw = layout.source.text, _tree.value_of(layout.root)
     new_content = least_edit(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)

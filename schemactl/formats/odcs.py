@@ -88,7 +88,7 @@ def recognises(text: str) -> bool:
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings
     """Return the data contract of the tables of a schema, as YAML; its status is a draft."""
-    from schemactl.formats._emit import yaml_text
+    from schemactl.formats._yaml_writer import yaml_text
 
     document = {
         "apiVersion": "v3.1.0",

@@ -14,7 +14,7 @@ from rich.styled import Styled
 from rich.text import Text
 
 from schemactl.errors import LOG_COMMANDS
-from schemactl.render.harmless import escape, show_name
+from schemactl.render.escaping import escape, show_name
 from schemactl.schema.wording import counted
 
 Item = TypeVar("Item")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.errors import Location, SchemactlError
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 
 MOST_PROBLEMS = 50
 """Problems of one input that are shown."""

@@ -14,7 +14,7 @@ from rich.text import Text
 from schemactl.errors import Problem, backquoted
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, WARNING, Look, indented, named, print_line, print_sections
-from schemactl.render.harmless import escape, show_name
+from schemactl.render.escaping import escape, show_name
 from schemactl.render.json import Shown, document
 from schemactl.render.schema_text import describe_size
 from schemactl.review.report import Finding

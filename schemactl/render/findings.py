@@ -19,7 +19,7 @@ from schemactl.migration.reports import FolderStanding, PlanReport, StatusReport
 from schemactl.render import plan_words as words
 from schemactl.render import review_words
 from schemactl.render.changes import describe, full_name
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 from schemactl.render.json import Shown, document
 from schemactl.render.reviews import OUTPUTS
 from schemactl.render.reviews.markdown import Table, code, finding_table, fitting_table, heading, prose, room_left, word

@@ -23,7 +23,7 @@ from schemactl.inference.report import (
 )
 from schemactl.progress import size_text, time_text
 from schemactl.render.console import ERROR, FAINT, NAME, WARNING, Look, indented, named, print_sections, warning
-from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
+from schemactl.render.escaping import escape, quote, show_name, show_place, show_sources
 from schemactl.schema.wording import counted, describe_type
 
 Item = TypeVar("Item")

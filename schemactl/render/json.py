@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, get_args
 
 from schemactl.errors import Location
-from schemactl.render.harmless import is_unsafe
+from schemactl.render.escaping import is_unsafe
 from schemactl.schema.changes import ABSENT, Change
 from schemactl.schema.types import Column, Table
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from schemactl.formats import Loss
 from schemactl.formats._losses import describe_loss
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 
 _SHOWN: Final = 3
 

@@ -30,7 +30,7 @@ from schemactl.render.console import (
     show_hint,
     warning,
 )
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 from schemactl.render.plan import Inside, print_plan
 from schemactl.review.wording import short_hash
 from schemactl.schema.changes import Change, ColumnAdded

@@ -11,7 +11,7 @@ from rich.text import Text
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop, TableCounts
 from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
 from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, named, print_sections, warning
-from schemactl.render.harmless import escape, quote, show_name, show_place, show_sources
+from schemactl.render.escaping import escape, quote, show_name, show_place, show_sources
 from schemactl.render.infer import (
     first_files,
     show_bad_records,

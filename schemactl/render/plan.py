@@ -18,7 +18,7 @@ from schemactl.migration.ways import Risk
 from schemactl.render import plan_words as words
 from schemactl.render.changes import describe, full_name
 from schemactl.render.console import ERROR, FAINT, WARNING, Look, indented, print_sections, warning
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 from schemactl.review.wording import short_hash
 
 _MARKS: Final = {ADD: "green", CHANGE: "yellow", DROP: "red"}

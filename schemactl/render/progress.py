@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from schemactl.progress import Progress
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 
 
 @contextmanager

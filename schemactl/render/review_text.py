@@ -28,7 +28,7 @@ from schemactl.render.console import (
     print_sections,
     warning,
 )
-from schemactl.render.harmless import escape, show_name, show_sources
+from schemactl.render.escaping import escape, show_name, show_sources
 from schemactl.render.selection import kind_of
 from schemactl.review.report import Finding, Report, Review, Silence
 from schemactl.review.rule import place_of

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.render.changes import what_changed
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity

@@ -12,7 +12,7 @@ from rich.tree import Tree
 from schemactl.formats._tables import data_tables
 from schemactl.inference.lineage import Sources
 from schemactl.render.console import FAINT, NAME, WARNING, Look, named, print_sections
-from schemactl.render.harmless import escape, show_name, show_sources
+from schemactl.render.escaping import escape, show_name, show_sources
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema, Table

@@ -146,8 +146,8 @@ def test_folders_that_a_killed_command_has_left_go_with_the_next_one(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     kill = (
-        "import os, sys, tempfile; from schemactl.store.own_folder import own_folder\n"
-        "with own_folder('spark') as made: (made / 'rows').write_text('x'); os._exit(9)"
+        "import os, sys, tempfile; from schemactl.store.temporary_folders import temporary_folder\n"
+        "with temporary_folder('spark') as made: (made / 'rows').write_text('x'); os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", kill], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
     assert list(tmp_path.glob("schemactl-spark-*/rows"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from schemactl.store.own_folder import remove_left
+from schemactl.store.temporary_folders import remove_left
 
 pytestmark = [
     pytest.mark.e2e,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from schemactl.errors import InputError, Location
 from schemactl.formats import FORMATS, _tree
 from schemactl.formats import dlt as dlt_format
-from schemactl.formats._stored import is_complete
+from schemactl.formats._dlt_form import is_complete
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table

@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.migration.plan_documents import read_plan, write_plan
 from schemactl.render.console import Look
-from schemactl.render.harmless import is_unsafe
+from schemactl.render.escaping import is_unsafe
 from schemactl.render.plan import print_plan
 
 SITUATIONS = ("empty", "changed", "expanded", "stuck", "shared", "own", "hostile")

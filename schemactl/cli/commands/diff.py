@@ -162,7 +162,7 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     Of a renamed file the new path follows, and what git says of the rename.
     """
     from schemactl.flows.diff import diff_files
-    from schemactl.render.harmless import escape
+    from schemactl.render.escaping import escape
     from schemactl.store.git import colors_diffs, text_diff
 
     if len(options.references) not in (_UNMERGED, _PLAIN, _RENAMED):

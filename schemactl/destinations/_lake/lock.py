@@ -12,7 +12,7 @@ from typing import Final
 
 from schemactl.errors import DestinationError, InputError
 from schemactl.store.lock import locked
-from schemactl.store.own_folder import private_folder
+from schemactl.store.temporary_folders import private_folder
 
 LOAD_PATIENCE_SECONDS: Final = 600.0
 """How long a load waits for others: what it brings may have taken as long to make."""

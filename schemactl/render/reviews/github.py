@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Final
 
 from schemactl.errors import Location
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 from schemactl.render.review_words import (
     file_place,
     finding_details,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from schemactl.errors import Location
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 from schemactl.render.review_words import (
     finding_facts,
     nearest_place,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 from xml.etree import ElementTree
 
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 from schemactl.render.review_words import (
     finding_details,
     finding_sentence,

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 from schemactl.render import review_words as words
 from schemactl.render import selection
 from schemactl.render.changes import describe
-from schemactl.render.harmless import escape, show_name
+from schemactl.render.escaping import escape, show_name
 from schemactl.review.report import Finding, Report, Review, Version
 from schemactl.review.rule import place_of
 from schemactl.review.severity import Severity

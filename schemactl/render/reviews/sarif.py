@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import schemactl
 from schemactl.errors import Location
-from schemactl.render.harmless import escape
+from schemactl.render.escaping import escape
 from schemactl.render.json import document, render_document
 from schemactl.render.review_words import (
     finding_details,

@@ -31,7 +31,7 @@ from schemactl.engine.spark.session.launch import (
     write_files,
 )
 from schemactl.errors import EngineError
-from schemactl.store.own_folder import held_descriptors, own_folder
+from schemactl.store.temporary_folders import held_descriptors, temporary_folder
 
 REACH_LIMIT_SECONDS: Final = 10
 START_LIMIT_SECONDS: Final = 120
@@ -100,7 +100,7 @@ def start_driver(options: SparkOptions) -> Iterator[Driver]:
         EngineError: there is no Java, it cannot be started, or the cluster cannot be reached.
     """
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(own_folder("spark", log=LOG_NAME))
+        folder = stack.enter_context(temporary_folder("spark", log=LOG_NAME))
         conf = driver_conf(options, folder)
         check_reachable("the Spark master", conf["spark.master"], parse_standalone(conf["spark.master"]))
         java = find_java()

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemactl.render.harmless import escape, quote
+from schemactl.render.escaping import escape, quote
 
 ANY_CHARACTER = st.text(st.characters(codec=None, categories=None), max_size=20)
 

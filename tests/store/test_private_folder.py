@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.store.own_folder import private_folder
+from schemactl.store.temporary_folders import private_folder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
 

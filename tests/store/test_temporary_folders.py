@@ -19,15 +19,15 @@ import pytest
 from platforms import IS_ROOT, needs_posix
 
 from schemactl.errors import EngineError, InputError
-from schemactl.store import own_folder as module
-from schemactl.store.own_folder import own_folder, remove_left
+from schemactl.store import temporary_folders as module
+from schemactl.store.temporary_folders import remove_left, temporary_folder
 
 LIMIT_SECONDS = 10
 HOLDER = """
 import subprocess, sys, time
 from pathlib import Path
-from schemactl.store.own_folder import held_descriptors, own_folder
-with own_folder("rows", Path(sys.argv[1])) as folder:
+from schemactl.store.temporary_folders import held_descriptors, temporary_folder
+with temporary_folder("rows", Path(sys.argv[1])) as folder:
     (folder / "part").mkdir()
     (folder / "part" / "0.parquet").write_text("rows")
     locks = held_descriptors() if sys.argv[2] == "heir" else ()
@@ -83,7 +83,7 @@ def leave(above: Path, token: str = "0123") -> Path:
 
 
 def test_a_folder_is_private_and_gone_at_the_end(tmp_path: Path) -> None:
-    with own_folder("rows", tmp_path) as folder:
+    with temporary_folder("rows", tmp_path) as folder:
         assert folder.parent == tmp_path
         assert folder.name.startswith("schemactl-rows-")
         assert folder.stat().st_mode & 0o777 == 0o700
@@ -94,7 +94,7 @@ def test_a_folder_is_private_and_gone_at_the_end(tmp_path: Path) -> None:
 
 def test_without_a_place_it_stands_in_the_systems_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with own_folder("spark") as folder:
+    with temporary_folder("spark") as folder:
         assert folder.parent == tmp_path
     assert names(tmp_path) == []
 
@@ -104,7 +104,7 @@ def test_a_place_may_be_relative_and_the_working_folder_may_change(
 ) -> None:
     (tmp_path / "rows").mkdir()
     monkeypatch.chdir(tmp_path)
-    with own_folder("rows", Path("rows")) as folder:
+    with temporary_folder("rows", Path("rows")) as folder:
         monkeypatch.chdir("/")
         assert folder.is_dir()
     assert names(tmp_path / "rows") == []
@@ -112,7 +112,7 @@ def test_a_place_may_be_relative_and_the_working_folder_may_change(
 
 @pytest.mark.parametrize(("error", "kept"), [(EngineError("x"), ["spark.log"]), (InputError("x"), []), (OSError(), [])])
 def test_of_a_failure_of_spark_the_log_stays_for_good(tmp_path: Path, error: Exception, kept: list[str]) -> None:
-    with pytest.raises(type(error)), own_folder("spark", tmp_path, log="spark.log") as folder:
+    with pytest.raises(type(error)), temporary_folder("spark", tmp_path, log="spark.log") as folder:
         _fail(folder, error)
     remove_left(tmp_path)
     assert names(tmp_path) == [folder.name for _ in kept]
@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_made_leaves_no_lock(tmp_path: Path, monkeypatch
         raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr(Path, "mkdir", full)
-    with pytest.raises(OSError, match="full"), own_folder("rows", tmp_path):
+    with pytest.raises(OSError, match="full"), temporary_folder("rows", tmp_path):
         pass
     assert names(tmp_path) == []
 
@@ -132,12 +132,12 @@ def test_a_folder_that_cannot_be_made_leaves_no_lock(tmp_path: Path, monkeypatch
 def test_the_next_command_removes_what_a_killed_one_left(tmp_path: Path, holder: Holder) -> None:
     holder.kill()
     assert (holder.folder / "part" / "0.parquet").exists()
-    with own_folder("spark", tmp_path) as folder:
+    with temporary_folder("spark", tmp_path) as folder:
         assert names(tmp_path) == sorted([folder.name, module._lock_file(folder).name])
 
 
 def test_what_a_running_command_holds_stays(tmp_path: Path, holder: Holder) -> None:
-    with own_folder("rows", tmp_path):
+    with temporary_folder("rows", tmp_path):
         pass
     remove_left(tmp_path)
     assert (holder.folder / "part" / "0.parquet").exists()
@@ -158,8 +158,8 @@ def test_a_folder_stays_while_a_process_lives_that_its_command_has_started(tmp_p
 
 
 def test_two_folders_of_one_process_do_not_remove_each_other(tmp_path: Path) -> None:
-    with own_folder("rows", tmp_path) as rows:
-        with own_folder("spark", tmp_path) as spark:
+    with temporary_folder("rows", tmp_path) as rows:
+        with temporary_folder("spark", tmp_path) as spark:
             assert rows.is_dir()
             assert spark.is_dir()
         assert rows.is_dir()
@@ -231,7 +231,7 @@ def test_a_file_system_without_locks_is_worked_on_and_nothing_there_is_removed(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(filelock._unix, "lock_fd_nonblocking", refuse)
-    with own_folder("rows", tmp_path) as folder:
+    with temporary_folder("rows", tmp_path) as folder:
         assert names(tmp_path) == sorted([left.name, f".{left.name}.lock", folder.name])
     assert names(tmp_path) == sorted([left.name, f".{left.name}.lock"])
 
@@ -242,7 +242,7 @@ def test_many_at_once_all_keep_their_folder_until_their_end(tmp_path: Path) -> N
 
     def work() -> None:
         for _ in range(20):
-            with own_folder("rows", tmp_path) as folder:
+            with temporary_folder("rows", tmp_path) as folder:
                 (folder / "a").touch()
                 if not (folder / "a").exists() or not module._lock_file(folder).exists():
                     lost.append(folder)

@@ -25,7 +25,7 @@ _held: Final[set[int]] = set()
 
 
 @contextmanager
-def own_folder(kind: str, parent: Path | None = None, log: str | None = None) -> Iterator[Path]:
+def temporary_folder(kind: str, parent: Path | None = None, log: str | None = None) -> Iterator[Path]:
     """Yield a new folder, which is removed at the end; before, remove the folders of killed commands.
 
     Its name begins with ``schemactl-KIND-``; by default it is in the system's temporary folder. A file in it of the

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from schemactl.formats._emit import yaml_text
+from schemactl.formats._yaml_writer import yaml_text
 
 WORDS = (
     "a", "yes", "null", "1", "1.5", "- x", "a: b", "# c", "x #y", "'q'", '"q"', "{a}", "[b]", "*a", "&a", "!t", "%d",
