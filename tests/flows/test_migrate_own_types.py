@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import uuid
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from migrated_datasets import ID, column, put, schema_of
 
+from schemactl.cli.app import run
 from schemactl.destinations import DESTINATIONS
 from schemactl.errors import InputError
 from schemactl.flows.import_ import ImportRequest, import_files
@@ -410,3 +412,31 @@ def test_a_column_of_an_own_type_gets_another_one_or_the_plan_is_refused(engine:
         assert rollback(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
     assert drift(url, "./first.yaml") == ()
     assert not has_rows or str(engine.run(dataset, "select a from orders")[0][0]).strip() == "7"
+
+
+LOADED = {
+    "duckdb": {"UUID": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "UBIGINT": 5, "ENUM('a', 'b')": "b"},
+    "postgresql": {"uuid": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "character(3)": "abc", "inet": "10.0.0.1"},
+    "sqlite": {"UUID": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "geometry": "x"},
+    "mysql": {"int unsigned": 5, "enum('a','b')": "b", "char(3)": "abc"},
+}
+"""Values of types that dlt does not have."""
+
+
+def test_loads_fill_columns_of_own_types(engine: Engine):
+    values = LOADED[engine.kind]
+    dataset = f"loaded_{engine.kind}"
+    url = engine.url(dataset)
+    create(engine, f"before_{dataset}", {"orders": list(values)})
+    import_schema(engine, f"before_{dataset}", Path("schemas"))
+    assert apply(url) is Outcome.DONE
+    types = engine.columns(dataset)["orders"]
+    Path("orders.jsonl").write_text(json.dumps({f"c{number}": value for number, value in enumerate(values.values())}))
+    assert (
+        run(["normalize", "orders.jsonl", "--name", "shop", "--table", "orders", "--to", url, "--engine", "local"]) == 0
+    )
+    columns = ", ".join(f"c{number}" for number in range(len(values)))
+    (row,) = engine.run(dataset, f"select {columns} from orders")
+    assert list(map(str, row)) == list(map(str, values.values()))
+    assert {name: kind for name, kind in engine.columns(dataset)["orders"].items() if name in types} == types
+    assert drift(url) == ()
