@@ -120,7 +120,7 @@ class TypeSystem:
         nearest = nearest_type(written)
         if nearest is None:
             message = f"`{DATABASE_TYPE}` of column `{column.name}` is not a type of {self.engine}: `{written}`"
-            raise InputError(message, hint="state a `data_type` for the column")
+            raise InputError(message, hint="set `data_type` for the column")
         return nearest
 
     def kind_word(self, kind: Properties) -> str:
@@ -135,8 +135,8 @@ class TypeSystem:
             InputError: as ``settle``, or dlt refuses its size.
         """
         settled = self.settle(column)
-        own = settled.properties.get(DATABASE_TYPE)
-        return defined_type(settled, self.dialect) if own is None else str(own)
+        own_type = settled.properties.get(DATABASE_TYPE)
+        return defined_type(settled, self.dialect) if own_type is None else str(own_type)
 
 
 def keeps_unknown_types(stored: Stored) -> Stored:
@@ -234,7 +234,7 @@ def is_type(written: str, dialect: str) -> bool:
         *(exp.DataType, exp.DataTypeParam, exp.Literal, exp.Identifier, exp.ColumnDef, exp.Dot, exp.Var),
         *(exp.Interval, exp.IntervalSpan),
     )
-    stated = {name for name, value in tree.args.items() if value}
-    is_cast = type(tree) in (exp.Cast, exp.TryCast) and stated <= {"this", "to"}
-    found = tree.args.get("to")
-    return is_cast and isinstance(found, exp.DataType) and all(isinstance(node, parts) for node in found.walk())
+    filled_args = {name for name, value in tree.args.items() if value}
+    is_cast = type(tree) in (exp.Cast, exp.TryCast) and filled_args <= {"this", "to"}
+    data_type = tree.args.get("to")
+    return is_cast and isinstance(data_type, exp.DataType) and all(isinstance(node, parts) for node in data_type.walk())

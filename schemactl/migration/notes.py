@@ -226,8 +226,8 @@ def _of_types(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
         for column in step.typed_columns:
             foreign_type = declared.get(column.name, column).properties.get(DATABASE_TYPE)
             if foreign_type is not None and DATABASE_TYPE not in column.properties:
-                message = f"gets the type `{full_type(column.properties)}`, the nearest one here to `{foreign_type}`"
-                hint = "state a `data_type` to choose another one"
+                message = f"is created as `{full_type(column.properties)}`, the type nearest to `{foreign_type}`"
+                hint = "set `data_type` to choose another type"
                 yield Note(NoteKind.TYPE, table, column.name, message, hint)
 
 

@@ -90,34 +90,34 @@ class Engine:
         match self.kind:
             case "duckdb":
                 with duckdb.connect(f"{self.folder}/{dataset}.duckdb") as connection:
-                    return [row for each in statements for row in connection.execute(each).fetchall()]
+                    return [row for statement in statements for row in connection.execute(statement).fetchall()]
             case "sqlite":
                 with closing(sqlite3.connect(f"{self.folder}/{dataset}.db")) as connection:
-                    rows = [row for each in statements for row in connection.execute(each)]
+                    rows = [row for statement in statements for row in connection.execute(statement)]
                     connection.commit()
                     return rows
             case "postgresql":
                 with psycopg.connect(self.server, autocommit=True) as connection:
                     connection.execute(f"create schema if not exists {dataset}; set search_path to {dataset}")
-                    made = [connection.execute(each) for each in statements]
-                    return [row for each in made if each.description for row in each.fetchall()]
+                    cursors = [connection.execute(statement) for statement in statements]
+                    return [row for cursor in cursors if cursor.description for row in cursor.fetchall()]
             case _:
                 import pymysql
 
                 socket = self.server.partition("unix_socket=")[2]
                 with pymysql.connect(user="root", unix_socket=socket) as connection, connection.cursor() as cursor:
-                    for each in (f"create database if not exists {dataset}", f"use {dataset}", *statements):
-                        cursor.execute(each)
+                    for statement in (f"create database if not exists {dataset}", f"use {dataset}", *statements):
+                        cursor.execute(statement)
                     rows = list(cursor.fetchall())
                     connection.commit()
                     return rows
 
     def columns(self, dataset: str) -> dict[str, dict[str, Properties]]:
         """Return the types of all columns, by table and name."""
-        found = DESTINATIONS[self.kind].read_catalogue(self.url(dataset)).schema.tables
+        tables = DESTINATIONS[self.kind].read_catalogue(self.url(dataset)).schema.tables
         return {
             name: {key: {**column.properties, "primary_key": None} for key, column in table.columns.items()}
-            for name, table in found.items()
+            for name, table in tables.items()
             if not name.startswith(("_dlt", "_schemactl"))
         }
 
@@ -211,8 +211,8 @@ def test_columns_are_added_renamed_and_taken_back(engine: Engine):
 def test_a_folder_of_migrations_leads_to_columns_of_own_types(engine: Engine):
     own, dataset = OWN[engine.kind], f"folder_{engine.kind}"
     schema = schema_of(ID, of_database("own", own))
-    for wanted in (schema, schema_of(ID, of_database("own", own), of_database("more", own), before=schema)):
-        request = NextRequest(put(wanted, "w.yaml"), Path("m"), Path("schemas"), PlanOptions(), (engine.kind,))
+    for target in (schema, schema_of(ID, of_database("own", own), of_database("more", own), before=schema)):
+        request = NextRequest(put(target, "w.yaml"), Path("m"), Path("schemas"), PlanOptions(), (engine.kind,))
         assert next_migration(request).is_written
         assert check_folder(Path("m"), "./w.yaml").problems == ()
         applying = ApplyRequest("", engine.url(dataset), Path("schemas"), PlanOptions())
@@ -238,15 +238,15 @@ def test_another_engine_s_type_becomes_the_nearest_one_which_the_plan_says(engin
     if is_added:
         assert apply(url, put(start, "start.yaml")) is Outcome.DONE
     columns = [of_database(f"c{number}", kind) for number, kind in enumerate(foreign)]
-    wanted = put(schema_of(ID, *columns, before=start), "wanted.yaml")
-    plan = plan_migration(PlanRequest(wanted, url, Path("schemas"), PlanOptions())).plan
+    target = put(schema_of(ID, *columns, before=start), "target.yaml")
+    plan = plan_migration(PlanRequest(target, url, Path("schemas"), PlanOptions())).plan
     statements = " ".join(statement for step in plan.steps for statement in step.statements)
     assert [word for word in foreign.values() if f" {word}" not in statements] == []
     notes = [note for note in plan.notes if note.kind is NoteKind.TYPE]
     assert [(note.table, note.column) for note in notes] == [("orders", each.name) for each in columns]
     assert [kind for kind, note in zip(foreign, notes, strict=True) if f"`{kind}`" not in note.message] == []
-    assert apply(url, wanted) is Outcome.DONE
-    assert drift(url, wanted) == ()
+    assert apply(url, target) is Outcome.DONE
+    assert drift(url, target) == ()
 
 
 @pytest.mark.parametrize("is_added", [False, True])
@@ -256,15 +256,15 @@ def test_a_type_that_is_near_to_none_is_refused_before_anything_runs(engine: Eng
     url, start = engine.url(dataset), schema_of(ID)
     if is_added:
         assert apply(url, put(start, "start.yaml")) is Outcome.DONE
-    wanted = schema_of(ID, of_database("odd", written), before=start, others=schema_of(ID).tables["orders"])
+    target = schema_of(ID, of_database("odd", written), before=start, others=schema_of(ID).tables["orders"])
     if engine.kind == "postgresql" and written == '"shop"."Mood"':  # where it could be a type of somebody's own
-        request = PlanRequest(put(wanted, "wanted.yaml"), url, Path("schemas"), PlanOptions())
+        request = PlanRequest(put(target, "target.yaml"), url, Path("schemas"), PlanOptions())
         (blocker,) = plan_migration(request).blockers
         assert "`orders.odd`" in blocker.message
-        assert apply(url, "./wanted.yaml") is Outcome.REFUSED
+        assert apply(url, "./target.yaml") is Outcome.REFUSED
     else:
         with pytest.raises(InputError, match="`odd`"):
-            apply(url, put(wanted, "wanted.yaml"))
+            apply(url, put(target, "target.yaml"))
     if is_added:
         assert list(engine.columns(dataset)["orders"]) == ["id"]
 
@@ -272,9 +272,9 @@ def test_a_type_that_is_near_to_none_is_refused_before_anything_runs(engine: Eng
 def test_a_data_type_goes_before_another_engine_s_type(engine: Engine):
     """PostgreSQL's `numeric` is any number: elsewhere it is another type, which would round."""
     url = engine.url(f"numbers_{engine.kind}")
-    wanted = put(schema_of(ID, column("total", "decimal", **{"x-database-type": "numeric"})), "wanted.yaml")
-    assert apply(url, wanted) is Outcome.DONE
-    assert drift(url, wanted) == ()
+    target = put(schema_of(ID, column("total", "decimal", **{"x-database-type": "numeric"})), "target.yaml")
+    assert apply(url, target) is Outcome.DONE
+    assert drift(url, target) == ()
     total = engine.columns(f"numbers_{engine.kind}")["orders"]["total"]
     expected = {"postgresql": {"x-database-type": "numeric"}, "sqlite": {}}
     sizes = expected.get(engine.kind, {"precision": 38, "scale": 9})
@@ -295,8 +295,8 @@ def test_a_script_adds_columns_of_the_types_of_its_dialect(dialect: str):
     start = schema_of(ID)
     for written, word in SCRIPTS[dialect].items():
         for is_added in (False, True):
-            wanted = schema_of(ID, of_database("own", written), before=start)
-            report = write_script(wanted, start if is_added else None, dialect, Path("schemas"), PlanOptions())
+            target = schema_of(ID, of_database("own", written), before=start)
+            report = write_script(target, start if is_added else None, dialect, Path("schemas"), PlanOptions())
             statements = " ".join(statement for step in report.plan.steps for statement in step.statements)
             assert f" {word}" in statements
             assert bool(report.plan.notes) is (
@@ -305,9 +305,9 @@ def test_a_script_adds_columns_of_the_types_of_its_dialect(dialect: str):
 
 
 def test_a_script_refuses_a_type_that_its_dialect_has_not():
-    wanted = schema_of(ID, of_database("own", "shop.mood"))
+    target = schema_of(ID, of_database("own", "shop.mood"))
     with pytest.raises(InputError, match="`own` is not a type of snowflake"):
-        write_script(wanted, None, "snowflake", Path("schemas"), PlanOptions())
+        write_script(target, None, "snowflake", Path("schemas"), PlanOptions())
 
 
 @pytest.fixture
@@ -353,17 +353,17 @@ def test_postgresql_s_enums_domains_and_composite_types_are_created(typed_databa
 
 def test_a_type_with_other_values_is_refused(typed_database: Engine):
     odd = of_database("odd", "typed.mood", **{"x-type-definition": "ENUM('sad')"})
-    wanted = put(schema_of(ID, odd), "wanted.yaml")
+    target = put(schema_of(ID, odd), "target.yaml")
     url = typed_database.url("typed_copy")
-    (blocker,) = plan_migration(PlanRequest(wanted, url, Path("schemas"), PlanOptions())).blockers
-    assert "is `ENUM('sad', 'it''s ok', 'a,b')` there, not `ENUM('sad')`" in blocker.message
+    (blocker,) = plan_migration(PlanRequest(target, url, Path("schemas"), PlanOptions())).blockers
+    assert "as `ENUM('sad')`; the database defines it as `ENUM('sad', 'it''s ok', 'a,b')`" in blocker.message
 
 
 @pytest.mark.parametrize("definition", ["ENUM(SELECT 1)", "text DEFAULT now()", "STRUCT(a int, b)", "ENUM('a'); x", ""])
 def test_what_is_more_than_a_definition_is_refused(typed_database: Engine, definition: str):
     odd = of_database("odd", "typed.new", **{"x-type-definition": definition})
     with pytest.raises(InputError, match="is not a definition of a type"):
-        apply(typed_database.url("typed_copy"), put(schema_of(ID, odd), "wanted.yaml"))
+        apply(typed_database.url("typed_copy"), put(schema_of(ID, odd), "target.yaml"))
 
 
 def test_other_engines_get_what_defines_a_type_of_postgresql(typed_database: Engine, mysql_url: str):

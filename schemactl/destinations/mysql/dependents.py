@@ -55,7 +55,7 @@ def find_missing_type(session: MySqlSession, step: Step) -> Blocker | None:
     for column in step.typed_columns:
         if (own_type := column.properties.get(DATABASE_TYPE)) in _OF_MARIADB:
             message = f"MySQL has no type `{own_type}`, which MariaDB has: `{step.table_name}.{column.name}`"
-            return Blocker(message, "state a `data_type`")
+            return Blocker(message, "set `data_type`")
     return None
 
 

@@ -100,7 +100,7 @@ def own_type(written: str) -> str | None:
     >>> own_type("INT(10) UNSIGNED"), own_type("enum('a', 'B')"), own_type("numeric(5)"), own_type("interval")
     ('int unsigned', "enum('a','B')", 'decimal(5,0)', None)
     """
-    text = _BLANKS.sub(lambda part: part[1] or part[2] or " ", written.strip())
+    text = _BLANKS.sub(lambda match: match[1] or match[2] or " ", written.strip())
     match = _OWN.fullmatch(re.sub(r"\)(?=[a-z])", ") ", text, flags=re.IGNORECASE))
     if match is None:
         return None

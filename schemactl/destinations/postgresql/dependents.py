@@ -147,13 +147,14 @@ def find_type_blocker(database: PostgresSession, step: Step) -> Blocker | None:
         type_id = f"to_regtype({literal(name)})"
         query = f"SELECT {type_id} IS NULL, {TYPE_DEFINITION_OF.format(oid=type_id)}"
         ((is_missing, definition),) = database.query_as_user(query)
-        wanted = column.properties.get(TYPE_DEFINITION)
-        if is_missing and wanted is None:
+        schema_definition = column.properties.get(TYPE_DEFINITION)
+        if is_missing and schema_definition is None:
             message = f"the database has no type `{own_type}`, which `{step.table_name}.{column.name}` gets"
-            return Blocker(message, "create it first (`CREATE TYPE`, `CREATE EXTENSION`), or state a `data_type`")
-        if not is_missing and wanted not in (None, definition):
-            message = f"the type `{name}` of `{step.table_name}.{column.name}` is `{definition}` there, not `{wanted}`"
-            return Blocker(message, "change the type (`ALTER TYPE`), or its definition in the schema")
+            return Blocker(message, "create it first (`CREATE TYPE`, `CREATE EXTENSION`), or set `data_type`")
+        if not is_missing and schema_definition not in (None, definition):
+            message = f"`{step.table_name}.{column.name}` needs the type `{name}` as `{schema_definition}`"
+            hint = "change the type (`ALTER TYPE`), or its definition in the schema"
+            return Blocker(f"{message}; the database defines it as `{definition}`", hint)
     return None
 
 

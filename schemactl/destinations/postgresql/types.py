@@ -172,8 +172,8 @@ def own_type(written: str) -> str | None:
     text = written.strip()
     if not is_type(text, "postgres"):
         return None
-    if (found := _LIST.fullmatch(text)) is not None:
-        element = own_type(found["element"])
+    if (match := _LIST.fullmatch(text)) is not None:
+        element = own_type(match["element"])
         return None if element is None else f"{element}[]"
     parsed = parse_type(text)
     if parsed is not None and (name := _built_in(parsed)) is not None:
@@ -184,7 +184,7 @@ def own_type(written: str) -> str | None:
     is_foreign = named["schema"] is None and named["name"][0] != '"' and nearest_type(text) is not None
     if is_foreign and named["name"].lower() not in _OF_EXTENSIONS:
         return None
-    names = (part if part.startswith('"') else part.lower() for part in (named["schema"] or "", named["name"]))
+    names = (name if name.startswith('"') else name.lower() for name in (named["schema"] or "", named["name"]))
     return "".join((*names, named["modifiers"] or ""))
 
 

@@ -73,9 +73,9 @@ def stored(column: Column) -> Properties:
     That is no size: SQLite heeds none, and which ones are declared depends on the library that declares.
     """
     settled = settle(column)
-    own = settled.properties.get(DATABASE_TYPE)
-    if own is not None and DATABASE_TYPE in kind_of(own):
-        return with_nullable(unknown(own), column)
+    declared_type = settled.properties.get(DATABASE_TYPE)
+    if declared_type is not None and DATABASE_TYPE in kind_of(declared_type):
+        return with_nullable(unknown(declared_type), column)
     kind = DataType.DECIMAL if settled.data_type is DataType.WEI else settled.data_type
     return with_nullable({"data_type": str(kind)}, column)
 
