@@ -289,7 +289,8 @@ def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tu
     findings = [
         NullFinding(null.table, null.column, format_path(null.path), evidence.nulls(null.path), null.first)
         for null in resolution.nulls
-        if null.path is not NO_PATH and not _may_be_null(judged, null.table, null.column)
+        if null.path is not NO_PATH
+        if (column := judged.column(null.table, null.column)) is None or not column.nullable
     ]
     by_column = ColumnEvidence(resolution, evidence)
     for (table, variant), base in by_column.bases.items():
@@ -301,11 +302,6 @@ def find_nulls(resolution: Resolution, evidence: Evidence, judged: Schema) -> tu
             count = sum(class_evidence.count for class_evidence in variant_evidence)
             findings.append(NullFinding(table, base, source, count, first, variant))
     return tuple(findings)
-
-
-def _may_be_null(schema: Schema, table: str, name: str) -> bool:
-    column = schema.column(table, name)
-    return column is not None and column.nullable
 
 
 def find_violations(

@@ -277,12 +277,16 @@ class _Types:
             value: NestedType | None = old.value
             for name, below in node.keys.items():
                 value = self._type(below, (*path, name), value, levels - 1)
-            return Json() if value is None or isinstance(value, Json) else MapOf(value)
+            return Json() if value is None else _nest(MapOf, value)
         if node.is_object:
             return self._struct(node, path, old, levels) if old is None or isinstance(old, Struct) else Json()
         if not node.is_list:
             return old
-        return self._list(node, path, old, levels) if old is None or isinstance(old, ListOf) else Json()
+        if not (old is None or isinstance(old, ListOf)):
+            return Json()
+        element = old.element if old else None
+        element = self._type(node.element, (*path, ELEMENT), element, levels - 1) if node.element else element
+        return Json() if element is None else _nest(ListOf, element)
 
     def _struct(self, node: Node, path: Path, old: Struct | None, levels: int) -> NestedType:
         old_fields = dict(old.fields) if old else {}
@@ -292,11 +296,6 @@ class _Types:
             field_types[name] = self._type(below, (*path, name), old_fields.get(name), levels - 1)
         fields = tuple((name, inner) for name, inner in field_types.items() if inner is not None)
         return Struct(fields) if fields and are_distinct_names(names) else Json()
-
-    def _list(self, node: Node, path: Path, old: ListOf | None, levels: int) -> NestedType:
-        old_element = old.element if old else None
-        element = self._type(node.element, (*path, ELEMENT), old_element, levels - 1) if node.element else old_element
-        return Json() if element is None or isinstance(element, Json) else ListOf(element)
 
     def _leaf(self, path: Path, old: NestedType | None) -> NestedType | None:
         kinds: set[str] = set()

@@ -38,7 +38,7 @@ def with_source_nulls(
     for (table, name), taken_classes in resolution.taken.items():
         column = tables[table].columns[name]
         may_be_null = _may_be_null(evidence, column, taken_classes)
-        if may_be_null is None or (table, name) in call_columns or _is_key(column):
+        if may_be_null is None or (table, name) in call_columns or any(map(column.properties.get, _KEYS)):
             continue
         known_column = before.column(table, name)
         if known_column is not None and known_column.is_complete:
@@ -64,7 +64,3 @@ def _may_be_null(evidence: Evidence, column: Column, taken_classes: Iterable[Tak
     if True in declarations:
         return True
     return False if declarations and None not in declarations else None
-
-
-def _is_key(column: Column) -> bool:
-    return any(column.properties.get(hint) for hint in _KEYS)
