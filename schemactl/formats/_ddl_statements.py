@@ -198,9 +198,9 @@ def _parse_known_columns(statement: Statement, name: str, dialect: Dialect) -> t
             parse_statement(replace(statement, sql=f"{start}({column})"), name, dialect)
         except (UnreadTable, RecursionError):
             unread.append(column)
-    known = ", ".join(column for column in columns if column not in unread)
+    readable_columns = ", ".join(column for column in columns if column not in unread)
     try:
-        return parse_statement(replace(statement, sql=f"{start}({known}) {clauses}"), name, dialect), unread
+        return parse_statement(replace(statement, sql=f"{start}({readable_columns}) {clauses}"), name, dialect), unread
     except (UnreadTable, RecursionError):
         return None, [statement.text]
 

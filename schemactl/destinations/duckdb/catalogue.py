@@ -51,8 +51,8 @@ def read_catalogue(url: str) -> Catalogue:
         InputError: the address is wrong, there is no such file, or it names no dataset.
         DestinationError: DuckDB cannot read the file, another process writes it, or DuckDB is not installed.
     """
-    with _open_file(url) as (session, asked):
-        return read_session(session, asked)
+    with _open_file(url) as (session, dataset_name):
+        return read_session(session, dataset_name)
 
 
 def read_definitions(url: str) -> tuple[Definition, ...]:
@@ -62,8 +62,8 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
         InputError: as ``read_catalogue``.
         DestinationError: as ``read_catalogue``.
     """
-    with _open_file(url) as (session, asked):
-        dataset = choose_dataset({row[1] for row in session.query(_COLUMNS)}, asked, session.shown)
+    with _open_file(url) as (session, dataset_name):
+        dataset = choose_dataset({row[1] for row in session.query(_COLUMNS)}, dataset_name, session.shown)
         return tuple(Definition(table, sql) for table, sql in session.query(_DEFINITIONS, dataset))
 
 
@@ -83,11 +83,11 @@ def _open_file(url: str) -> Iterator[tuple[DuckDbSession, str | None]]:
         raise DestinationError(f"cannot read `{address}`: {str(error).splitlines()[0]}", hint=hint) from error
 
 
-def read_session(session: DuckDbSession, asked: str | None) -> Catalogue:
+def read_session(session: DuckDbSession, dataset_name: str | None) -> Catalogue:
     """Return the tables of one dataset of an open file."""
     rows = session.query(_COLUMNS)
-    dataset = choose_dataset({row[1] for row in rows}, asked, session.shown)
-    held = ((row[2], row[3], kind_of(row[4]), *row[5:]) for row in rows if row[1] == dataset)
+    dataset = choose_dataset({row[1] for row in rows}, dataset_name, session.shown)
+    dataset_rows = ((row[2], row[3], kind_of(row[4]), *row[5:]) for row in rows if row[1] == dataset)
     # With the file's own name: `shop.orders` is ambiguous in `shop.duckdb`.
     versions = ".".join(map(quote, (rows[0][0], dataset, VERSION_TABLE)))
-    return catalogue_of(session, dataset, held, session.query(_CONSTRAINTS, dataset), versions=versions)
+    return catalogue_of(session, dataset, dataset_rows, session.query(_CONSTRAINTS, dataset), versions=versions)

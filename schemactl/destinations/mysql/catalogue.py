@@ -72,12 +72,12 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
     with open_session(address) as session, session.wrap_errors("read the catalog"):
         dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, address.dataset, session.shown)
         session.execute("set session sql_mode = ''")  # with it names are in backticks, and options are written out
-        place = f"`{dataset.replace('`', '``')}`"
+        quoted_dataset = f"`{dataset.replace('`', '``')}`"
         tables = []
         for (name,) in session.query(_TABLES, dataset):
-            quoted = name.replace("`", "``")
-            sql = text_of(session.query(f"show create table {place}.`{quoted}`")[0][1])
-            sql = sql.replace("CREATE TABLE ", f"CREATE TABLE {place}.", 1)
+            quoted_name = name.replace("`", "``")
+            sql = text_of(session.query(f"show create table {quoted_dataset}.`{quoted_name}`")[0][1])
+            sql = sql.replace("CREATE TABLE ", f"CREATE TABLE {quoted_dataset}.", 1)
             tables.append(Definition(name, _JSON.sub(r"\g<other>", _NEXT_ID.sub("", sql))))
         others = (Definition(table, text_of(sql)) for table, sql in session.query(_OTHERS, dataset, dataset))
         return (*tables, *others)
