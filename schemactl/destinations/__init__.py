@@ -19,7 +19,7 @@ server without transactions around its DDL. Its files, in the order in which the
    What a dataset knows of its loads follows from rows of small tables, which a destination reads (``_bookkeeping``).
 5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``), which opens a ``MigrationSession``: a base
    class whose defaults are those of a destination that can do no more than it must. ``migration.statements.render``
-   writes the statements of all steps that the engine does by an ALTER; how it spells them is data of ``schema.ddl``.
+   writes the statements of all steps that the engine does by an ALTER, with the words of ``type_systems.ddl``.
    ``_migration.session.SqlMigration`` does the rest; its ``Engine`` says how values are converted (``conversion``).
    An engine that calls no function of ours lets the distinct values that it does not cast as dlt does go through the
    coercion, and come back by a table of pairs (``MappedMigration``); one that is a file, see ``FileMigration``.

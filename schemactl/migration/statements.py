@@ -1,6 +1,6 @@
 """The statements of a step, for every engine that speaks SQL, whether it is connected or not.
 
-An engine says how it spells SQL (``schema.ddl``), which types it gives columns, and how it converts values. What it
+An engine defines its SQL (``type_systems.ddl``), the types of columns, and how it converts values. What it
 does in a way of its own (a copy of a table for want of an ALTER), its destination writes, and leaves the rest to
 ``render``. Nothing in a schema file can end a statement and begin another: names, types and values are checked here.
 """
