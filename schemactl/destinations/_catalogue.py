@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._session import Session, qualify
-from schemactl.errors import DriverMissing, InputError, did_you_mean
+from schemactl.errors import DriverMissing, InputError, backquoted, did_you_mean
 from schemactl.installation import install_command
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE
 from schemactl.schema.structure import DATABASE_TYPE
@@ -98,7 +98,7 @@ def choose_dataset(datasets: Collection[str], dataset: str | None, origin: str) 
     if not main:
         raise InputError(f"there are no tables in `{origin}`")
     if len(main) > 1:
-        listed = ", ".join(f"`{name}`" for name in main)
+        listed = backquoted(main)
         raise InputError(f"`{origin}` holds {len(main)} datasets: {listed}", hint=f"name one: `?dataset={main[0]}`")
     return main[0]
 
@@ -127,7 +127,7 @@ def choose_migrated(
         return schema_name
     if len(candidates) == 1 and not others:
         return candidates[0]
-    listed = ", ".join(f"`{name}`" for name in sorted((*candidates, *others)))
+    listed = backquoted(sorted((*candidates, *others)))
     hint = f"name one of them, `?dataset={candidates[0]}`, or a new one, `?dataset={schema_name}`"
     raise InputError(f"`{origin}` holds {len(candidates) + len(others)} datasets: {listed}", hint=hint)
 

@@ -26,7 +26,7 @@ from schemactl.destinations._session import (
 )
 from schemactl.destinations._sql_bookkeeping import Bookkeeping, find_dataset, write_bookkeeping
 from schemactl.destinations._structure import Clash, cut
-from schemactl.errors import DestinationError, InputError, Problem
+from schemactl.errors import DestinationError, InputError, Problem, backquoted
 from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Merge, complete, merge_of, row_key
@@ -288,7 +288,7 @@ def choose_target(session: Session, dataset: str | None, schema_name: str) -> st
     with session.wrap_errors("read"):
         datasets = sorted(find_dataset(session, dataset, schema_name))
     if len(datasets) > 1:
-        listed = ", ".join(f"`{name}`" for name in datasets)
+        listed = backquoted(datasets)
         message = f"`{session.shown}` holds {len(datasets)} datasets of schema `{schema_name}`: {listed}"
         raise InputError(message, hint=f"name one: `?dataset={datasets[0]}`")
     return datasets[0] if datasets else dataset or schema_name
@@ -416,7 +416,7 @@ def _check_table(session: Session, name: str, table: Table, relation: Relation, 
         message = f"table {name} in `{session.shown}` is not one that dlt or schemactl has made"
         hint = f"it holds rows but no column `{key.name}`: rename it, or name another dataset: `?dataset=NAME`"
         raise DestinationError(message, hint=hint)
-    listed = ", ".join(f"`{column.name}`" for column in needed)
+    listed = backquoted(column.name for column in needed)
     message = f"table {name} in `{session.shown}` holds rows, and {listed} may not be null: the column cannot be added"
     raise DestinationError(message, hint="drop `nullable: false` in the schema, or add the column with values there")
 

@@ -13,6 +13,7 @@ from schemactl.engine.csv_faults import CsvFaults, warn_of_csv
 from schemactl.engine.csv_header import CsvHeader, looks_like_record, read_header
 from schemactl.engine.input import Input
 from schemactl.engine.input_warnings import warn, warn_of_renamed
+from schemactl.errors import backquoted
 from schemactl.examples import mask_examples
 from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.csv_rows import BrokenCell, walk_rows
@@ -121,7 +122,7 @@ def _warn_of_record(file: Input, header: CsvHeader, head: str) -> None:
     first_rows = [row.values for row in islice(rows, 1, _COMPARED_ROWS)][: -1 if len(head) > _CUT_BYTES else None]
     cells = header.cells()
     if first_rows and looks_like_record(cells, first_rows):
-        shown = ", ".join(f"`{cell}`" for cell in mask_examples(cells[:_MOST_SHOWN], is_personal=False))
+        shown = backquoted(mask_examples(cells[:_MOST_SHOWN], is_personal=False))
         way = "`--no-header` reads it as a record, `--header` ends this warning"
         warn(
             f"{file.path}: the first row is read as names of columns, but looks like a record: {shown}; {way}",

@@ -11,7 +11,7 @@ from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from schemactl.errors import InputError, Location, Problem
+from schemactl.errors import InputError, Location, Problem, backquoted
 from schemactl.inference.evidence import Evidence, FileEvidence, merge
 from schemactl.inference.findings import mask_records
 from schemactl.inference.report import InferenceReport
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
     """Refuse sources without any document."""
     if not any(file.documents for file in files.values()):
-        names = ", ".join(f"`{source}`" for source in sources)
+        names = backquoted(sources)
         bad = sum(file.bad for file in files.values())
         raise InputError(
             f"none of the {bad:,} records in {names} can be read" if bad else f"there are no records in {names}"

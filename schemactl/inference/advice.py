@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from schemactl.errors import backquoted
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import find_numbers_in_texts
 from schemactl.inference.fitting import Fitted
@@ -36,7 +37,7 @@ def describe_detection(before: Schema, after: Schema, root: str) -> Iterator[str
         return
     table_detections = after.tables[root].properties.get(DETECTIONS) or ()
     names = dict.fromkeys((*table_detections, *(after.settings.get("detections") or ())))  # in the order they run
-    listed = ", ".join(f"`{name}`" for name in names) or "none"
+    listed = backquoted(names) or "none"
     yield f"detectors of table `{root}` are now {listed}; columns that are there keep their types"
 
 

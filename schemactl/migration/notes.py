@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from schemactl.errors import backquoted
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison
 from schemactl.migration.conflicting_renames import kept_origin, kept_table_origin
@@ -245,7 +246,7 @@ def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note
             hint = "write the table anew, or state the type that is there"
             yield Note(NoteKind.DRIFT, change.table, change.column, message, hint)
         elif gained:
-            listed = ", ".join(f"`{field}`" for field in gained)
+            listed = backquoted(gained)
             message = f"gets with the next load what is new in it: {listed}"
             yield Note(NoteKind.WAITS, change.table, change.column, message)
 
@@ -269,7 +270,7 @@ def _without_key(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note
         if change.after and (name, change.after) not in planned:
             columns = comparison.schema.tables[name].columns
             free = [column for column in change.after if columns[column].nullable]
-            listed = ", ".join(f"`{column}`" for column in free)
+            listed = backquoted(free)
             why = f"the schema allows nulls in {listed}" if free else "stored rows have no value in a new column of it"
             hint = "state `nullable: false`" if free else "state one before that: `x-backfill: VALUE`"
             yield Note(NoteKind.PRIMARY_KEY, name, None, f"gets no primary key: {why}", hint)

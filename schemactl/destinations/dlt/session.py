@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from schemactl.destinations._address import check_dataset
 from schemactl.destinations._catalogue import driver
-from schemactl.errors import DestinationError, DriverMissing, InputError
+from schemactl.errors import DestinationError, DriverMissing, InputError, backquoted
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def open_session(address: Address, schema: Schema) -> Session:
         raise DriverMissing(f"`{address}`: its driver is not installed", hint=hint) from error
     except ConfigurationException as error:
         missing = error.fields if isinstance(error, ConfigFieldMissingException) else ()
-        fields = ", ".join(f"`{name}`" for name in missing)
+        fields = backquoted(missing)
         fault = f"has no value for {fields}" if fields else f"cannot be used: {' '.join(str(error).split())[:_LONGEST]}"
         hint = f"dlt reads `[destination.{address.name}]` in `.dlt/secrets.toml` and `.dlt/config.toml`, and variables "
         raise DestinationError(

@@ -13,7 +13,7 @@ from schemactl.destinations._lake.table import DataFile, FilesTable
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._structure import Clash, cut, grown
 from schemactl.destinations.parquet.catalogue import file_columns, partition_values, stored
-from schemactl.errors import DestinationError, InputError
+from schemactl.errors import DestinationError, InputError, backquoted
 from schemactl.examples import shown_error
 from schemactl.normalization.package import rows_in
 from schemactl.schema.full_types import check_scale
@@ -208,7 +208,7 @@ def disagreement(files: Mapping[str, Path]) -> str | None:
     for name, kinds in unlike.items():
         descriptions = []
         for kind, names in kinds.items():
-            listed = ", ".join(f"`{file_name}`" for file_name in sorted(names)[:_MOST_FILES])
+            listed = backquoted(sorted(names)[:_MOST_FILES])
             more = len(names) - _MOST_FILES
             descriptions.append(f"{cut(kind)} in {listed}" + (f" and {more:,} more" if more > 0 else ""))
         described.append(f"`{name}` is {', and '.join(descriptions)}")

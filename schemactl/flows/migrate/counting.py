@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from schemactl.destinations import MigrationSession
+from schemactl.errors import backquoted
 from schemactl.examples import Examples, examples_of, mask_examples
 from schemactl.migration.effects import in_first_names, traced
 from schemactl.migration.migration_plan import MigrationPlan
@@ -168,7 +169,7 @@ def _words(step: Step, count: int) -> tuple[str, str, str]:
             message = f"{count:,} rows of {name} share their value with another row"
             return message, "remove what is there twice", "leave `unique` out of the schema"
         case AddPrimaryKey():
-            listed = ", ".join(f"`{column}`" for column in step.columns)
+            listed = backquoted(step.columns)
             message = f"{count:,} rows of `{step.table}` have in {listed} a null, or what another row has"
             return message, "fix or remove them", "leave `primary_key` out of the schema"
         case _:

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from schemactl.destinations import MigrationSession
-from schemactl.errors import InputError
+from schemactl.errors import InputError, backquoted
 from schemactl.flows.migrate.apply import Agree, OpenProgress
 from schemactl.flows.migrate.bound_migrations import check_own
 from schemactl.flows.migrate.counting import counted, find_blockers
@@ -199,7 +199,7 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
     for index, run in enumerate(standing):
         if run.from_hash is not None and run.from_hash.startswith(request.to_hash):
             return standing[: index + 1]
-    hashes = ", ".join(f"`{run.from_hash}`" for run in standing if run.from_hash)
+    hashes = backquoted(run.from_hash for run in standing if run.from_hash)
     hint = f"known: {hashes}" if hashes else "no run began at a schema"
     raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations import settle_in
-from schemactl.errors import InputError
+from schemactl.errors import InputError, backquoted
 from schemactl.flows.migrate.state import find_goal_schema, with_content_hash
 from schemactl.flows.references import find_schemas
 from schemactl.migration.abilities import Abilities
@@ -82,7 +82,7 @@ def _find_start(reference: str | Schema, name: str, folder: SchemasFolder) -> Sc
         else candidates[0]
     )
     if chosen is None:
-        names = ", ".join(f"`{referred.schema.name}`" for referred in candidates)
+        names = backquoted(referred.schema.name for referred in candidates)
         raise InputError(f"`{reference}` has no schema `{name}`", hint=f"it has {names}")
     return with_content_hash(chosen, reference)
 

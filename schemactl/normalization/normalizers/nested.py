@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from schemactl.errors import InputError
+from schemactl.errors import InputError, backquoted
 from schemactl.inference.nested_schema import flat, structures_in
 from schemactl.normalization.plan import Cell, Plan, TargetColumn
 from schemactl.normalization.planner import plan_relational
@@ -27,7 +27,7 @@ def plan(request: PlanRequest) -> Plan:
     resolution = replace(request.resolution, schema=flat(resolved_schema))
     flat_plan = plan_relational(replace(request, resolution=resolution), coerces=True)
     if flat_plan.rows.lists:
-        lists = ", ".join(f"`{rows.table}`" for rows in flat_plan.rows.lists)
+        lists = backquoted(rows.table for rows in flat_plan.rows.lists)
         raise InputError(f"`{flat_plan.rows.table}` keeps its lists in columns, yet the schema nests {lists} in it")
     cells = tuple(_with_structure(cell, flat_plan.rows.table, allowed_schema) for cell in flat_plan.rows.cells)
     structures = {

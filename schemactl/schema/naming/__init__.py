@@ -16,7 +16,7 @@ from hashlib import shake_128
 from types import ModuleType
 from typing import Any, Protocol
 
-from schemactl.errors import InputError
+from schemactl.errors import InputError, backquoted
 from schemactl.registry import Registry, import_if_there, is_admitted
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Schema
@@ -206,7 +206,7 @@ def _with_our_errors(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(*names)
         # what dlt's base class raises: blank names and bad Unicode, no room for the tag
         except (ValueError, AssertionError) as error:
-            refused = ", ".join(f"`{name}`" for name in names)
+            refused = backquoted(names)
             raise InputError(f"the naming convention refuses {refused}: {error or type(error).__name__}") from error
 
     return call
