@@ -75,7 +75,11 @@ _DEFINITIONS: Final = """
         where nspname = %s and relkind in ('r', 'p', 'f') and not relispartition
     )
     select relname, 1, 0, pg_catalog.concat(
-        'CREATE ', case relpersistence when 'u' then 'UNLOGGED ' end, 'TABLE ', place, ' ()',
+        'CREATE ', case relpersistence when 'u' then 'UNLOGGED ' end, 'TABLE ', place, ' (',
+        (select pg_catalog.string_agg(pg_catalog.quote_ident(attname) || ' text', ', ' order by attnum)
+            from pg_catalog.pg_attribute join pg_catalog.pg_type on pg_type.oid = atttypid
+            where attrelid = tables.oid and attnum > 0 and not attisdropped
+                and not atthasdef and attidentity = '' and attcollation = typcollation), ')',
         (select ' INHERITS (' || pg_catalog.string_agg(inhparent::regclass::text, ', ' order by inhseqno) || ')'
             from pg_catalog.pg_inherits where inhrelid = tables.oid),
         ' PARTITION BY ' || pg_catalog.pg_get_partkeydef(oid),
@@ -97,6 +101,7 @@ _DEFINITIONS: Final = """
         left join pg_catalog.pg_attrdef on adrelid = attrelid and adnum = attnum
         left join pg_catalog.pg_collation on pg_collation.oid = attcollation
         left join pg_catalog.pg_namespace on pg_namespace.oid = collnamespace
+    where atthasdef or attidentity <> '' or attcollation <> typcollation
     union all
     select relname, 3, pg_constraint.oid::int8, pg_catalog.format(
         'ALTER TABLE %%s ADD CONSTRAINT %%I %%s', place, conname, pg_catalog.pg_get_constraintdef(pg_constraint.oid))
@@ -139,7 +144,10 @@ _DEFINITIONS: Final = """
     where nspname = %s and relkind in ('v', 'm')
     order by 2, 3
 """
-"""Statements without the types of columns, which ``_COLUMNS`` has, and without indexes that make ``unique`` of one."""
+"""Statements without the types of columns, which ``_COLUMNS`` has, and without unique indexes of one column.
+
+Columns with a default, an identity or a collation have statements of their own, as sqlglot may not parse some of them.
+"""
 
 
 def read_catalogue(url: str) -> Catalogue:
