@@ -270,7 +270,7 @@ def schema_before(opened: Opened, naming: str | None = None, normalizer: str | N
     config = NormalizerConfig.of(opened.schema.normalizers)
     if naming is not None and convention_name(naming) != convention_name(config.naming):
         raise _began_otherwise(opened.name, "naming", "naming convention", config.naming)
-    stored_module = str((opened.schema.normalizers.get("json") or {}).get("module") or RELATIONAL_NORMALIZER)
+    stored_module = str(config.module or RELATIONAL_NORMALIZER)
     if normalizer is not None and module_of(stored_module) != module:
         raise _began_otherwise(opened.name, "normalizer", "normalizer", stored_module)
     return opened.schema

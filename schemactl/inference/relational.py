@@ -15,7 +15,7 @@ from schemactl.inference.flattening import Flattening, Shape
 from schemactl.inference.identifiers import Identifiers
 from schemactl.schema.naming import Naming
 from schemactl.schema.paths import ELEMENT, Path, PathPattern
-from schemactl.schema.settings import UNLIMITED_NESTING, NormalizerConfig, Pattern, compile_any
+from schemactl.schema.settings import UNLIMITED_NESTING, NormalizerConfig, Pattern, compile_any, is_normalizer
 from schemactl.schema.types import Properties, Schema
 
 LIST_KEY: Final = "list"
@@ -34,7 +34,7 @@ _VALUES: Final[Shape[Any]] = Shape(
 
 def coerces_values(normalizers: Properties) -> bool:
     """Return whether values may change their type to fit a column; one normalizer forbids it (docs/dlt.md §6.3)."""
-    return str((normalizers.get("json") or {}).get("module") or "").rpartition(".")[2] != "relational_no_coercion"
+    return not is_normalizer(normalizers, "relational_no_coercion")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from schemactl.errors import InputError
+from schemactl.schema.settings import is_normalizer
 from schemactl.schema.spark_ddl import DdlType, quoted_name, read_ddl_type
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -277,7 +278,7 @@ NORMALIZER: Final = "nested"
 
 def keeps_structure(normalizers: Properties) -> bool:
     """Return whether a schema's ``normalizers`` section names the normalizer that keeps structure."""
-    return str((normalizers.get("json") or {}).get("module") or "").rpartition(".")[2] == NORMALIZER
+    return is_normalizer(normalizers, NORMALIZER)
 
 
 def structure_of(column: Column) -> NestedType | None:

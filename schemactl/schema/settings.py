@@ -143,6 +143,7 @@ class NormalizerConfig:
     """The ``normalizers`` section, with the config of dlt's relational normalizer.
 
     Attributes:
+        module: of the JSON normalizer; None for dlt's relational one.
         root_key_propagation: whether nested tables get the row key of their root table; None if merges decide.
         propagation_root: root column -> column of every descendant that takes its value.
         propagation_tables: the same for the descendants of single tables.
@@ -151,6 +152,7 @@ class NormalizerConfig:
     """
 
     naming: str = DEFAULT_NAMING
+    module: str | None = None
     max_nesting: int = UNLIMITED_NESTING
     root_key_propagation: bool | None = None
     propagation_root: Mapping[str, str] = field(default_factory=dict)
@@ -161,11 +163,13 @@ class NormalizerConfig:
     @classmethod
     def of(cls, normalizers: Mapping[str, Any]) -> NormalizerConfig:
         """Read the section as it is stored, with dlt's defaults for what it leaves out (docs/dlt.md §1.5)."""
-        config = (normalizers.get("json") or {}).get("config") or {}
+        section = normalizers.get("json") or {}
+        config = section.get("config") or {}
         propagation = config.get("propagation") or {}
         nesting = config.get("max_nesting")
         return cls(
             naming=normalizers.get("names") or DEFAULT_NAMING,
+            module=section.get("module") or None,
             max_nesting=UNLIMITED_NESTING if nesting is None else nesting,
             root_key_propagation=config.get("root_key_propagation"),
             propagation_root=propagation.get("root") or {},
@@ -173,6 +177,11 @@ class NormalizerConfig:
             use_break_path_on_normalize=bool(normalizers.get("use_break_path_on_normalize", True)),
             detections=tuple(normalizers.get("detections") or ()),
         )
+
+
+def is_normalizer(normalizers: Properties, name: str) -> bool:
+    """Return whether a ``normalizers`` section names a JSON normalizer, by its path or its name alone."""
+    return str(NormalizerConfig.of(normalizers).module or "").rpartition(".")[2] == name
 
 
 def with_propagation_tables(normalizers: Properties, tables: Mapping[str, Mapping[str, str]]) -> Properties:

@@ -49,9 +49,11 @@ def test_the_config_of_the_normalizer():
         "root_key_propagation": True,
         "propagation": {"root": {"id": "root_id"}, "tables": {"t": {"a": "b"}}},
     }
-    stored = {"names": "direct", "json": {"config": config}, "use_break_path_on_normalize": False}
+    json = {"module": "relational", "config": config}
+    stored = {"names": "direct", "json": json, "use_break_path_on_normalize": False}
     assert NormalizerConfig.of(stored) == NormalizerConfig(
         naming="direct",
+        module="relational",
         max_nesting=0,
         root_key_propagation=True,
         propagation_root={"id": "root_id"},

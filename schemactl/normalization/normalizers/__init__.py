@@ -14,6 +14,7 @@ from schemactl.errors import InputError
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.registry import Registry, import_if_there, is_admitted
+from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS
 from schemactl.schema.types import Schema
 
@@ -35,7 +36,7 @@ def make_plan(request: PlanRequest) -> Plan:
 
 def normalizer_of(schema: Schema) -> Normalizer:
     """Return the normalizer that a schema names: a built-in one, also by dlt's path, or an admitted module."""
-    module_path = (schema.normalizers.get("json") or {}).get("module") or "relational"
+    module_path = NormalizerConfig.of(schema.normalizers).module or "relational"
     name = _short(module_path)
     if name in NORMALIZERS:
         return NORMALIZERS[name]
