@@ -50,7 +50,7 @@ class Dependents:
     def of_column(self, kind: str, column: str) -> bool:
         """Return whether a constraint of one kind is about a column."""
         folded = column.lower()
-        return any(each == kind and folded in map(str.lower, columns) for each, columns in self.constraints)
+        return any(constraint == kind and folded in map(str.lower, columns) for constraint, columns in self.constraints)
 
     def of_column_alone(self, column: str) -> list[str]:
         """Return what goes with a column that gets another name."""
@@ -88,15 +88,15 @@ _READ: Final = (
 def read_dependents(database: DuckDbSession, dataset: str) -> dict[str, Dependents]:
     """Return the dependents of each table of a dataset, by its name in lower case; tables without any are left out."""
     where = f"WHERE database_name = current_database() AND schema_name = {literal(dataset)}"
-    found: dict[str, dict[str, Any]] = {}
+    fields_by_table: dict[str, dict[str, Any]] = {}
     for name, query in _READ:
         for table, *values in database.query(query.format(where=where)):
-            fields = found.setdefault(table.lower(), {})
+            fields = fields_by_table.setdefault(table.lower(), {})
             fields[name] = (*fields.get(name, ()), values[0] if len(values) == 1 else tuple(values))
-    for table, made in database.query(f"SELECT table_name, sql FROM duckdb_tables() {where}"):
-        if _COLLATE.search(_QUOTED.sub("", made)):
-            found.setdefault(table.lower(), {})["has_collation"] = True
-    return {table: Dependents(**fields) for table, fields in found.items()}
+    for table, definition in database.query(f"SELECT table_name, sql FROM duckdb_tables() {where}"):
+        if _COLLATE.search(_QUOTED.sub("", definition)):
+            fields_by_table.setdefault(table.lower(), {})["has_collation"] = True
+    return {table: Dependents(**fields) for table, fields in fields_by_table.items()}
 
 
 def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker | None:
@@ -144,7 +144,7 @@ def _of_column(step: Step, dependents: Dependents) -> Blocker | None:
             name, kinds = step.before, ("FOREIGN KEY",)
         case _:
             return None
-    kind = next((each for each in kinds if dependents.of_column(each, name)), None)
+    kind = next((constraint for constraint in kinds if dependents.of_column(constraint, name)), None)
     if kind is None:
         return None
     return Blocker(

@@ -68,10 +68,10 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
             if is_ours:
                 _remove(address)
             raise
-        found = _identity(address)
-        if found != opened:  # DuckDB goes on with a file that is gone
-            what = "was removed" if found is None else "was replaced by another file"
-            message = f"`{address.path}` {what} while the load wrote to it: the load is not there"
+        identity = _identity(address)
+        if identity != opened:  # DuckDB goes on with a file that is gone
+            fault = "was removed" if identity is None else "was replaced by another file"
+            message = f"`{address.path}` {fault} while the load wrote to it: the load is not there"
             raise DestinationError(message, hint="load again")
 
 

@@ -93,8 +93,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case Backfill() | FillColumn():
             # After an UPDATE of a column DuckDB refuses to forbid its nulls within the same transaction.
             column = step.column if isinstance(step, FillColumn) else step.target
-            found = of_engines.assignment_of(step, ENGINE, table)
-            value = f"CASE WHEN {found.condition} THEN {found.value} ELSE {found.column} END"
+            assignment = of_engines.assignment_of(step, ENGINE, table)
+            value = f"CASE WHEN {assignment.condition} THEN {assignment.value} ELSE {assignment.column} END"
             return (change_type(ChangeType(step.table, column, column), ENGINE, dataset, value),)
         case ChangeType():
             return _retype_guarded(step, dataset)
@@ -107,12 +107,14 @@ def _change_type(step: ChangeType, dataset: str, value: str) -> tuple[str, ...]:
 
 
 def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
-    name, found = ENGINE.name(step.before.name), _converted(step)
-    if found.is_sure == TRUE:
-        return _change_type(step, dataset, found.cast)
-    value = _once(name, lambda each: of_engines.convert_nulls_too(step, each, ENGINE))
-    if found.is_sure != FALSE and "/*" not in found.cast and "*/" not in found.cast:  # a name could end the comment
-        value += f" /* {_of_rows_there(found.cast)} where a look at all values finds that it gives the same */"
+    name, converted = ENGINE.name(step.before.name), _converted(step)
+    if converted.is_sure == TRUE:
+        return _change_type(step, dataset, converted.cast)
+    value = _once(name, lambda value_name: of_engines.convert_nulls_too(step, value_name, ENGINE))
+    if (
+        converted.is_sure != FALSE and "/*" not in converted.cast and "*/" not in converted.cast
+    ):  # a name could end the comment
+        value += f" /* {_of_rows_there(converted.cast)} where a look at all values finds that it gives the same */"
     return _change_type(step, dataset, value)
 
 
@@ -121,13 +123,13 @@ def plain_retype(step: ChangeType, dataset: str) -> tuple[str, str] | None:
 
     None where its cast gets all of them right, or none.
     """
-    name, found = ENGINE.name(step.before.name), _converted(step)
-    if found.is_sure in (TRUE, FALSE):
+    name, converted = ENGINE.name(step.before.name), _converted(step)
+    if converted.is_sure in (TRUE, FALSE):
         return None
     # Apart from the test for null: beside another condition, the first one costs twice as much.
-    rare = f"SELECT {name} FROM {ENGINE.table(dataset, step.table)} WHERE ({found.is_sure}) IS NOT TRUE"
+    rare = f"SELECT {name} FROM {ENGINE.table(dataset, step.table)} WHERE ({converted.is_sure}) IS NOT TRUE"
     look = f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {name} IS NOT NULL LIMIT 1"
-    return look, change_type(step, ENGINE, dataset, _of_rows_there(found.cast))
+    return look, change_type(step, ENGINE, dataset, _of_rows_there(converted.cast))
 
 
 def _converted(step: ChangeType, value: str | None = None) -> Converted:
@@ -161,9 +163,9 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
     def read_tables(self) -> Catalogue:
         return read_session(self.database, self.dataset)
 
-    def sampled(self, place: str, relation: Relation, share: float) -> str:  # noqa: ARG002
+    def sampled(self, table: str, relation: Relation, share: float) -> str:  # noqa: ARG002
         # Row by row, not by blocks: a table of one block would be read whole or not at all.
-        return f"SELECT * FROM {place} USING SAMPLE {share * 100:.9f} PERCENT (bernoulli, 0)"
+        return f"SELECT * FROM {table} USING SAMPLE {share * 100:.9f} PERCENT (bernoulli, 0)"
 
     @property
     def file(self) -> Path:
@@ -179,9 +181,9 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
             raise DestinationError(message, hint="make room there") from error
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        found = self._dependents_of(step.table_name)
-        is_keyed_table = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in found.constraints)
-        return blocker_of(step, found, is_keyed_table if isinstance(step, DropColumn) else _is_copied(step, None))
+        dependents = self._dependents_of(step.table_name)
+        is_keyed_table = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in dependents.constraints)
+        return blocker_of(step, dependents, is_keyed_table if isinstance(step, DropColumn) else _is_copied(step, None))
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         return tuple(self._dependents_of(table).of_column_alone(column))
@@ -247,16 +249,16 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
 
     def _without_guard(self, step: ChangeType) -> tuple[str, ...] | None:
         """Return the statements of a retype where the value of every row that is there survives; None where not."""
-        found = _converted(step)
-        if found.is_sure == TRUE:
+        converted = _converted(step)
+        if converted.is_sure == TRUE:
             return None
         with self.database.wrap_errors("migrate"):
             is_plain = self._is_plain(step)
         if is_plain:
-            return _change_type(step, self.dataset, _of_rows_there(found.cast))
+            return _change_type(step, self.dataset, _of_rows_there(converted.cast))
         if SqlMigration.unfit(self, step).count:
             return None
-        value = _once(ENGINE.name(step.before.name), lambda each: _converted(step, each).or_null)
+        value = _once(ENGINE.name(step.before.name), lambda value_name: _converted(step, value_name).or_null)
         return _change_type(step, self.dataset, _of_rows_there(value))
 
     def _forget(self, step: Step) -> None:
@@ -264,9 +266,9 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         names = {step.table_name.casefold(), step.after.casefold() if isinstance(step, RenameTable) else ""}
         column = step.before.name.casefold() if isinstance(step, ChangeType) else None
         self.plain[:] = [
-            each
-            for each in self.plain
-            if each.table.casefold() not in names or column not in (None, each.before.name.casefold())
+            retype
+            for retype in self.plain
+            if retype.table.casefold() not in names or column not in (None, retype.before.name.casefold())
         ]
 
     @contextmanager

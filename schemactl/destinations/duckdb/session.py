@@ -97,8 +97,8 @@ class DuckDbSession(Session):
     def column_type(self, column: Column) -> str:
         return column_type(column)
 
-    def grown_type(self, column: Column, there: str) -> str | Clash | None:
-        old, ours = structure_in(there), structure_of(column)
+    def grown_type(self, column: Column, stored_type: str) -> str | Clash | None:
+        old, ours = structure_in(stored_type), structure_of(column)
         if old is None or ours is None:
             return None
         new = grown(old, ours, WIDER)
@@ -118,8 +118,8 @@ class DuckDbSession(Session):
         return len(rows)
 
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self.connection.execute(statement, values or None).fetchall()
-        return found
+        rows: list[tuple[Any, ...]] = self.connection.execute(statement, values or None).fetchall()
+        return rows
 
     def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:
         return [(row[0], row[1]) for row in self.query(_NAMES, dataset)]
@@ -138,9 +138,9 @@ class DuckDbSession(Session):
         # Of each list of tables or columns DuckDB makes all before it leaves any out: 15 ms of 1,000 tables.
         import duckdb
 
-        place = ".".join(quote(part) for part in (_ALIAS, dataset, name))
+        full_name = ".".join(quote(name_part) for name_part in (_ALIAS, dataset, name))
         try:
-            columns = self.query("select name, type from pragma_table_info(?)", place)
+            columns = self.query("select name, type from pragma_table_info(?)", full_name)
         except duckdb.CatalogException:
             return []
         is_table = not self.query(_VIEW, dataset, name)
@@ -172,7 +172,10 @@ def _select(staged: StagedTable) -> str:
         for column in staged.table.columns.values()
     )
     # DuckDB takes every path for a pattern.
-    paths = ("".join(f"[{each}]" if each in "[*?" else each for each in str(file.absolute())) for file in staged.files)
+    paths = (
+        "".join(f"[{character}]" if character in "[*?" else character for character in str(file.absolute()))
+        for file in staged.files
+    )
     files = ", ".join(map(literal, paths))
     return f"SELECT {columns} FROM read_parquet([{files}], hive_partitioning = false)"
 
@@ -190,9 +193,11 @@ def wrap_errors(address: FileAddress, task: str, hint: str | None = None) -> Ite
         yield
     except (duckdb.Error, OSError) as error:
         first = first_line(error)
-        known = next((each for part, each in _HINTS.items() if part in _QUOTED.sub("", str(error))), hint)
-        known = _END_FIRST if is_lock(error) else known
-        raise DestinationError(f"cannot {task} in `{address}`: {first}", hint=known) from error
+        error_hint = next(
+            (known_hint for text, known_hint in _HINTS.items() if text in _QUOTED.sub("", str(error))), hint
+        )
+        error_hint = _END_FIRST if is_lock(error) else error_hint
+        raise DestinationError(f"cannot {task} in `{address}`: {first}", hint=error_hint) from error
 
 
 def first_line(error: BaseException) -> str:
@@ -228,15 +233,15 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
     check_duckdb_files(address.path)
     with duckdb.connect(config=config) as connection:
         with wrap_errors(address, "open a table"):
-            place = ":memory:" if is_empty else str(address.path.absolute())
-            attach(connection, place, is_read_only=is_read_only and not is_empty)
+            path = ":memory:" if is_empty else str(address.path.absolute())
+            attach(connection, path, is_read_only=is_read_only and not is_empty)
             # Files may hold moments without their zone; all of them are in UTC.
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("BEGIN TRANSACTION")
         yield DuckDbSession(connection, address)
 
 
-def attach(connection: DuckDBPyConnection, place: str, *, is_read_only: bool) -> None:
+def attach(connection: DuckDBPyConnection, path: str, *, is_read_only: bool) -> None:
     """Attach a file, and use it.
 
     Raises:
@@ -245,7 +250,7 @@ def attach(connection: DuckDBPyConnection, place: str, *, is_read_only: bool) ->
     """
     # Left to find the type itself, DuckDB takes some files of others for a database in memory.
     mode = "TYPE duckdb, READ_ONLY" if is_read_only else "TYPE duckdb"
-    connection.execute(f"ATTACH {literal(place)} AS {quote(_ALIAS)} ({mode})")
+    connection.execute(f"ATTACH {literal(path)} AS {quote(_ALIAS)} ({mode})")
     _check_macros(connection)
     connection.execute(f"USE {quote(_ALIAS)}")
 

@@ -162,68 +162,68 @@ def structure_in(written: str) -> NestedType | None:
     Struct(fields=(('a', Leaf(name='bigint')), ('b c', ListOf(element=Leaf(name='string')))))
     """
     try:
-        found, at = _type_at(written, 0)
+        nested_type, end = _type_at(written, 0)
     except ValueError:
         return None
-    return None if at < len(written) or isinstance(found, Leaf | Json) else found
+    return None if end < len(written) or isinstance(nested_type, Leaf | Json) else nested_type
 
 
 def spelt(written: str) -> str:
     """Return a type as ``duckdb_type`` writes it: DuckDB itself quotes some names of fields only."""
-    found = structure_in(written)
-    return written if found is None else duckdb_type(found)
+    nested_type = structure_in(written)
+    return written if nested_type is None else duckdb_type(nested_type)
 
 
-def gains(there: str, wanted: str) -> tuple[str, ...] | None:
+def gains(stored: str, declared: str) -> tuple[str, ...] | None:
     """Return the fields by which loads make a column's type another one; see ``migration.abilities.Abilities``."""
-    old, new = structure_in(there), structure_in(wanted)
+    old, new = structure_in(stored), structure_in(declared)
     return None if old is None or new is None else gained(old, new, WIDER)
 
 
-def _type_at(written: str, at: int) -> tuple[NestedType, int]:
+def _type_at(written: str, index: int) -> tuple[NestedType, int]:
     """Return the type that starts somewhere, and where it ends.
 
     Raises:
         ValueError: none starts there, or one that we do not take apart (``UNION``, ``ENUM`` ...).
     """
-    start = _START.match(written, at)
+    start = _START.match(written, index)
     if start is None:
-        raise ValueError(written[at:])
-    found: NestedType
+        raise ValueError(written[index:])
+    nested_type: NestedType
     match start["kind"]:
         case "STRUCT":
-            found, at = _fields_at(written, start.end())
+            nested_type, index = _fields_at(written, start.end())
         case "MAP":
-            key, at = _type_at(written, start.end())
+            key, index = _type_at(written, start.end())
             if key != Leaf("string"):
                 raise ValueError("keys that are not text")
-            value, at = _type_at(written, _after(written, at, ", "))
-            found, at = MapOf(value), _after(written, at, ")")
+            value, index = _type_at(written, _after(written, index, ", "))
+            nested_type, index = MapOf(value), _after(written, index, ")")
         case _:
-            leaf, at = start["leaf"], start.end()
+            leaf, index = start["leaf"], start.end()
             # What schemas cannot state stays as DuckDB has it.
             name = leaf.lower() if leaf.startswith("DECIMAL(") else _LEAVES.get(leaf, leaf)
-            found = Json() if leaf == "JSON" else Leaf(name)
-    while written.startswith("[]", at):
-        found, at = ListOf(found), at + 2
-    return found, at
+            nested_type = Json() if leaf == "JSON" else Leaf(name)
+    while written.startswith("[]", index):
+        nested_type, index = ListOf(nested_type), index + 2
+    return nested_type, index
 
 
-def _fields_at(written: str, at: int) -> tuple[Struct, int]:
+def _fields_at(written: str, index: int) -> tuple[Struct, int]:
     fields = []
     while True:
-        field = _FIELD.match(written, at)
+        field = _FIELD.match(written, index)
         if field is None:
-            raise ValueError(written[at:])
-        inner, at = _type_at(written, field.end())
+            raise ValueError(written[index:])
+        inner, index = _type_at(written, field.end())
         name = field["name"]
         fields.append((name[1:-1].replace('""', '"') if name.startswith('"') else name, inner))
-        if written.startswith(")", at):
-            return Struct(tuple(fields)), at + 1
-        at = _after(written, at, ", ")
+        if written.startswith(")", index):
+            return Struct(tuple(fields)), index + 1
+        index = _after(written, index, ", ")
 
 
-def _after(written: str, at: int, mark: str) -> int:
-    if not written.startswith(mark, at):
-        raise ValueError(written[at:])
-    return at + len(mark)
+def _after(written: str, index: int, mark: str) -> int:
+    if not written.startswith(mark, index):
+        raise ValueError(written[index:])
+    return index + len(mark)

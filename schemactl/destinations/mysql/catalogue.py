@@ -83,9 +83,9 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
         return (*tables, *others)
 
 
-def read_session(session: MySqlSession, asked: str | None) -> Catalogue:
+def read_session(session: MySqlSession, dataset_name: str | None) -> Catalogue:
     """Return the tables of one dataset over an open connection."""
-    dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, asked, session.shown)
+    dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, dataset_name, session.shown)
     jsons = json_columns(session, dataset)
     rows = (
         (table, name, kind_of("json" if (table, name) in jsons else text_of(of)), bool(is_null), *map(text_of, texts))

@@ -23,9 +23,9 @@ MAKE_MAPPING: Final = (
 def convert(retype: Retype, value: str) -> Converted:
     """Return how a value is converted: what the mapping table has for it."""
     key = f"UNHEX(SHA2({as_text(value, retype.before)}, 256))"
-    made = "UNHEX(m.made)" if retype.after.data_type is DataType.BINARY else "m.made"
-    found = f"(SELECT {made} FROM {MAPPING} m WHERE m.given = {key})"
-    return Converted(FALSE, found, found, found)
+    stored_value = "UNHEX(m.made)" if retype.after.data_type is DataType.BINARY else "m.made"
+    looked_up = f"(SELECT {stored_value} FROM {MAPPING} m WHERE m.given = {key})"
+    return Converted(FALSE, looked_up, looked_up, looked_up)
 
 
 def as_text(value: str, column: Column) -> str:
@@ -46,16 +46,16 @@ def as_text(value: str, column: Column) -> str:
             return f"CAST({value} AS CHAR)"
 
 
-def stored_text(made: str | None, column: Column) -> str | None:
+def stored_text(text: str | None, column: Column) -> str | None:
     """Return the text that MySQL takes for a coerced value's; None where the column holds no such value."""
     match column.data_type:
-        case _ if made is None:
+        case _ if text is None:
             return None
         case DataType.BOOL:
-            return "1" if made == "true" else "0"
+            return "1" if text == "true" else "0"
         case DataType.TIMESTAMP:
-            return made.removesuffix("Z").replace("T", " ")
-        case DataType.DOUBLE if made in ("nan", "inf", "-inf"):
+            return text.removesuffix("Z").replace("T", " ")
+        case DataType.DOUBLE if text in ("nan", "inf", "-inf"):
             return None
         case _:
-            return made
+            return text

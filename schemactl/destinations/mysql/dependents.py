@@ -64,31 +64,31 @@ def find_blocker(session: MySqlSession, dataset: str, step: Step) -> Blocker | N
     table = step.table_name
     match step:
         case DropTable() | RenameTable():
-            found = [*_foreign_keys(session, dataset, table, None), *_views(session, dataset, table, None)]
+            dependents = [*_foreign_keys(session, dataset, table, None), *_views(session, dataset, table, None)]
             verb = "would be broken"
         case DropColumn():
-            found = _dependents(session, dataset, table, step.column.name)
+            dependents = _dependents(session, dataset, table, step.column.name)
             verb = "would be lost or broken"
         case RenameColumn():
-            found = [
+            dependents = [
                 *_views(session, dataset, table, step.before),
                 *_triggers(session, dataset, table, step.before),
             ]
             verb = "would be broken"
         case ChangeType():
-            found = [*_words(session, dataset, table, step.before.name)]
-            found += _foreign_keys(session, dataset, table, step.before.name)
+            dependents = [*_words(session, dataset, table, step.before.name)]
+            dependents += _foreign_keys(session, dataset, table, step.before.name)
             verb = "would be lost"
         case SetNotNull() | DropNotNull():
-            found, verb = _words(session, dataset, table, step.column.name), "would be lost"
+            dependents, verb = _words(session, dataset, table, step.column.name), "would be lost"
         case AddUnique() | AddPrimaryKey():
             return _too_long(session, dataset, step)
         case _:
             return None
-    if not found:
+    if not dependents:
         return None
     hint = "drop before what it names, and make it again afterwards where still wanted"
-    return Blocker(f"of table `{table}` {', '.join(found)} {verb}", hint)
+    return Blocker(f"of table `{table}` {', '.join(dependents)} {verb}", hint)
 
 
 def dependents_of(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
@@ -111,20 +111,22 @@ def _foreign_keys(session: MySqlSession, dataset: str, table: str, column: str |
     places = (dataset, table)
     return [
         f"foreign key `{name}`"
-        for name, at, held, to, asked in session.query(_FOREIGN_KEYS, *places, *places)
-        if column is None or (at == table and held == column) or (to == table and asked == column)
+        for name, owner, owner_column, referred_table, referred_column in session.query(_FOREIGN_KEYS, *places, *places)
+        if column is None
+        or (owner == table and owner_column == column)
+        or (referred_table == table and referred_column == column)
     ]
 
 
 def _views(session: MySqlSession, dataset: str, table: str, column: str | None) -> list[str]:
     # MySQL writes views with all names quoted, and keeps no list of the columns that they read.
-    found = ((name, text_of(text)) for name, text in session.query(_VIEWS, dataset))
-    return [f"view `{name}`" for name, text in found if _names(text, table) and (not column or _names(text, column))]
+    views = ((name, text_of(text)) for name, text in session.query(_VIEWS, dataset))
+    return [f"view `{name}`" for name, text in views if _names(text, table) and (not column or _names(text, column))]
 
 
 def _triggers(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
-    found = ((name, text_of(text)) for name, text in session.query(_TRIGGERS, dataset, table))
-    return [f"trigger `{name}`" for name, text in found if column.lower() in text.lower()]
+    triggers = ((name, text_of(text)) for name, text in session.query(_TRIGGERS, dataset, table))
+    return [f"trigger `{name}`" for name, text in triggers if column.lower() in text.lower()]
 
 
 def _names(text: str, name: str) -> bool:
@@ -134,11 +136,11 @@ def _names(text: str, name: str) -> bool:
 def _words(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
     """Return what a column's definition says beside its type, nulls, collation and comment, which a change keeps."""
     for default, extra, generated in session.query(_WORDS, dataset, table, column):
-        stated = text_of(default) if default is not None else "NULL"
-        found = [f"DEFAULT {stated}"] if stated != "NULL" else []
-        found += [str(extra).upper()] if extra else []
-        found += ["GENERATED"] if generated else []
-        return [f"`{column}`'s {each}" for each in found]
+        default_text = text_of(default) if default is not None else "NULL"
+        words = [f"DEFAULT {default_text}"] if default_text != "NULL" else []
+        words += [str(extra).upper()] if extra else []
+        words += ["GENERATED"] if generated else []
+        return [f"`{column}`'s {word}" for word in words]
     return []
 
 

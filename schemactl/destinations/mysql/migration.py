@@ -73,7 +73,7 @@ def _is_wider(before: Column, after: Column) -> bool:
         case DataType.BIGINT:
             return (new or 64) >= (old or 64)
         case DataType.DECIMAL:
-            (old_digits, old_scale), (digits, scale) = (sizes_of(type_of(each)) for each in (before, after))
+            (old_digits, old_scale), (digits, scale) = (sizes_of(type_of(column)) for column in (before, after))
             return scale >= old_scale and digits - scale >= old_digits - old_scale
         case DataType.TIME | DataType.TIMESTAMP:
             return (6 if new is None else new) >= (6 if old is None else old)
@@ -163,11 +163,11 @@ class MySqlMigration(MappedMigration[MySqlSession]):
     def read_tables(self) -> Catalogue:
         return read_session(self.database, self.dataset)
 
-    def sampled(self, place: str, relation: Relation, share: float) -> str | None:
+    def sampled(self, table: str, relation: Relation, share: float) -> str | None:
         """Return about that share of the rows, the same each time: by a hash of their keys, where they have one."""
         if not relation.is_table or "_dlt_id" not in relation.columns:
             return None
-        return f"SELECT * FROM {place} WHERE crc32({ENGINE.name('_dlt_id')}) < {int(share * 2**32)}"
+        return f"SELECT * FROM {table} WHERE crc32({ENGINE.name('_dlt_id')}) < {int(share * 2**32)}"
 
     def find_blocker(self, step: Step) -> Blocker | None:
         with self.database.wrap_errors("look at what hangs on a table"):
@@ -184,8 +184,8 @@ class MySqlMigration(MappedMigration[MySqlSession]):
                 self.stage_coerced(retype_of(step), ENGINE.table(self.dataset, step.table))
             case DropUnique():
                 with self.database.wrap_errors("look for indexes"):
-                    found = self.database.query(_UNIQUE_INDEXES, self.dataset, step.table, step.column)
-                statements = [_drop_index(self.dataset, step.table, row[0]) for row in found]
+                    indexes = self.database.query(_UNIQUE_INDEXES, self.dataset, step.table, step.column)
+                statements = [_drop_index(self.dataset, step.table, row[0]) for row in indexes]
             case DescribeTable():
                 statements = self._describe(step)
             case ChangeType():
@@ -203,10 +203,10 @@ class MySqlMigration(MappedMigration[MySqlSession]):
     def _describe(self, step: DescribeTable) -> tuple[str, ...]:
         """Return the statements of a step, in which columns keep all else that the server says of them."""
         with self.database.wrap_errors("look at a table"):
-            place = ENGINE.table(self.dataset, step.table)
-            made = text_of(self.database.query(f"SHOW CREATE TABLE {place}")[0][1])
+            table = ENGINE.table(self.dataset, step.table)
+            definition = text_of(self.database.query(f"SHOW CREATE TABLE {table}")[0][1])
         actions = [
-            f"MODIFY COLUMN {with_comment(made, column, text)}" if column else f"COMMENT = {literal(text or '')}"
+            f"MODIFY COLUMN {with_comment(definition, column, text)}" if column else f"COMMENT = {literal(text or '')}"
             for column, text in checked_texts(step)
         ]
         return tuple(_alter(self.dataset, step.table, action) for action in actions)
@@ -214,17 +214,17 @@ class MySqlMigration(MappedMigration[MySqlSession]):
     def _with_kept(self, statement: str, table: str, name: str, column: Column) -> str:
         """Return a change of a column that leaves its collation and its comment as they are."""
         with self.database.wrap_errors("look at a column"):
-            found = self.database.query(_KEPT, self.dataset, table, name)
-        collation, comment = found[0] if found else (None, "")
+            rows = self.database.query(_KEPT, self.dataset, table, name)
+        collation, comment = rows[0] if rows else (None, "")
         kind = type_of(column)
         if collation and column.data_type is DataType.TEXT and f" {kind} " in statement:
             statement = statement.replace(f" {kind} ", f" {kind} COLLATE {collation} ", 1)
         return f"{statement} COMMENT {literal(text_of(comment))}" if comment else statement
 
-    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
+    def _count(self, step: Step, table: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         if isinstance(step, ChangeType) and not is_undone and _is_wider(step.before, step.after):
             return Unfit(0, self.row_count(relation.name))
-        return MappedMigration._count(self, step, place, relation, is_undone=is_undone)
+        return MappedMigration._count(self, step, table, relation, is_undone=is_undone)
 
     def text_of(self, value: str, retype: Retype) -> str:
         return f"CAST({as_text(value, retype.before)} AS BINARY)"  # collations do not matter
@@ -235,45 +235,47 @@ class MySqlMigration(MappedMigration[MySqlSession]):
     def coerce(self, text: str, retype: Retype) -> str | None:
         return stored_text(self.coerce_text(text, retype), retype.after)
 
-    def odd_values(self, retype: Retype, name: str, place: str, *, is_undone: bool = False) -> list[tuple[str, int]]:  # noqa: ARG002
+    def odd_values(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> list[tuple[str, int]]:  # noqa: ARG002
         text = self.text_of(name, retype)
-        found = self.database.query(f"SELECT {text}, count(*) FROM {place} WHERE {name} IS NOT NULL GROUP BY 1")
-        return [(text_of(each), count) for each, count in found]
+        rows = self.database.query(f"SELECT {text}, count(*) FROM {table} WHERE {name} IS NOT NULL GROUP BY 1")
+        return [(text_of(value), count) for value, count in rows]
 
     def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
         self.database.execute(f"USE {ENGINE.name(self.dataset)}")
         for statement in MAKE_MAPPING:
             self.database.execute(statement)
         if pairs:
-            rows = [(hashlib.sha256(text.encode()).digest(), made) for text, made in pairs]
+            rows = [(hashlib.sha256(text.encode()).digest(), coerced) for text, coerced in pairs]
             self.database.insert_rows(MAPPING, ("given", "made"), rows)
 
 
-def with_comment(made: str, column: str, text: str | None) -> str:
+def with_comment(definition: str, column: str, text: str | None) -> str:
     """Return a column's definition, of SHOW CREATE TABLE, with another comment; ``DestinationError`` without one."""
-    start = made.find(f"\n  {quote(column)} ")
+    start = definition.find(f"\n  {quote(column)} ")
     if start < 0:
-        raise DestinationError(f"the server states no column `{column}`: {made}")
-    parts = list(_definition(made, start))
-    words = [part.upper() for part in parts]
-    end = words.index("CHECK") if "CHECK" in words else len(parts)  # MariaDB's, which comes last
-    at = words.index("COMMENT") if "COMMENT" in words else end
-    rest = parts[end:]
-    return "".join((*parts[:at], f" COMMENT {literal(text or '')}", *([" "] if rest else []), *rest)).strip()
+        raise DestinationError(f"the server states no column `{column}`: {definition}")
+    tokens = list(_definition(definition, start))
+    words = [token.upper() for token in tokens]
+    end = words.index("CHECK") if "CHECK" in words else len(tokens)  # MariaDB's, which comes last
+    comment_index = words.index("COMMENT") if "COMMENT" in words else end
+    checks = tokens[end:]
+    return "".join(
+        (*tokens[:comment_index], f" COMMENT {literal(text or '')}", *([" "] if checks else []), *checks)
+    ).strip()
 
 
-def _definition(made: str, start: int) -> Iterator[str]:
+def _definition(definition: str, start: int) -> Iterator[str]:
     """Yield the parts of a definition, with what stands in brackets as one."""
     depth, inner = 0, ""
-    for found in _PART.finditer(made, start):
-        part = found[0]
-        depth += {"(": 1, ")": -1}.get(part, 0)
-        if depth < 0 or (depth == 0 and part == ","):
+    for match in _PART.finditer(definition, start):
+        token = match[0]
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if depth < 0 or (depth == 0 and token == ","):
             return
-        if depth or part == ")":
-            inner += part
+        if depth or token == ")":
+            inner += token
         if not depth:
-            yield inner or part
+            yield inner or token
             inner = ""
 
 

@@ -87,8 +87,8 @@ class MySqlSession(Session):
         return "mariadb" in self.connection.get_server_info().lower()
 
     def update_from(self, target: str, columns: Sequence[str], source: str, match: str) -> str:
-        stated = ", ".join(f"o.{name} = n.{name}" for name in columns)
-        return f"UPDATE {target} AS o JOIN {source} AS n ON {match} SET {stated}"
+        assignments = ", ".join(f"o.{name} = n.{name}" for name in columns)
+        return f"UPDATE {target} AS o JOIN {source} AS n ON {match} SET {assignments}"
 
     def delete_from(self, target: str, condition: str) -> str:
         return f"DELETE o FROM {target} AS o WHERE {condition}"
@@ -126,13 +126,13 @@ class MySqlSession(Session):
     def stored_rows(self, staged: StagedTable) -> Iterator[list[tuple[Any, ...]]]:
         # Without a scale it keeps no digits after the point, as with dlt: MySQL would round them.
         whole = [
-            (at, column)
-            for at, column in enumerate(staged.table.columns.values())
+            (index, column)
+            for index, column in enumerate(staged.table.columns.values())
             if column.data_type is DataType.DECIMAL and column_type(column).endswith(",0)")
         ]
         for rows in stored_rows(staged):
-            for at, column in whole:
-                if any(row[at] is not None and row[at] % 1 for row in rows):
+            for index, column in whole:
+                if any(row[index] is not None and row[index] % 1 for row in rows):
                     message = f"column `{column.name}` of table `{staged.table.name}` is `{column_type(column)}`"
                     raise DestinationError(
                         f"{message}: it keeps no digits after the point", hint="state a `scale` in the schema"
@@ -174,9 +174,9 @@ def json_columns(session: MySqlSession, dataset: str) -> frozenset[tuple[str, st
     """Return the columns that MariaDB keeps as texts which a check holds to JSON."""
     if not session.is_mariadb:
         return frozenset()
-    asked = "select table_name, check_clause from information_schema.check_constraints where constraint_schema = %s"
-    rows = ((table, _JSON_CHECK.fullmatch(text_of(clause))) for table, clause in session.query(asked, dataset))
-    return frozenset((table, found["name"].replace('""', '"')) for table, found in rows if found)
+    query = "select table_name, check_clause from information_schema.check_constraints where constraint_schema = %s"
+    rows = ((table, _JSON_CHECK.fullmatch(text_of(clause))) for table, clause in session.query(query, dataset))
+    return frozenset((table, match["name"].replace('""', '"')) for table, match in rows if match)
 
 
 def _as_made(written: str) -> str:
@@ -186,8 +186,8 @@ def _as_made(written: str) -> str:
 
 
 def _wrap_error(error: Any, task: str, address: ServerAddress, hint: str | None = None) -> DestinationError:
-    number, said = (error.args[0], str(error.args[1])) if len(error.args) == 2 else (0, str(error))
-    message = without_password(" ".join(said.split()), address)
+    number, message_text = (error.args[0], str(error.args[1])) if len(error.args) == 2 else (0, str(error))
+    message = without_password(" ".join(message_text.split()), address)
     if number in _OF_VALUES:
         message = shown_error(message)
     kind = LockNotAvailable if number in _LOCKED else DestinationError
@@ -196,11 +196,11 @@ def _wrap_error(error: Any, task: str, address: ServerAddress, hint: str | None 
 
 def parse_address(url: str) -> ServerAddress:
     """Return what an address says, whose path names the dataset, too; raises ``InputError`` where it cannot be read."""
-    found = parse_server_address(url, "MySQL")
-    unknown = next((key for key in found.parameters if key not in (*_TAKEN, "port", "dbname")), None)
+    address = parse_server_address(url, "MySQL")
+    unknown = next((key for key in address.parameters if key not in (*_TAKEN, "port", "dbname")), None)
     if unknown:
         raise InputError(f"`{unknown}` means nothing to `mysql`", hint=f"known: {', '.join(('dataset', *_TAKEN[3:]))}")
-    return ServerAddress(found.parameters, found.dataset or found.parameters.get("dbname"), found.shown)
+    return ServerAddress(address.parameters, address.dataset or address.parameters.get("dbname"), address.shown)
 
 
 @contextmanager
@@ -212,10 +212,10 @@ def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
     """
     with driver("pymysql", "mysql"):
         import pymysql
-    taken: dict[str, Any] = {key: value for key, value in address.parameters.items() if key in _TAKEN}
+    parameters: dict[str, Any] = {key: value for key, value in address.parameters.items() if key in _TAKEN}
     try:
         connection = pymysql.connect(
-            **taken,
+            **parameters,
             port=int(address.parameters.get("port", 0)),
             charset="utf8mb4",
             connect_timeout=_CONNECT_SECONDS,

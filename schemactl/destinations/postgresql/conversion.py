@@ -90,21 +90,21 @@ type_of: Final = partial(checked_type, column_type=column_type)
 
 def convert(retype: Retype, value: str) -> Converted:
     """Return how PostgreSQL converts a value (not null), once the mapping holds what it does not cast by itself."""
-    kind, own = type_of(retype.after), own_cast(retype, value)
+    kind, cast = type_of(retype.after), own_cast(retype, value)
     text = f"{COERCED}({as_text(value, retype.before)})"
     coerced = f"CAST({f'''decode({text}, 'hex')''' if retype.after.data_type is DataType.BINARY else text} AS {kind})"
-    return Converted(own.is_sure, own.cast, coerced, f"coalesce({coerced}, {_refuse(value, kind)})")
+    return Converted(cast.is_sure, cast.cast, coerced, f"coalesce({coerced}, {_refuse(value, kind)})")
 
 
 def guarded(retype: Retype, value: str) -> str:
     """Return the value in its new type without the mapping table; it fails where PostgreSQL's cast is not right."""
-    own, kind = own_cast(retype, value), type_of(retype.after)
-    if own.is_sure == TRUE:
-        return own.cast
-    if own.is_sure == FALSE == own.is_right:
+    cast, kind = own_cast(retype, value), type_of(retype.after)
+    if cast.is_sure == TRUE:
+        return cast.cast
+    if cast.is_sure == FALSE == cast.is_right:
         return f"CASE WHEN {value} IS NOT NULL THEN {convert(retype, value).value} END"
-    is_right = f"WHEN {own.is_right} THEN {own.cast} " if own.is_right != FALSE else ""
-    is_sure = f"WHEN {own.is_sure} THEN {own.cast} " if own.is_sure != FALSE else ""
+    is_right = f"WHEN {cast.is_right} THEN {cast.cast} " if cast.is_right != FALSE else ""
+    is_sure = f"WHEN {cast.is_sure} THEN {cast.cast} " if cast.is_sure != FALSE else ""
     return f"CASE {is_right}{is_sure}WHEN {value} IS NOT NULL THEN {_refuse(value, kind)} END"
 
 
@@ -133,8 +133,8 @@ def own_cast(retype: Retype, value: str) -> OwnCast:
     kind = type_of(retype.after)
     if before is None or after is None:
         return _cast_other(retype, value, kind)
-    found = _cast_text(retype, value, kind) if before is DataType.TEXT else OwnCast(*_cast(retype, value, kind))
-    return found if after is not DataType.TEXT else replace(found, cast=f"CAST({found.cast} AS {kind})")
+    cast = _cast_text(retype, value, kind) if before is DataType.TEXT else OwnCast(*_cast(retype, value, kind))
+    return cast if after is not DataType.TEXT else replace(cast, cast=f"CAST({cast.cast} AS {kind})")
 
 
 def _cast_other(retype: Retype, value: str, kind: str) -> OwnCast:

@@ -109,23 +109,23 @@ def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Tri
     """
     match step:
         case CreateTable() if step.kept:
-            there = database.query(f"SELECT {_oid(dataset, step.kept)} IS NOT NULL")
+            rows = database.query(f"SELECT {_oid(dataset, step.kept)} IS NOT NULL")
             gone = f"`{step.table.name}` was kept as `{step.kept}`, and is gone"
-            return None if there[0][0] else Blocker(gone, "`apply` with the older schema makes it again, empty")
+            return None if rows[0][0] else Blocker(gone, "`apply` with the older schema makes it again, empty")
         case DropTable():
-            place = _oid(dataset, step.table.name)
-            found = _dependents(database, place, None)
+            table_oid = _oid(dataset, step.table.name)
+            dependents = _dependents(database, table_oid, None)
             if step.kept:  # it would still be referred to
-                referring = database.query_as_user(_REFERRING.format(table=place))
-                found += [f"constraint {name} on table {table}" for name, table in referring]
-            return _needed(f"`{step.table.name}`", found)
+                referring = database.query_as_user(_REFERRING.format(table=table_oid))
+                dependents += [f"constraint {name} on table {table}" for name, table in referring]
+            return _needed(f"`{step.table.name}`", dependents)
         case DropColumn():
-            place, column = _oid(dataset, step.table), step.column.name
-            if any(kind == "inherited" for kind, _ in _of_column(database, _COLUMNS, place, column)):
+            table_oid, column = _oid(dataset, step.table), step.column.name
+            if any(kind == "inherited" for kind, _ in _of_column(database, _COLUMNS, table_oid, column)):
                 return _inherited(step.table, column)
-            if any(kind == "partition key" for kind, _ in _of_column(database, _KEYS, place, column)):
+            if any(kind == "partition key" for kind, _ in _of_column(database, _KEYS, table_oid, column)):
                 return _partitioned(step.table, column)
-            return _needed(f"`{step.table}.{column}`", _dependents(database, place, column))
+            return _needed(f"`{step.table}.{column}`", _dependents(database, table_oid, column))
         case RenameColumn():
             kinds = [kind for kind, _ in _of_column(database, _COLUMNS, _oid(dataset, step.table), step.before)]
             return _inherited(step.table, step.before) if "inherited" in kinds else None
@@ -161,15 +161,15 @@ def find_type_blocker(database: PostgresSession, step: Step) -> Blocker | None:
 def _of_prepared(database: PostgresSession, dataset: str, step: Prepare) -> Blocker | None:
     """Return why a step cannot be done while others write."""
     hint = "plan without `--online`"
-    place, found = _oid(dataset, step.step.table), step.step
-    if database.query(f"SELECT FROM pg_class WHERE oid = {place} AND relkind = 'p'"):
-        return Blocker(f"`{found.table}` is partitioned, and is not changed while others write", hint)
-    if step.phase is Phase.START_SYNC and isinstance(found, Backfill):
-        dependents = dependents_of(database, dataset, found.table, found.source.name)
-        if "description" in found.target.properties:
-            dependents = [what for what in dependents if what != "its comment"]  # the new column has it
+    table_oid, prepared = _oid(dataset, step.step.table), step.step
+    if database.query(f"SELECT FROM pg_class WHERE oid = {table_oid} AND relkind = 'p'"):
+        return Blocker(f"`{prepared.table}` is partitioned, and is not changed while others write", hint)
+    if step.phase is Phase.START_SYNC and isinstance(prepared, Backfill):
+        dependents = dependents_of(database, dataset, prepared.table, prepared.source.name)
+        if "description" in prepared.target.properties:
+            dependents = [dependent for dependent in dependents if dependent != "its comment"]  # the new column has it
         if dependents:
-            name = f"`{found.table}.{found.source.name}`"
+            name = f"`{prepared.table}.{prepared.source.name}`"
             message = f"on {name} hang {', '.join(dependents)}, which a column that takes its place would not have"
             return Blocker(message, f"{hint}, or drop them before, and make them anew afterwards")
     return None
@@ -177,17 +177,21 @@ def _of_prepared(database: PostgresSession, dataset: str, step: Prepare) -> Bloc
 
 def dependents_of(database: PostgresSession, dataset: str, table: str, column: str) -> list[str]:
     """Return what goes with a column that gets another name: views, indexes, constraints, its default ..."""
-    place = _oid(dataset, table)
-    views = {what for _, what in _of_column(database, _DEPENDENTS, place, column)}
-    asking = {what for (what,) in database.query_as_user(_ASKING.format(table=place, column=literal(column)))}
-    keys = {f"foreign key {what}" for kind, what in _of_column(database, _KEYS, place, column) if what}
-    said = database.query(_COMMENT.format(table=place, column=literal(column)))
+    table_oid = _oid(dataset, table)
+    views = {dependent for _, dependent in _of_column(database, _DEPENDENTS, table_oid, column)}
+    asking = {
+        dependent for (dependent,) in database.query_as_user(_ASKING.format(table=table_oid, column=literal(column)))
+    }
+    keys = {
+        f"foreign key {dependent}" for kind, dependent in _of_column(database, _KEYS, table_oid, column) if dependent
+    }
+    comments = database.query(_COMMENT.format(table=table_oid, column=literal(column)))
     defaults = [
-        "its identity" if kind == "identity" else f"its default {what}"
-        for kind, what in _of_column(database, _COLUMNS, place, column)
+        "its identity" if kind == "identity" else f"its default {dependent}"
+        for kind, dependent in _of_column(database, _COLUMNS, table_oid, column)
         if kind in ("identity", "default")
     ]
-    return [*sorted(views | asking | keys), *defaults, *(["its comment"] if said else [])]
+    return [*sorted(views | asking | keys), *defaults, *(["its comment"] if comments else [])]
 
 
 def _oid(dataset: str, table: str) -> str:
@@ -200,21 +204,21 @@ def _oid(dataset: str, table: str) -> str:
 
 def _of_column(database: PostgresSession, query: str, table: str, column: str) -> list[tuple[str, str]]:
     rows = database.query_as_user(query.format(table=table))
-    return sorted((kind, what) for kind, name, what in rows if name == column)
+    return sorted((kind, dependent) for kind, name, dependent in rows if name == column)
 
 
 def _dependents(database: PostgresSession, table: str, column: str | None) -> list[str]:
     """Return what is no part of the table and needs the column; None: any, or none of them."""
     rows = database.query_as_user(_DEPENDENTS.format(table=table))
-    return sorted({what for kind, name, what in rows if kind == "object" and column in (None, name)})
+    return sorted({dependent for kind, name, dependent in rows if kind == "object" and column in (None, name)})
 
 
-def _needed(what: str, found: Sequence[str]) -> Blocker | None:
-    if not found:
+def _needed(column: str, dependents: Sequence[str]) -> Blocker | None:
+    if not dependents:
         return None
-    verb, them = ("needs", "it") if len(found) == 1 else ("need", "them")
-    hint = f"drop {them} before, and make {them} again afterwards where still wanted"
-    return Blocker(f"{', '.join(found)} {verb} {what}", hint)
+    verb, pronoun = ("needs", "it") if len(dependents) == 1 else ("need", "them")
+    hint = f"drop {pronoun} before, and make {pronoun} again afterwards where still wanted"
+    return Blocker(f"{', '.join(dependents)} {verb} {column}", hint)
 
 
 def _inherited(table: str, column: str) -> Blocker:
@@ -226,18 +230,18 @@ def _partitioned(table: str, column: str) -> Blocker:
 
 
 def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial: Trial) -> Blocker | None:
-    table, column, place = step.table, step.before.name, _oid(dataset, step.table)
+    table, column, table_oid = step.table, step.before.name, _oid(dataset, step.table)
     name = f"`{table}.{column}`"
     kind = step.before.properties.get(DATABASE_TYPE, "")
-    known = ", ".join(map(literal, (*sorted(WITH_TEXTS), "int2", "int4", "int8")))
-    asked = _WITHOUT_TEXTS.format(table=place, column=literal(column), known=known)
-    if step.before.data_type is None and has_texts(kind) and (found := database.query(asked)):
+    types_with_texts = ", ".join(map(literal, (*sorted(WITH_TEXTS), "int2", "int4", "int8")))
+    query = _WITHOUT_TEXTS.format(table=table_oid, column=literal(column), known=types_with_texts)
+    if step.before.data_type is None and has_texts(kind) and (textless := database.query(query)):
         hint = "make the column anew, or state the type that is there"
-        return Blocker(f"{name} is made of {found[0][0]}, of which values have no text of their own", hint)
-    dependents = sorted({what for _, what in _of_column(database, _DEPENDENTS, place, column)})
+        return Blocker(f"{name} is made of {textless[0][0]}, of which values have no text of their own", hint)
+    dependents = sorted({dependent for _, dependent in _of_column(database, _DEPENDENTS, table_oid, column)})
     if dependents:
         return _needed(name, dependents)
-    for kind, _ in _of_column(database, _COLUMNS, place, column):
+    for kind, _ in _of_column(database, _COLUMNS, table_oid, column):
         match kind:
             case "inherited":
                 return _inherited(table, column)
@@ -246,25 +250,27 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
             case "identity" if step.after.data_type is not DataType.BIGINT:
                 hint = f'ALTER TABLE "{table}" ALTER COLUMN "{column}" DROP IDENTITY'
                 return Blocker(f"{name} is an identity column, which is of integers", f"take that from it: `{hint}`")
-    for kind, what in _of_column(database, _KEYS, place, column):
+    for kind, dependent in _of_column(database, _KEYS, table_oid, column):
         if kind == "partition key":
             return _partitioned(table, column)
         if step.before.data_type is not step.after.data_type:
-            return Blocker(f"{name} is in the foreign key `{what}`", "drop that before, and change both sides")
-    said = trial(step)
-    return None if said is None else _refused(database, place, step, said)
+            return Blocker(f"{name} is in the foreign key `{dependent}`", "drop that before, and change both sides")
+    error = trial(step)
+    return None if error is None else _refused(database, table_oid, step, error)
 
 
-def _refused(database: PostgresSession, table: str, step: ChangeType, said: str) -> Blocker:
+def _refused(database: PostgresSession, table: str, step: ChangeType, error: str) -> Blocker:
     """Return what PostgreSQL said when it tried a type, with what may have been the reason."""
     rows = database.query_as_user(_ASKING.format(table=table, column=literal(step.before.name)))
-    asking = [what for (what,) in rows]
+    asking = [fault for (fault,) in rows]
     asking += [
-        f"default {what}" for kind, what in _of_column(database, _COLUMNS, table, step.before.name) if kind == "default"
+        f"default {fault}"
+        for kind, fault in _of_column(database, _COLUMNS, table, step.before.name)
+        if kind == "default"
     ]
     hint = f"drop before what does not take it, and make it anew afterwards: {', '.join(asking)}" if asking else None
-    what = f"`{step.table}.{step.before.name}` does not become {column_type(step.after)}"
-    return Blocker(f"{what}: {said}", hint)
+    fault = f"`{step.table}.{step.before.name}` does not become {column_type(step.after)}"
+    return Blocker(f"{fault}: {error}", hint)
 
 
 # Tries on an empty copy of a PostgreSQL table what is to be done to the table, and takes all of it back.
@@ -282,7 +288,7 @@ def trial_error(session: PostgresSession, dataset: str, table: str, statements: 
     import psycopg
     from psycopg.errors import FeatureNotSupported, InsufficientPrivilege, ReadOnlySqlTransaction
 
-    said = psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.NotSupportedError
+    refusals = psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.NotSupportedError
     with session.transaction(force_rollback=True):
         try:
             session.execute("SET TRANSACTION READ WRITE")
@@ -292,6 +298,6 @@ def trial_error(session: PostgresSession, dataset: str, table: str, statements: 
         try:
             for statement in statements:
                 session.execute(statement)
-        except said as error:
+        except refusals as error:
             return error.diag.message_primary or str(error)
     return None

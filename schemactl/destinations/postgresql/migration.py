@@ -295,10 +295,10 @@ class PostgresMigration(MappedMigration[PostgresSession]):
     def read_tables(self) -> Catalogue:
         return read_dataset(self.database, self.dataset)
 
-    def sampled(self, place: str, relation: Relation, share: float) -> str | None:
+    def sampled(self, table: str, relation: Relation, share: float) -> str | None:
         if not relation.is_table:
             return None  # PostgreSQL samples no views
-        return f"SELECT * FROM {place} TABLESAMPLE BERNOULLI ({share * 100:.9f}) REPEATABLE (0)"
+        return f"SELECT * FROM {table} TABLESAMPLE BERNOULLI ({share * 100:.9f}) REPEATABLE (0)"
 
     def begin(self) -> None:
         if self.holder is not None:
@@ -407,8 +407,8 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             counts = dict(self.database.query(batches.count(str(first), str(end))))
             expected, coerced = counts.pop(None, 0), {}
             for text, count in counts.items():
-                if (made := self.coerce(text, retype_of(step))) is not None:
-                    expected, coerced[text] = expected + count, made
+                if (coerced_text := self.coerce(text, retype_of(step))) is not None:
+                    expected, coerced[text] = expected + count, coerced_text
             if not expected:
                 return 0, 0
             filled = self.database.execute(batches.fill(str(first), str(end), coerced))
@@ -430,8 +430,8 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         """Run the statements, and coerce values where they fail: to look for such values first costs a scan."""
         retype, table = retype_of(step), ENGINE.table(self.dataset, step.table)
         name = ENGINE.name(step.before.name)
-        own = own_cast(retype, name)
-        if own.is_sure == FALSE == own.is_right:
+        cast = own_cast(retype, name)
+        if cast.is_sure == FALSE == cast.is_right:
             self.stage_coerced(retype, table)
             SqlMigration.run(self, step, statements)
             return
@@ -453,9 +453,9 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         return literal(text)
 
     def coerce(self, text: str, retype: Retype) -> str | None:
-        made = self.coerce_text(text, retype)
-        is_held = made is None or retype.after.data_type is not DataType.JSON or r"\u0000" not in made
-        return made if is_held else None  # jsonb holds no NUL
+        coerced = self.coerce_text(text, retype)
+        is_held = coerced is None or retype.after.data_type is not DataType.JSON or r"\u0000" not in coerced
+        return coerced if is_held else None  # jsonb holds no NUL
 
     def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
         for statement in MAKE_MAPPING:
@@ -465,28 +465,28 @@ class PostgresMigration(MappedMigration[PostgresSession]):
                 copy.write_row(pair)
         self.database.execute(INDEX_MAPPING)
 
-    def odd_values(self, retype: Retype, name: str, place: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
-        own = own_cast(retype, name)
-        is_left_out = own.is_sure
+    def odd_values(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
+        cast = own_cast(retype, name)
+        is_left_out = cast.is_sure
         if is_undone:  # what comes back as it was
-            again = own_cast(Retype(retype.after, retype.before, is_strict=False), f"({own.cast})")
+            again = own_cast(Retype(retype.after, retype.before, is_strict=False), f"({cast.cast})")
             is_same = f"CASE WHEN {again.is_sure} THEN {again.cast} = {name} END"
-            is_left_out = f"CASE WHEN {own.is_sure} THEN {is_same} END"
-        found: list[Any] = self.database.query(
-            f"SELECT {as_text(name, retype.before)}, count(*) FROM {place} "
+            is_left_out = f"CASE WHEN {cast.is_sure} THEN {is_same} END"
+        rows: list[Any] = self.database.query(
+            f"SELECT {as_text(name, retype.before)}, count(*) FROM {table} "
             f"WHERE {name} IS NOT NULL AND ({is_left_out}) IS NOT TRUE GROUP BY 1"
         )
-        return found
+        return rows
 
     @contextmanager
     def _kept_storage(self, step: ChangeType) -> Iterator[None]:
         """Give a column its STORAGE again, which PostgreSQL sets to the new type's when a type changes."""
-        asked = _STORAGE.format(*map(literal, (self.dataset, step.table, step.before.name)))
+        query = _STORAGE.format(*map(literal, (self.dataset, step.table, step.before.name)))
         with self.database.wrap_errors("look at how a column is stored"):
-            before = self.database.query(asked)
+            before = self.database.query(query)
         yield
         with self.database.wrap_errors("keep how a column is stored"):
-            after = self.database.query(asked)
+            after = self.database.query(query)
             # Of a type of fixed length there is only one way.
             if before and after and before[0][0] != before[0][1] and after[0][1] != "p" and before[0][0] != after[0][0]:
                 column = ENGINE.name(step.before.name)
@@ -511,11 +511,11 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         with self.database.wrap_errors("release a savepoint"):
             self.database.execute(f"RELEASE SAVEPOINT {_SAVEPOINT}")
 
-    def _count(self, step: Step, place: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
+    def _count(self, step: Step, table: str, relation: Relation, *, is_undone: bool = False) -> Unfit:
         step = self.in_full(step)
         if not isinstance(step, RestoreColumn):
-            return MappedMigration._count(self, step, place, relation, is_undone=is_undone)
-        query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, ENGINE)}) FROM {place}"
+            return MappedMigration._count(self, step, table, relation, is_undone=is_undone)
+        query = f"SELECT count(*), count(*) FILTER (WHERE {not_restored(step, ENGINE)}) FROM {table}"
         ((rows, count),) = self.database.query(query)
         return Unfit(count, rows)
 
@@ -528,10 +528,10 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     def _coerced(self, step: Backfill) -> dict[str, str]:
         """Return what dlt's coercion makes of a column's values that PostgreSQL does not cast as it does."""
-        retype, place = retype_of(step), ENGINE.table(self.dataset, step.table)
+        retype, table = retype_of(step), ENGINE.table(self.dataset, step.table)
         with self.database.wrap_errors("look for values to coerce"):
-            odd = self.odd_values(retype, ENGINE.name(step.source.name), place)
-        return {text: made for text, _ in odd if (made := self.coerce(text, retype)) is not None}
+            odd = self.odd_values(retype, ENGINE.name(step.source.name), table)
+        return {text: coerced for text, _ in odd if (coerced := self.coerce(text, retype)) is not None}
 
     def survives(self, text: str, retype: Retype) -> bool:
         """Return whether dlt's coercion takes a value, or PostgreSQL reads it as a type that dlt does not know."""
@@ -546,15 +546,15 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         with self.database.wrap_errors("read values of a type"):
             try:
                 with self.database.transaction():
-                    ((found,),) = self.database.query(f"SELECT {again}")
+                    ((text_again,),) = self.database.query(f"SELECT {again}")
             except (psycopg.DataError, psycopg.IntegrityError):
                 return False
-        return bool(found == text)
+        return bool(text_again == text)
 
     def _try(self, step: ChangeType) -> str | None:
         relation = self.database.relation(self.dataset, step.table)
-        there = relation.columns.get(step.before.name) if relation is not None else None
-        if there is None or kind_of(there) != kind_of(self.database.column_type(step.before)):
+        stored_type = relation.columns.get(step.before.name) if relation is not None else None
+        if stored_type is None or kind_of(stored_type) != kind_of(self.database.column_type(step.before)):
             return None  # an earlier step makes it so
         step = self.in_full(step)
         # Of a table without rows no value is converted.
@@ -563,17 +563,17 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         return trial_error(self.database, self.dataset, step.table, statements)
 
 
-def _with_columns(part: Part, change: Callable[[Column], Column]) -> Part:
+def _with_columns(node: Part, change: Callable[[Column], Column]) -> Part:
     """Return a step, or a part of one, with its columns changed."""
-    changed: Any = part
-    match part:
+    changed: Any = node
+    match node:
         case Column():
-            changed = change(part)
+            changed = change(node)
         case Table():
-            changed = replace(part, columns={name: change(column) for name, column in part.columns.items()})
-        case _ if is_dataclass(part) and not isinstance(part, type):
-            inside = {each.name: _with_columns(getattr(part, each.name), change) for each in fields(part)}
-            changed = replace(part, **inside)
+            changed = replace(node, columns={name: change(column) for name, column in node.columns.items()})
+        case _ if is_dataclass(node) and not isinstance(node, type):
+            inside = {field.name: _with_columns(getattr(node, field.name), change) for field in fields(node)}
+            changed = replace(node, **inside)
     return cast("Part", changed)
 
 
@@ -619,9 +619,9 @@ def connect(
 def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
     """Take the lock of loads for the transaction; ``DestinationError`` after ``patience`` seconds."""
     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-    asked = f"SELECT pg_catalog.pg_try_advisory_xact_lock({lock_key(dataset)})"
+    query = f"SELECT pg_catalog.pg_try_advisory_xact_lock({lock_key(dataset)})"
     end = time.monotonic() + patience
-    while not session.query(asked)[0][0]:
+    while not session.query(query)[0][0]:
         if time.monotonic() >= end:
             raise DestinationError(
                 f"another schemactl loads into or migrates dataset `{dataset}` of `{session.shown}`",

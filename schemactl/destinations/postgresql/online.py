@@ -90,23 +90,23 @@ def render_online(
 
 
 def _phase(step: Prepare, engine: Engine, dataset: str, table: Table | None) -> tuple[str, ...]:
-    place = engine.table(dataset, step.step.table)
+    table_name = engine.table(dataset, step.step.table)
     match step.phase:
         case Phase.ADD_CHECK:
-            asked = " AND ".join(f"{quote(name)} IS NOT NULL" for name in _columns(step.step))
+            condition = " AND ".join(f"{quote(name)} IS NOT NULL" for name in _columns(step.step))
             if isinstance(step.step, Backfill):
-                asked = f"{quote(step.step.source.name)} IS NULL OR {quote(step.step.target.name)} IS NOT NULL"
-            return (f"ALTER TABLE {place} ADD CONSTRAINT {_check(step.step)} CHECK ({asked}) NOT VALID",)
+                condition = f"{quote(step.step.source.name)} IS NULL OR {quote(step.step.target.name)} IS NOT NULL"
+            return (f"ALTER TABLE {table_name} ADD CONSTRAINT {_check(step.step)} CHECK ({condition}) NOT VALID",)
         case Phase.VALIDATE_CHECK:
-            return (f"ALTER TABLE {place} VALIDATE CONSTRAINT {_check(step.step)}",)
+            return (f"ALTER TABLE {table_name} VALIDATE CONSTRAINT {_check(step.step)}",)
         case Phase.DROP_CHECK:
-            return (_drop_check(step.step, place),)
+            return (_drop_check(step.step, table_name),)
         case Phase.BUILD_INDEX:
             index = _index(step.step)
             listed = ", ".join(engine.name(name) for name in _columns(step.step))
             # A build that was killed leaves an index that is of no use.
             drop = f"DROP INDEX CONCURRENTLY IF EXISTS {qualify(dataset, index)}"
-            return drop, f"CREATE UNIQUE INDEX CONCURRENTLY {quote(index)} ON {place} ({listed})"
+            return drop, f"CREATE UNIQUE INDEX CONCURRENTLY {quote(index)} ON {table_name} ({listed})"
         case Phase.DROP_INDEX:
             return (f"DROP INDEX IF EXISTS {qualify(dataset, _index(step.step))}",)
         case Phase.START_SYNC:
@@ -141,15 +141,15 @@ def _index(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey) -> str:
     return _own_name("key", step.table, *_columns(step))
 
 
-def _drop_check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey, place: str) -> str:
-    return f"ALTER TABLE {place} DROP CONSTRAINT IF EXISTS {_check(step)}"
+def _drop_check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey, table_name: str) -> str:
+    return f"ALTER TABLE {table_name} DROP CONSTRAINT IF EXISTS {_check(step)}"
 
 
 def set_proven_not_null(step: SetNotNull, engine: Engine, dataset: str) -> tuple[str, ...]:
     """Return what forbids nulls where a check has proven that there are none: no row is read."""
-    place = engine.table(dataset, step.table)
+    table_name = engine.table(dataset, step.table)
     action = f"ALTER COLUMN {engine.name(step.column.name)} SET NOT NULL"
-    return f"ALTER TABLE {place} {action}", _drop_check(step, place)
+    return f"ALTER TABLE {table_name} {action}", _drop_check(step, table_name)
 
 
 def key_by_index(step: AddUnique | AddPrimaryKey, engine: Engine, dataset: str, column: str | None = None) -> str:
@@ -172,7 +172,7 @@ def key_by_index(step: AddUnique | AddPrimaryKey, engine: Engine, dataset: str, 
 
 
 def _start_sync(step: Backfill, engine: Engine, dataset: str, table: Table | None) -> tuple[str, ...]:
-    place = engine.table(dataset, step.table)
+    table_name = engine.table(dataset, step.table)
     function = f"{engine.name(dataset)}.{quote(_sync(step))}"
     source, target = engine.name(step.source.name), engine.name(step.target.name)
     if step.taken is Taken.UNFIT:
@@ -182,8 +182,8 @@ def _start_sync(step: Backfill, engine: Engine, dataset: str, table: Table | Non
             fitting=engine.name(new_column(step, table)),
         )
     else:
-        own = own_cast(retype_of(step), f"NEW.{source}")
-        value = own.cast if own.is_sure == TRUE else f"CASE WHEN {own.is_sure} THEN {own.cast} END"
+        cast = own_cast(retype_of(step), f"NEW.{source}")
+        value = cast.cast if cast.is_sure == TRUE else f"CASE WHEN {cast.is_sure} THEN {cast.cast} END"
         body = _SYNC.format(target=target, value=value)
     followed = (
         {"INSERT OR UPDATE": ""}
@@ -193,15 +193,18 @@ def _start_sync(step: Backfill, engine: Engine, dataset: str, table: Table | Non
             "UPDATE": f"WHEN ({_IS_WRITTEN.format(source=source, target=target)}) ",
         }
     )
-    made = [f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql {_SETTINGS} AS {literal(body)}"]
+    statements = [
+        f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql {_SETTINGS} AS {literal(body)}"
+    ]
     for number, (event, condition) in enumerate(followed.items(), 1):
         trigger = quote(f"{_sync(step)}_{number}")
-        made += (
-            f"CREATE TRIGGER {trigger} BEFORE {event} ON {place} FOR EACH ROW {condition}EXECUTE FUNCTION {function}()",
+        statements += (
+            f"CREATE TRIGGER {trigger} BEFORE {event} ON {table_name} FOR EACH ROW {condition}"
+            f"EXECUTE FUNCTION {function}()",
             # What a subscription to another server's changes writes is filled, too.
-            f"ALTER TABLE {place} ENABLE ALWAYS TRIGGER {trigger}",
+            f"ALTER TABLE {table_name} ENABLE ALWAYS TRIGGER {trigger}",
         )
-    return tuple(made)
+    return tuple(statements)
 
 
 def _stop_sync(step: Backfill, engine: Engine, dataset: str) -> tuple[str, ...]:
@@ -218,23 +221,23 @@ def _sync(step: Backfill) -> str:
 def _swap_columns(step: SwapColumns, engine: Engine, dataset: str) -> tuple[str, ...]:
     """Return what gives the new column the name of the old one; only the catalog changes."""
     backfill = step.backfill
-    name, place = backfill.table, engine.table(dataset, backfill.table)
+    name, table_name = backfill.table, engine.table(dataset, backfill.table)
     source, target = backfill.source.name, backfill.target.name
-    made = list(_stop_sync(backfill, engine, dataset))
+    statements = list(_stop_sync(backfill, engine, dataset))
     if step.variant is not None:
         unfit = replace(backfill, target=replace(backfill.target, name=step.variant), taken=Taken.UNFIT)
-        made += _stop_sync(unfit, engine, dataset)
+        statements += _stop_sync(unfit, engine, dataset)
     if step.is_required:
-        made += set_proven_not_null(SetNotNull(name, backfill.target), engine, dataset)
+        statements += set_proven_not_null(SetNotNull(name, backfill.target), engine, dataset)
     if step.is_checked:
-        made.append(_drop_check(backfill, place))
+        statements.append(_drop_check(backfill, table_name))
     if step.is_unique:
-        made.append(key_by_index(AddUnique(name, target), engine, dataset, source))
+        statements.append(key_by_index(AddUnique(name, target), engine, dataset, source))
     if not backfill.source.nullable:
-        made.append(f"ALTER TABLE {place} ALTER COLUMN {engine.name(source)} DROP NOT NULL")
-    made += render(RenameColumn(name, source, step.kept), None, engine, dataset)
-    made += render(RenameColumn(name, target, source), None, engine, dataset)
-    return tuple(made)
+        statements.append(f"ALTER TABLE {table_name} ALTER COLUMN {engine.name(source)} DROP NOT NULL")
+    statements += render(RenameColumn(name, source, step.kept), None, engine, dataset)
+    statements += render(RenameColumn(name, target, source), None, engine, dataset)
+    return tuple(statements)
 
 
 def restore_column(step: RestoreColumn, engine: Engine, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
@@ -244,23 +247,23 @@ def restore_column(step: RestoreColumn, engine: Engine, dataset: str, coerced: M
     """
     swap = step.swap
     backfill = swap.backfill
-    name, place = backfill.table, engine.table(dataset, backfill.table)
-    source, target, kept = backfill.source.name, backfill.target.name, engine.name(swap.kept)
+    name, table_name = backfill.table, engine.table(dataset, backfill.table)
+    source, target, kept_column = backfill.source.name, backfill.target.name, engine.name(swap.kept)
     current = engine.name(source)
     back, filled = backward_retype(swap), kept_backfill(swap)
     taken_over = batches_of(filled, engine, dataset, None).filled(coerced)
     value = f"CASE WHEN {current} IS NOT NULL THEN {guarded(back, current)} END"
-    made = [
-        f"LOCK TABLE {place} IN ACCESS EXCLUSIVE MODE",
-        f"UPDATE {place} SET {kept} = {value} WHERE {current} IS DISTINCT FROM {taken_over}",
+    statements = [
+        f"LOCK TABLE {table_name} IN ACCESS EXCLUSIVE MODE",
+        f"UPDATE {table_name} SET {kept_column} = {value} WHERE {current} IS DISTINCT FROM {taken_over}",
     ]
     if swap.is_required:
-        made.append(f"ALTER TABLE {place} ALTER COLUMN {current} DROP NOT NULL")
-    made += render(RenameColumn(name, source, target), None, engine, dataset)
-    made += render(RenameColumn(name, swap.kept, source), None, engine, dataset)
+        statements.append(f"ALTER TABLE {table_name} ALTER COLUMN {current} DROP NOT NULL")
+    statements += render(RenameColumn(name, source, target), None, engine, dataset)
+    statements += render(RenameColumn(name, swap.kept, source), None, engine, dataset)
     if not backfill.source.nullable:
-        made.append(f"ALTER TABLE {place} ALTER COLUMN {current} SET NOT NULL")
-    return tuple(made)
+        statements.append(f"ALTER TABLE {table_name} ALTER COLUMN {current} SET NOT NULL")
+    return tuple(statements)
 
 
 def kept_backfill(swap: SwapColumns) -> Backfill:
@@ -270,15 +273,18 @@ def kept_backfill(swap: SwapColumns) -> Backfill:
 
 def backward_retype(swap: SwapColumns) -> Retype:
     """Return what a rollback converts."""
-    found = retype_of(swap.backfill)
-    return Retype(found.after, found.before, found.counts_seconds, is_strict=False)
+    retype = retype_of(swap.backfill)
+    return Retype(retype.after, retype.before, retype.counts_seconds, is_strict=False)
 
 
 def not_restored(step: RestoreColumn, engine: Engine) -> str:
     """Return the condition of the rows whose values were written since, and do not go back."""
-    kept, current = engine.name(step.swap.kept), engine.name(step.swap.backfill.source.name)
-    own, back = own_cast(retype_of(kept_backfill(step.swap)), kept), own_cast(backward_retype(step.swap), current)
-    taken_over = f"CASE WHEN {own.is_sure} THEN {own.cast} END"
+    kept_column, current = engine.name(step.swap.kept), engine.name(step.swap.backfill.source.name)
+    cast, back = (
+        own_cast(retype_of(kept_backfill(step.swap)), kept_column),
+        own_cast(backward_retype(step.swap), current),
+    )
+    taken_over = f"CASE WHEN {cast.is_sure} THEN {cast.cast} END"
     return f"{current} IS NOT NULL AND {current} IS DISTINCT FROM {taken_over} AND ({back.is_sure}) IS NOT TRUE"
 
 
@@ -348,8 +354,8 @@ def batches_of(step: Backfill, engine: Engine, dataset: str, table: Table | None
     if step.taken is Taken.UNFIT:
         condition += f" AND {engine.name(new_column(step, table))} IS NULL"
     else:
-        own = own_cast(retype, source)
-        is_sure, value = own.is_sure, own.cast
+        cast = own_cast(retype, source)
+        is_sure, value = cast.is_sure, cast.cast
     return Batches(
         place=engine.table(dataset, step.table),
         text=as_text(source, step.source),

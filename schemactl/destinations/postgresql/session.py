@@ -289,14 +289,16 @@ class PostgresSession(Session):
         columns = ", ".join(quote(name) for name in staged.table.columns)
         with self.connection.cursor() as cursor:
             with cursor.copy(f"COPY {target} ({columns}) FROM STDIN (FORMAT csv)".encode()) as copy:
-                for part in csv_of(staged):
-                    copy.write(part)
+                for chunk in csv_of(staged):
+                    copy.write(chunk)
             return cursor.rowcount
 
     def lock(self, dataset: str) -> None:
-        taken = f"SELECT pg_catalog.pg_advisory_xact_lock({lock_key(dataset)})"
-        before, after = (f"SET LOCAL lock_timeout = '{each}'" for each in (_PATIENCE_FOR_LOADS, _PATIENCE_FOR_OTHERS))
-        self.execute("; ".join((before, taken, after)))
+        lock_query = f"SELECT pg_catalog.pg_advisory_xact_lock({lock_key(dataset)})"
+        before, after = (
+            f"SET LOCAL lock_timeout = '{patience}'" for patience in (_PATIENCE_FOR_LOADS, _PATIENCE_FOR_OTHERS)
+        )
+        self.execute("; ".join((before, lock_query, after)))
 
     @contextmanager
     def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
@@ -306,8 +308,8 @@ class PostgresSession(Session):
             yield
         except psycopg.Error as error:
             # The driver's own error may hold the address with its password.
-            found = _LOST if self.connection.closed and not self.is_read_only else hint
-            raise _wrap_error(error, task, self.address, found, self.is_read_only) from None
+            error_hint = _LOST if self.connection.closed and not self.is_read_only else hint
+            raise _wrap_error(error, task, self.address, error_hint, self.is_read_only) from None
 
 
 _OF_VALUES: Final = ("22", "23")
@@ -317,15 +319,19 @@ _OF_VALUES: Final = ("22", "23")
 def _wrap_error(
     error: Error, task: str, address: ServerAddress, hint: str | None = None, is_read_only: bool = False
 ) -> DestinationError:
-    said = error.diag
-    context = "; ".join((said.context or "").splitlines())
-    stated = ". ".join(part.rstrip(".") for part in (said.message_primary, said.message_detail, context) if part)
-    message = without_password(" ".join((stated or str(error)).split()), address)
-    if (said.sqlstate or "").startswith(_OF_VALUES):
+    diagnostics = error.diag
+    context = "; ".join((diagnostics.context or "").splitlines())
+    description = ". ".join(
+        sentence.rstrip(".")
+        for sentence in (diagnostics.message_primary, diagnostics.message_detail, context)
+        if sentence
+    )
+    message = without_password(" ".join((description or str(error)).split()), address)
+    if (diagnostics.sqlstate or "").startswith(_OF_VALUES):
         message = shown_error(message)
-    found = hint if hint == _LOST else hint_of(error, is_read_only) or hint
-    kind = _KINDS.get(said.sqlstate or "", DestinationError)
-    return kind(f"cannot {task} in `{address.shown}`: {message}", hint=found)
+    error_hint = hint if hint == _LOST else hint_of(error, is_read_only) or hint
+    kind = _KINDS.get(diagnostics.sqlstate or "", DestinationError)
+    return kind(f"cannot {task} in `{address.shown}`: {message}", hint=error_hint)
 
 
 def hint_of(error: Error, is_read_only: bool) -> str | None:
@@ -358,8 +364,8 @@ def hint_of(error: Error, is_read_only: bool) -> str | None:
 
 def parse_address(url: str) -> ServerAddress:
     """Return what an address says; raises ``InputError`` where it cannot be read."""
-    found = parse_server_address(url, "PostgreSQL")
-    return replace(found, parameters={"connect_timeout": _CONNECT_SECONDS, **found.parameters})
+    address = parse_server_address(url, "PostgreSQL")
+    return replace(address, parameters={"connect_timeout": _CONNECT_SECONDS, **address.parameters})
 
 
 @contextmanager
@@ -407,12 +413,12 @@ def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession)
 
     ``waiting`` did not get the lock, and cannot run the query itself, as its transaction has failed.
     """
-    own = waiting.connection.info.backend_pid
+    waiting_pid = waiting.connection.info.backend_pid
     with session.wrap_errors("look for who holds a lock"):
-        found = session.query(_HOLDERS.format(own=own, table=literal(table)))
-    shown = [_describe(*row) for row in found[:_SHOWN_SESSIONS]]
-    if len(found) > len(shown):
-        shown.append(f"{len(found) - len(shown)} more")
+        holders = session.query(_HOLDERS.format(own=waiting_pid, table=literal(table)))
+    shown = [_describe(*row) for row in holders[:_SHOWN_SESSIONS]]
+    if len(holders) > len(shown):
+        shown.append(f"{len(holders) - len(shown)} more")
     return f"; {table} is locked by {', '.join(shown)}" if shown else ""
 
 
