@@ -49,14 +49,14 @@ class Fault:
 def find_fault(text: str) -> Fault | None:
     """Return what keeps a text from being one JSON document, None where nothing is found."""
     start = len(text) - len(text.lstrip(BLANKS))
-    found = scan_value(text, start)
-    if isinstance(found, Fault):
-        return found
-    rest = found + len(text[found:]) - len(text[found:].lstrip(BLANKS))
-    if rest == len(text):
+    end = scan_value(text, start)
+    if isinstance(end, Fault):
+        return end
+    remainder_start = end + len(text[end:]) - len(text[end:].lstrip(BLANKS))
+    if remainder_start == len(text):
         return None
-    is_number = text[rest].isdigit() and text[rest - 1 : rest] == "0"
-    return Fault(rest, "a number begins with 0" if is_number else "something follows the document")
+    is_number = text[remainder_start].isdigit() and text[remainder_start - 1 : remainder_start] == "0"
+    return Fault(remainder_start, "a number begins with 0" if is_number else "something follows the document")
 
 
 def scan_value(text: str, start: int) -> int | Fault:
@@ -94,23 +94,23 @@ def _reason(text: str, error: json.JSONDecodeError) -> str:
 
 def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> list[Problem]:
     """Return what is wrong with records, which are sorted by place, and where they stand."""
-    known = {each.path: each for each in inputs}
+    inputs_by_path = {file.path: file for file in inputs}
     by_file: dict[str, list[BadRecord]] = {}
     for record in bad:
         by_file.setdefault(record.position.file, []).append(record)
-    return [each for file, records in by_file.items() for each in _explain(records, known.get(file))]
+    return [problem for path, records in by_file.items() for problem in _explain(records, inputs_by_path.get(path))]
 
 
 def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
-    found: Mapping[int, Problem] = {}
+    problems: Mapping[int, Problem] = {}
     if file is not None and file.is_reachable:
         # What is gone since it was read keeps its number.
         with suppress(OSError, EOFError):
-            found = _look_again(file, records)
+            problems = _look_again(file, records)
     is_csv = file is not None and file.format in ("csv", "tsv")
     for record in records:
         reported = read_fault(record.text, record.position.file) if is_csv else None
-        yield found.get(record.position.number) or reported or _by_number(record, file)
+        yield problems.get(record.position.number) or reported or _by_number(record, file)
 
 
 def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
@@ -134,7 +134,7 @@ def _by_number(record: BadRecord, file: Input | None) -> Problem:
 
 def _quote(text: str) -> str:
     """Return the text of a record behind a colon, as far as values of rows may be shown."""
-    return "".join(f": {each}" for each in mask_examples((on_one_line(text),), is_personal=False))
+    return "".join(f": {example}" for example in mask_examples((on_one_line(text),), is_personal=False))
 
 
 def on_one_line(text: str) -> str:
@@ -159,17 +159,17 @@ def _open(file: Input, newline: str | None = None) -> IO[str]:
 
 
 def _in_lines(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
-    wanted = {record.position.number for record in records}
-    found: dict[int, Problem] = {}
+    bad_numbers = {record.position.number for record in records}
+    problems: dict[int, Problem] = {}
     with _open(file) as opened:
         for number, line in enumerate(_lines(opened), start=1):
-            if number in wanted and line is not None:
+            if number in bad_numbers and line is not None:
                 text = line.removeprefix("\ufeff").rstrip("\n") if number == 1 else line.rstrip("\n")
                 if (fault := (_no_unicode(text) or find_fault(text))) is not None:
-                    found[number] = _problem(fault, text, Location(file.path, number, fault.offset + 1))
-            if len(found) == len(wanted) or number >= max(wanted):
+                    problems[number] = _problem(fault, text, Location(file.path, number, fault.offset + 1))
+            if len(problems) == len(bad_numbers) or number >= max(bad_numbers):
                 break
-    return found
+    return problems
 
 
 def _lines(opened: IO[str]) -> Iterator[str | None]:
@@ -183,15 +183,17 @@ def _lines(opened: IO[str]) -> Iterator[str | None]:
 
 
 def _no_unicode(text: str) -> Fault | None:
-    found = re.search("[\udc80-\udcff]", text)
-    return Fault(found.start(), f"the byte 0x{ord(found[0]) - 0xDC00:02X} is not UTF-8") if found else None
+    octet_match = re.search("[\udc80-\udcff]", text)
+    if octet_match is None:
+        return None
+    return Fault(octet_match.start(), f"the byte 0x{ord(octet_match[0]) - 0xDC00:02X} is not UTF-8")
 
 
-def _problem(fault: Fault, text: str, at: Location) -> Problem:
+def _problem(fault: Fault, text: str, location: Location) -> Problem:
     around = text[max(0, fault.offset - _SHOWN // 2) :] if fault.offset > _SHOWN // 2 else text
     start = "…" if around is not text else ""
     quoted = _quote(start + re.sub("[\udc80-\udcff]", "\ufffd", around[: 4 * _SHOWN]))
-    return Problem(f"this cannot be read, {fault.reason}{quoted}", at)
+    return Problem(f"this cannot be read, {fault.reason}{quoted}", location)
 
 
 # --- one document, maybe a list of records ---
@@ -215,8 +217,8 @@ class _Window:
 
     def take(self, end: int) -> None:
         """Forget the text before ``end``."""
-        at = self.location("", end)
-        self.line, self.column = at.line or 1, at.column or 1
+        location = self.location("", end)
+        self.line, self.column = location.line or 1, location.column or 1
         self.text = self.text[end:]
 
     def take_blanks(self) -> None:
@@ -286,18 +288,19 @@ def _fault_in_list(window: _Window) -> Fault | None:
 def _fault_in_value(window: _Window) -> Fault | None:
     """Take a value off the window, or return what is wrong with it."""
     while True:
-        found = scan_value(window.text, 0)
-        is_inside = (found.offset if isinstance(found, Fault) else found) < len(window.text) - _TAKEN // 2
-        is_open = isinstance(found, Fault) and found.reason == UNCLOSED
+        end_or_fault = scan_value(window.text, 0)
+        end = end_or_fault.offset if isinstance(end_or_fault, Fault) else end_or_fault
+        is_inside = end < len(window.text) - _TAKEN // 2
+        is_open = isinstance(end_or_fault, Fault) and end_or_fault.reason == UNCLOSED
         if not window.is_last and (is_open or not is_inside):
             if len(window.text) > MOST_CHARACTERS:
                 raise _TooLargeError
             window.grow()
             continue
-        octet = _no_unicode(window.text[: found.offset if isinstance(found, Fault) else found])
-        if octet is not None or isinstance(found, Fault):
-            return octet or cast(Fault, found)
-        window.take(found)
+        octet = _no_unicode(window.text[:end])
+        if octet is not None or isinstance(end_or_fault, Fault):
+            return octet or cast(Fault, end_or_fault)
+        window.take(end_or_fault)
         return None
 
 
@@ -310,10 +313,10 @@ class _TooLargeError(Exception):
 
 def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
     """Find rows that are too long."""
-    wanted = {record.position.number: record for record in records}
+    records_by_row = {record.position.number: record for record in records}
     first = read_header(read_head(file), SEPARATORS.get(file.format), file.has_header)
     separator = first.separator
-    found: dict[int, Problem] = {}
+    problems: dict[int, Problem] = {}
     with _open(file, newline=first.line_end or None) as opened:
         if first.is_stated:
             opened.readline()
@@ -321,21 +324,21 @@ def _in_rows(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
         for row in walk_rows(opened, separator, 1 + first.is_stated):
             header = header or row
             is_too_long = row.cells > header.cells and all(cell.is_harmless for cell in row.broken)
-            if row.row in wanted and is_too_long and _is_of(row, wanted[row.row], separator):
+            if row.row in records_by_row and is_too_long and _is_of(row, records_by_row[row.row], separator):
                 counts = f"more cells ({row.cells}) than columns ({header.cells})"
-                found[row.row] = Problem(
+                problems[row.row] = Problem(
                     f"this row has {counts}{_quote(row.text)}", Location(file.path, row.line, row=row.row)
                 )
-            if row.row >= max(wanted):
+            if row.row >= max(records_by_row):
                 break
-    return found
+    return problems
 
 
 def _is_of(row: CsvRow, record: BadRecord, separator: str) -> bool:
     """Return whether a row is the record: the file may have changed since it was read."""
-    shown_text, found = _letters(record.text.partition(":")[2], separator), _letters(row.text, separator)
-    shown = min(len(shown_text), len(found))
-    return shown_text[:shown] == found[:shown]
+    shown_text, row_text = _letters(record.text.partition(":")[2], separator), _letters(row.text, separator)
+    shown_length = min(len(shown_text), len(row_text))
+    return shown_text[:shown_length] == row_text[:shown_length]
 
 
 def _letters(text: str, separator: str) -> str:

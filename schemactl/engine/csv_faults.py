@@ -87,13 +87,13 @@ class _Look:
     def take(self, block: bytes, *, is_last: bool = False) -> None:
         """Look at every octet whose neighbors are known."""
         if not self.has_blanks:
-            seen = (self.tail or self.line_end) + block
+            joined = (self.tail or self.line_end) + block
             # The expression takes longer than all else, and blank lines are rare.
             self.has_blanks = (
-                any(each in seen for each in _BLANK_ENDS[: 3 if b"\r" in seen else 1])
-                and _BLANK_LINE.search(seen) is not None
+                any(ends in joined for ends in _BLANK_ENDS[: 3 if b"\r" in joined else 1])
+                and _BLANK_LINE.search(joined) is not None
             )
-            self.tail = seen[-3:]
+            self.tail = joined[-3:]
         if b"\r" in block or self.returns:
             self.returns += block.count(b"\r")
             self.pairs += block.count(b"\r\n") + (self.rest.endswith(b"\r") and block.startswith(b"\n"))
@@ -117,24 +117,24 @@ class _Look:
     def _look_at(self, octets: bytes) -> None:
         import numpy
 
-        found = numpy.frombuffer(octets, dtype=numpy.uint8)
-        quotes = numpy.flatnonzero(found[1:-1] == _QUOTE) + 1
+        codes = numpy.frombuffer(octets, dtype=numpy.uint8)
+        quotes = numpy.flatnonzero(codes[1:-1] == _QUOTE) + 1
         if self.other_end is None and self._may_end_otherwise(octets):
-            self.other_end = self._other_end(found, quotes)
+            self.other_end = self._other_end(codes, quotes)
         opening, closing = quotes[self.quotes & 1 :: 2], quotes[1 - (self.quotes & 1) :: 2]
-        before, after = found[opening - 1], found[closing + 1]
+        before, after = codes[opening - 1], codes[closing + 1]
         # The second of two quotes that stand for one reads as an opening one behind a closing one.
         begins = (before == self.separator[-1]) | (before == self.line_end[-1]) | (before == _QUOTE)
         ends = (after == self.separator[0]) | (after == self.line_end[0]) | (after == _QUOTE)
         self.is_odd = not (begins.all() and ends.all())
         self.quotes += len(quotes)
 
-    def _other_end(self, found: Any, quotes: Any) -> int | None:
+    def _other_end(self, codes: Any, quotes: Any) -> int | None:
         """Return the line of the first line feed outside of quotes that is not the header's kind of line end."""
         import numpy
 
-        feeds = numpy.flatnonzero(found[1:-1] == _LF) + 1
-        others = feeds[(found[feeds - 1] == _CR) != (self.line_end == b"\r\n")]
+        feeds = numpy.flatnonzero(codes[1:-1] == _LF) + 1
+        others = feeds[(codes[feeds - 1] == _CR) != (self.line_end == b"\r\n")]
         outside = others[(numpy.searchsorted(quotes, others) + self.quotes) % 2 == 0]
         return self.lines + int(numpy.searchsorted(feeds, outside[0])) + 1 if len(outside) else None
 
@@ -160,12 +160,12 @@ def find_csv_faults(file: Input, header: CsvHeader) -> CsvFaults:
 
 def read_fault(text: str, path: str) -> Problem | None:
     """Return the problem that ``fault_text`` has written, None for other texts."""
-    found = _REPORTED.match(text)
-    if found is None:
+    match = _REPORTED.match(text)
+    if match is None:
         return None
-    what, quote, text = found["what"].partition(': "')
-    message = what + "".join(f"{quote}{each}" for each in mask_examples((text,), is_personal=False))
-    return Problem(message, Location(path, int(found["line"]), int(found["column"])))
+    description, quote, text = match["what"].partition(': "')
+    message = description + "".join(f"{quote}{example}" for example in mask_examples((text,), is_personal=False))
+    return Problem(message, Location(path, int(match["line"]), int(match["column"])))
 
 
 def key_of(cell: BrokenCell) -> str:
@@ -231,15 +231,15 @@ def walk_faults(text: Iterable[str], path: str, header: CsvHeader) -> CsvFaults:
 
 def warn_of_csv(faults: Mapping[str, CsvFaults]) -> None:
     """Report what stops nothing in files of CSV: quotes that are not doubled, line ends of two kinds."""
-    for path, found in faults.items():
-        if found.harmless:
-            cell, cells = found.harmless
+    for path, file_faults in faults.items():
+        if file_faults.harmless:
+            cell, cells = file_faults.harmless
             many = "this cell has" if cells == 1 else f"this cell and {cells - 1:,} more have"
-            at = Location(path, cell.line, cell.column)
-            warn(f"{at}: {many} quotes inside that are not doubled: read as it stands, with all quotes", [path])
-        if found.other_end:
+            location = Location(path, cell.line, cell.column)
+            warn(f"{location}: {many} quotes inside that are not doubled: read as it stands, with all quotes", [path])
+        if file_faults.other_end:
             warn(
-                f"{Location(path, found.other_end)}: this line ends in another way than the header, by CR LF or by LF: "
-                "the header's line end is that of all rows, and the other one a part of a cell",
+                f"{Location(path, file_faults.other_end)}: this line ends in another way than the header, "
+                "by CR LF or by LF: the header's line end is that of all rows, and the other one a part of a cell",
                 [path],
             )

@@ -65,13 +65,13 @@ def read_header(text: str, separator: str | None = None, has_header: bool | None
     >>> read_header('a,"b\nc"\r\n1,2\r\n')
     CsvHeader(separator=',', is_stated=False, row='a,"b\nc"', line_end='\r\n', is_record=False)
     """
-    stated = _STATED_SEPARATOR.match(text)
-    text = (text[stated.end() :] if stated else text).lstrip("\r\n")
+    separator_line = _STATED_SEPARATOR.match(text)
+    text = (text[separator_line.end() :] if separator_line else text).lstrip("\r\n")
     end = _HEADER_END.match(text) or _LINE_END.match(text)
     row, line_end = (end["row"], end["end"]) if end else (text, "")
     return CsvHeader(
-        stated["separator"] if stated else separator or find_separator(row),
-        stated is not None,
+        separator_line["separator"] if separator_line else separator or find_separator(row),
+        separator_line is not None,
         row,
         line_end,
         is_record=has_header is False,

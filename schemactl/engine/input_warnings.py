@@ -23,11 +23,11 @@ _BETWEEN: Final = re.compile(r"[\s,\[]*")
 _PARTITION: Final = re.compile(r"(?P<column>[^=]+)=.+")
 
 
-def warn_of_left_out(paths: Sequence[str], one: str, many: str, way: str = "") -> None:
+def warn_of_left_out(paths: Sequence[str], singular: str, plural: str, way: str = "") -> None:
     """Name the files of a folder or a pattern that are left out, and the way to read them."""
     if paths:
-        what = f"{one} was" if len(paths) == 1 else f"{len(paths):,} {many} were"
-        warn(f"{what} left out: {_named(paths)}{way}", paths)
+        subject = f"{singular} was" if len(paths) == 1 else f"{len(paths):,} {plural} were"
+        warn(f"{subject} left out: {_named(paths)}{way}", paths)
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -42,11 +42,11 @@ def warn_of_partitions(paths: Sequence[str]) -> None:
     """
     columns: dict[str, str] = {}
     for path in paths:
-        for part in Path(path).parts[:-1] if is_local(path) else ():
-            if found := _PARTITION.fullmatch(part):
-                columns.setdefault(found["column"], part)
+        for folder_name in Path(path).parts[:-1] if is_local(path) else ():
+            if partition_match := _PARTITION.fullmatch(folder_name):
+                columns.setdefault(partition_match["column"], folder_name)
     if columns:
-        shown = ", ".join(f"`{column}` (`{part}`)" for column, part in columns.items())
+        shown = ", ".join(f"`{column}` (`{folder_name}`)" for column, folder_name in columns.items())
         warn(f"values in folder names do not become columns: {shown}")
 
 
@@ -85,11 +85,11 @@ def warn_of_unlike(inputs: Sequence[Input]) -> None:
     their own, and of what only Spark can read, nothing is said.
     """
     kinds: list[tuple[str, frozenset[str]]] = []
-    for each in islice((each for each in inputs if each.is_local), _MOST_FILES):
-        keys = first_keys(each)
+    for file in islice((file for file in inputs if file.is_local), _MOST_FILES):
+        keys = first_keys(file)
         # Alike are those of which a third of the keys of one are keys of the other too.
-        if keys and all(3 * len(keys & known) < min(len(keys), len(known)) for _, known in kinds):
-            kinds.append((each.path, keys))
+        if keys and all(3 * len(keys & kind_keys) < min(len(keys), len(kind_keys)) for _, kind_keys in kinds):
+            kinds.append((file.path, keys))
     if len(kinds) > 1:
         named = (
             (path, ", ".join(f"`{key}`" for key in sorted(keys)[:_MOST_KEYS]), len(keys) > _MOST_KEYS)
@@ -100,18 +100,18 @@ def warn_of_unlike(inputs: Sequence[Input]) -> None:
         warnings.warn(LeftOutWarning(message, [path for path, _ in kinds]), stacklevel=2)
 
 
-def first_keys(each: Input) -> frozenset[str]:
+def first_keys(file: Input) -> frozenset[str]:
     """Return the keys of a file's first records; none where they cannot be found out."""
     try:
-        match each.format:
+        match file.format:
             case "parquet":
                 import pyarrow.parquet
 
-                return frozenset(pyarrow.parquet.read_schema(each.path).names)
+                return frozenset(pyarrow.parquet.read_schema(file.path).names)
             case "csv" | "tsv":
-                return frozenset(read_header(read_head(each), SEPARATORS.get(each.format), each.has_header).cells())
+                return frozenset(read_header(read_head(file), SEPARATORS.get(file.format), file.has_header).cells())
             case "ndjson" | "json":
-                return frozenset(key for record in _records(read_head(each)) for key in record)
+                return frozenset(key for record in _records(read_head(file)) for key in record)
             case _:
                 return frozenset()
     except (InputError, OSError, ValueError):
@@ -121,11 +121,11 @@ def first_keys(each: Input) -> frozenset[str]:
 
 def _records(head: str) -> Iterator[dict[str, object]]:
     """Yield the first objects of a text: of its lines, or of one document or list."""
-    decoder, at = json.JSONDecoder(), 0
+    decoder, position = json.JSONDecoder(), 0
     for _ in range(_MOST_RECORDS):
-        between = _BETWEEN.match(head, at)
+        between = _BETWEEN.match(head, position)
         try:
-            record, at = decoder.raw_decode(head, between.end() if between else at)
+            record, position = decoder.raw_decode(head, between.end() if between else position)
         except (ValueError, RecursionError):
             return  # the head ends here
         if isinstance(record, dict):

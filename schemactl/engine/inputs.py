@@ -74,38 +74,38 @@ def find_inputs(
     folders = {source for source in sources if _is_folder(source, listings.get(source))}
     patterns = {source for source in sources if _is_pattern(source, listings.get(source))}
     paths = sorted({path for paths_of_source in paths_by_source.values() for path in paths_of_source})
-    asked = {path for source in sources if source not in folders for path in paths_by_source[source]}
+    named_or_matched = {path for source in sources if source not in folders for path in paths_by_source[source]}
     named = {path for source in sources if source not in folders | patterns for path in paths_by_source[source]}
-    found = {
+    inputs_by_path = {
         path: _object_input(objects[path], input_format, is_named=path in named)
         if path in objects
         else _input_of(path, input_format, is_named=path in named)
         for path in paths
     }
-    inputs = tuple(each for each in found.values() if each is not None)
-    unknown = [path for path, each in found.items() if each is None]
+    inputs = tuple(file for file in inputs_by_path.values() if file is not None)
+    unknown = [path for path, file in inputs_by_path.items() if file is None]
     if not inputs:
         raise _unknown_format(unknown[0])
     # Plain texts that only a folder names and that stand beside records there, as a `README.txt`.
-    found_in_folders = {each.path: each.format for each in inputs if each.path not in asked}
-    texts = {path for path, name in found_in_folders.items() if name == "text" and input_format is None}
-    if len(texts) == len(found_in_folders):
+    formats_in_folders = {file.path: file.format for file in inputs if file.path not in named_or_matched}
+    texts = {path for path, name in formats_in_folders.items() if name == "text" and input_format is None}
+    if len(texts) == len(formats_in_folders):
         texts = set()
-    inputs = tuple(each for each in inputs if each.path not in texts)
+    inputs = tuple(file for file in inputs if file.path not in texts)
     way = "; `--input-format` reads all files as of one format"
     warn_of_left_out(unknown, "a file of no known format", "files of no known format", way)
     way = "; a pattern like `'DIR/*.txt'` reads them"
     warn_of_left_out(sorted(texts), "a plain text beside records", "plain texts beside records", way)
-    warn_of_partitions([each.path for each in inputs if each.path not in named])
-    return tuple(replace(_without_secrets(each), record_tag=record_tag) for each in inputs)
+    warn_of_partitions([file.path for file in inputs if file.path not in named])
+    return tuple(replace(_without_secrets(file), record_tag=record_tag) for file in inputs)
 
 
-def _without_secrets(found: Input) -> Input:
+def _without_secrets(file: Input) -> Input:
     """Return an input whose path may be shown and stored: without the password of ``ftp://USER:PASSWORD@HOST/FILE``."""
-    if found.size is not None:
-        return found
-    shown = found.path if found.is_local else redact(found.path)
-    return found if shown == found.path else replace(found, path=shown, stated=found.path)
+    if file.size is not None:
+        return file
+    shown = file.path if file.is_local else redact(file.path)
+    return file if shown == file.path else replace(file, path=shown, stated=file.path)
 
 
 def _file_path(source: str) -> str:
@@ -138,11 +138,11 @@ def _paths_of(source: str) -> Iterator[str]:
         return
     path = Path(source)
     if path.is_dir():
-        found = _files_below(path)
-        if not found:
+        files_below = _files_below(path)
+        if not files_below:
             hint = "names that begin with `.` or `_` do not count" if any(path.iterdir()) else None
             raise InputError(f"the folder `{source}` holds no files", hint=hint)
-        yield from map(_shown, found)
+        yield from map(_shown, files_below)
     elif path.exists():
         check_link(path)
         if _is_hidden(Path(path.name)):
@@ -152,8 +152,8 @@ def _paths_of(source: str) -> Iterator[str]:
         matches = [Path(match) for match in glob.glob(source, recursive=True)]  # noqa: PTH207 - it takes absolute patterns
         for path in {match.parent for match in matches} | {match for match in matches if match.is_symlink()}:
             check_link(path)
-        single = [each for each in matches if each.is_file() and not _is_hidden(Path(each.name))]
-        files = _once([*single, *(file for each in matches if each.is_dir() for file in _files_below(each))])
+        single = [match for match in matches if match.is_file() and not _is_hidden(Path(match.name))]
+        files = _once([*single, *(file for match in matches if match.is_dir() for file in _files_below(match))])
         if not files:
             raise InputError(f"no file matches `{source}`")
         yield from map(_shown, files)
@@ -175,7 +175,7 @@ def _files_below(folder: Path) -> list[Path]:
     Raises:
         InputError: a folder cannot be read, or a link leads out of its repository.
     """
-    found: dict[Path, Path] = {}
+    files_by_real_path: dict[Path, Path] = {}
     walked: set[Path] = set()
     # What stands in the folder comes before what is linked to: of two names the link's is left out.
     links, dangling = [folder], []
@@ -185,27 +185,27 @@ def _files_below(folder: Path) -> list[Path]:
         if link.is_symlink() and not link.exists():
             dangling.append(str(link))
             continue
-        links += _walk(link, real_path(link), found, walked)
+        links += _walk(link, real_path(link), files_by_real_path, walked)
     warn_of_left_out(dangling, "a link to nothing", "links to nothing")
-    return list(found.values())
+    return list(files_by_real_path.values())
 
 
-def _walk(path: Path, real: Path, found: dict[Path, Path], walked: set[Path]) -> list[Path]:
+def _walk(path: Path, real: Path, files_by_real_path: dict[Path, Path], walked: set[Path]) -> list[Path]:
     """Take in a file, or all files of a folder, by their real places, and return the links that are met."""
     if real.is_file():
-        found.setdefault(real, path)
+        files_by_real_path.setdefault(real, path)
     if real in walked or not real.is_dir():
         return []
     walked.add(real)
     links = []
-    for each in _seen_in(path):
-        links += [each] if each.is_symlink() else _walk(each, real / each.name, found, walked)
+    for entry in _seen_in(path):
+        links += [entry] if entry.is_symlink() else _walk(entry, real / entry.name, files_by_real_path, walked)
     return links
 
 
 def _seen_in(folder: Path) -> list[Path]:
     try:
-        return sorted(each for each in folder.iterdir() if not _is_hidden(Path(each.name)))
+        return sorted(entry for entry in folder.iterdir() if not _is_hidden(Path(entry.name)))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"the folder cannot be read: {reason}", at=Location(str(folder))) from error
@@ -214,8 +214,8 @@ def _seen_in(folder: Path) -> list[Path]:
 def _missing(source: str) -> InputError:
     """Return the error for a source that is not there."""
     path = Path(source)
-    if found := re.match(r"(s3a?|gs|abfss?|https?|hdfs):/(?!/)", source):
-        return InputError(f"there is no `{source}`", hint=f"an address begins with `{found[1]}://`")
+    if scheme_match := re.match(r"(s3a?|gs|abfss?|https?|hdfs):/(?!/)", source):
+        return InputError(f"there is no `{source}`", hint=f"an address begins with `{scheme_match[1]}://`")
     if source == "-":
         return InputError("Spark does not read standard input", hint="save it to a file first")
     if path.is_symlink():
@@ -241,7 +241,7 @@ def _absolute(path: Path, folder: str) -> str:
 
 def _is_hidden(path: Path) -> bool:
     """Return whether Spark would not read the file: its own marks and temporary files start so."""
-    return any(part.startswith((".", "_")) for part in path.parts)
+    return any(name.startswith((".", "_")) for name in path.parts)
 
 
 def _input_of(path: str, input_format: str | None, is_named: bool) -> Input | None:
@@ -352,6 +352,6 @@ def _is_json(text: str) -> bool:
 def by_format(inputs: Iterable[Input]) -> dict[str, list[Input]]:
     """Group inputs by format, in order of first appearance."""
     groups: dict[str, list[Input]] = {}
-    for each in inputs:
-        groups.setdefault(each.format, []).append(each)
+    for file in inputs:
+        groups.setdefault(file.format, []).append(file)
     return groups

@@ -39,19 +39,19 @@ def find_parquet_fault(path: str) -> str | None:
         for number in range(file.num_row_groups):
             rows = file.metadata.row_group(number).num_rows
             if (reason := _fault_in_group(file, number)) is not None:
-                place = f"row group {number + 1} of {file.num_row_groups} (rows {first:,} to {first + rows - 1:,})"
-                return f"{place}, {reason}"
+                group_name = f"row group {number + 1} of {file.num_row_groups} (rows {first:,} to {first + rows - 1:,})"
+                return f"{group_name}, {reason}"
             first += rows
     return None
 
 
-def _fault_in_group(file: pyarrow.parquet.ParquetFile, number: int) -> str | None:
+def _fault_in_group(file: pyarrow.parquet.ParquetFile, group_index: int) -> str | None:
     import pyarrow
 
-    columns = [file.schema.column(at).path for at in range(len(file.schema))]
+    columns = [file.schema.column(column_index).path for column_index in range(len(file.schema))]
     for column in columns:
         try:
-            file.read_row_group(number, columns=[column], use_threads=False)
+            file.read_row_group(group_index, columns=[column], use_threads=False)
         except (pyarrow.ArrowException, OSError) as error:
             return f"column `{column}`: {reason_of(error)}"
     return None

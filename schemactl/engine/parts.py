@@ -41,7 +41,7 @@ class TaskParts:
 
     def with_layout(self, layout: CsvLayout) -> TaskParts:
         """Return the same parts with another layout."""
-        return TaskParts(tuple(replace(part, layout=layout) for part in self.parts), self.size)
+        return TaskParts(tuple(replace(file_part, layout=layout) for file_part in self.parts), self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def uncompressed_size(file: Input) -> int:
 
 def cut_files(inputs: Sequence[Input], form: Form, cores: int, most_of_task: int) -> CutFiles:
     """Cut files of lines or JSON documents into tasks of at most ``most_of_task`` bytes, and work for all cores."""
-    files = [whole_file(each, form) for each in inputs]
+    files = [whole_file(file, form) for file in inputs]
     sizes = [uncompressed_size(file) for file in inputs]
     most = _bytes_of_task(sizes, cores, most_of_task)
     packed: list[TaskParts] = []
@@ -99,19 +99,19 @@ def cut_csv(
         cores: that work on tasks.
         most_of_task: in bytes.
     """
-    files = [replace(whole_file(each, Form.ROWS), layout=layout) for each in inputs]
+    files = [replace(whole_file(input_file, Form.ROWS), layout=layout) for input_file in inputs]
     sizes = [uncompressed_size(file) for file in inputs]
     most = _bytes_of_task(sizes, cores, most_of_task)
     parts: list[tuple[FilePart, int]] = []
-    for each, file, size in zip(inputs, files, sizes, strict=True):
+    for input_file, file, size in zip(inputs, files, sizes, strict=True):
         cuts = [0]
         if layout.is_well_formed and cores > 1 and not file.suffix and file.encoding == UTF8:
-            for start in starts[each.path]:
+            for start in starts[input_file.path]:
                 if start - cuts[-1] >= most:
                     cuts.append(start)
         for start, end in pairwise([*cuts, max(size, cuts[-1])]):
             part_size = None if start == cuts[-1] else end - start
-            is_in_cell = starts[each.path].get(start, False)
+            is_in_cell = starts[input_file.path].get(start, False)
             parts.append((replace(file, start=start, size=part_size, is_in_cell=is_in_cell), end - start))
     return tuple(_grouped(parts, most))
 
@@ -172,11 +172,11 @@ def _grouped(parts: Sequence[tuple[FilePart, int]], most: int) -> Iterator[TaskP
     """Yield the parts that each task reads, in their order."""
     group: list[FilePart] = []
     group_size = 0
-    for part, size in parts:
+    for file_part, size in parts:
         if group and group_size + size > most:
             yield TaskParts(tuple(group), group_size)
             group, group_size = [], 0
-        group.append(part)
+        group.append(file_part)
         group_size += size + OPEN_COST
     if group:
         yield TaskParts(tuple(group), group_size)

@@ -285,7 +285,7 @@ def recount(
     engine: Engine,
     inputs: Sequence[Input],
     sample: Sample,
-    asked: Sequence[Scalars | Absences],
+    questions: Sequence[Scalars | Absences],
     progress: Progress = no_progress,
 ) -> list[Tally]:
     """Look at the documents of the same inputs and sample once more; rows of stated types are left out.
@@ -295,7 +295,7 @@ def recount(
     """
     documents = _read_documents(engine, engine.read(inputs), sample, progress)
     progress("looking at values again", None)
-    partitions = [batch.locate("recount_partition", questions=tuple(asked)) for batch in documents]
+    partitions = [batch.locate("recount_partition", questions=tuple(questions)) for batch in documents]
     answers = [tallies for partition in partitions for tallies in partition.tallies()]
     return [add(of_one) for of_one in zip(*answers, strict=True)]
 
@@ -491,7 +491,7 @@ def _evidence(findings: _BatchFindings, table: str) -> Evidence:
             Evidence(
                 paths={path: _classes(classes, findings) for path, classes in evidence.paths.items()},
                 counted={path: _classes(classes, findings) for path, classes in evidence.counted.items()},
-                witnesses={findings.position(place): document for place, document in evidence.witnesses.items()},
+                witnesses={findings.position(position): document for position, document in evidence.witnesses.items()},
             )
             for evidence in shares
         )

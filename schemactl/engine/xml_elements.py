@@ -68,8 +68,8 @@ class XmlParser:
                 yield
             self._parser.Parse("", True)
         except ExpatError as error:
-            at = Location(self.path, error.lineno, error.offset + 1)
-            raise InputError(f"this is not XML: {ErrorString(error.code)}", at=at) from error
+            location = Location(self.path, error.lineno, error.offset + 1)
+            raise InputError(f"this is not XML: {ErrorString(error.code)}", at=location) from error
         except EOFError as error:
             raise InputError("the compressed file ends too early", at=Location(self.path)) from error
         yield

@@ -154,7 +154,9 @@ class LocalRows(RowBatch):
 
     def warn_of_cuts(self) -> None:
         """Warn of timestamps inside of structs, lists and maps, which are cut to microseconds."""
-        warn_of_cuts(self._count_nanoseconds({each.name: each for each in self.columns if each.has_nested_nanoseconds}))
+        warn_of_cuts(
+            self._count_nanoseconds({column.name: column for column in self.columns if column.has_nested_nanoseconds})
+        )
 
     def _count_nanoseconds(self, columns: Mapping[str, SourceColumn]) -> Counter[str]:
         counts: Counter[str] = Counter()

@@ -136,31 +136,31 @@ def merge_columns(columns: Sequence[SourceColumn], others: Sequence[SourceColumn
     """Return the columns of two files together, as Spark merges schemas; None if a column has two types."""
     merged = {column.name: column for column in columns}
     for column in others:
-        known = merged.setdefault(column.name, column)
-        of = _merge_types(known.type, column.type)
-        if of is None or known.second_digits != column.second_digits:
+        merged_column = merged.setdefault(column.name, column)
+        of = _merge_types(merged_column.type, column.type)
+        if of is None or merged_column.second_digits != column.second_digits:
             return None
-        nested = known.has_nested_nanoseconds or column.has_nested_nanoseconds
-        merged[column.name] = SourceColumn(column.name, of, known.second_digits, nested)
+        nested = merged_column.has_nested_nanoseconds or column.has_nested_nanoseconds
+        merged[column.name] = SourceColumn(column.name, of, merged_column.second_digits, nested)
     return tuple(merged.values())
 
 
-def _merge_types(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    if is_a.is_struct(one) and is_a.is_struct(other):
-        fields = {field.name: field.type for field in one}
-        for field in other:
+def _merge_types(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    if is_a.is_struct(left) and is_a.is_struct(right):
+        fields = {field.name: field.type for field in left}
+        for field in right:
             of = _merge_types(fields.setdefault(field.name, field.type), field.type)
             if of is None:
                 return None
             fields[field.name] = of
         return pa.struct(list(fields.items()))
-    if is_a.is_list(one) and is_a.is_list(other):
-        element = _merge_types(one.value_type, other.value_type)
+    if is_a.is_list(left) and is_a.is_list(right):
+        element = _merge_types(left.value_type, right.value_type)
         return None if element is None else pa.list_(pa.field("element", element))
-    if is_a.is_map(one) and is_a.is_map(other):
-        key, item = _merge_types(one.key_type, other.key_type), _merge_types(one.item_type, other.item_type)
+    if is_a.is_map(left) and is_a.is_map(right):
+        key, item = _merge_types(left.key_type, right.key_type), _merge_types(left.item_type, right.item_type)
         return None if key is None or item is None else pa.map_(key, item)
-    return one if one.equals(other) else None
+    return left if left.equals(right) else None
 
 
 def read_as(values: pa.Array, of: pa.DataType) -> pa.Array:

@@ -114,15 +114,15 @@ def _check_readable(file: Input) -> None:
     Raises:
         InputError: the input is no file of this machine, or of another format or compression.
     """
-    at = Location(file.path)
+    location = Location(file.path)
     if file.format not in LOCAL_FORMATS:
-        raise InputError(f"this machine does not read `{file.format}` without Spark", at=at, hint=SPARK_HINT)
+        raise InputError(f"this machine does not read `{file.format}` without Spark", at=location, hint=SPARK_HINT)
     if not file.has_size:
         message = "this machine reads files, and objects of S3, Google Cloud Storage and Azure"
-        raise InputError(message, at=at, hint=SPARK_HINT)
+        raise InputError(message, at=location, hint=SPARK_HINT)
     if not file.is_reachable:
         suffix = next(ending for ending in COMPRESSIONS if file.path.endswith(ending))
-        raise InputError(f"this machine does not unpack `{suffix}` without Spark", at=at, hint=SPARK_HINT)
+        raise InputError(f"this machine does not unpack `{suffix}` without Spark", at=location, hint=SPARK_HINT)
 
 
 @contextmanager

@@ -144,15 +144,17 @@ def _read_block(file: RowFile, block: int, names: list[str]) -> Iterator[pa.Reco
     match file.container:
         case Container.PARQUET:
             with open_parquet(file.path) as opened:
-                wanted = [name for name in names if name in opened.schema_arrow.names]
-                yield from opened.iter_batches(_ROWS_AT_ONCE, row_groups=[block], columns=wanted, use_threads=False)
+                present_names = [name for name in names if name in opened.schema_arrow.names]
+                yield from opened.iter_batches(
+                    _ROWS_AT_ONCE, row_groups=[block], columns=present_names, use_threads=False
+                )
         case Container.ORC:
             from pyarrow import orc
 
             orc_file = orc.ORCFile(random_access(file.path))
-            wanted = [name for name in names if name in orc_file.schema.names]
+            present_names = [name for name in names if name in orc_file.schema.names]
             for stripe in range(orc_file.nstripes):
-                yield from _sliced(orc_file.read_stripe(stripe, columns=wanted))
+                yield from _sliced(orc_file.read_stripe(stripe, columns=present_names))
         case Container.ARROW_FILE:
             with random_access(file.path, is_mapped=True) as source, pa.ipc.open_file(source) as reader:
                 for number in range(reader.num_record_batches):

@@ -97,7 +97,7 @@ class SparkEngine:
         numbers_by_file = {Path(address).name: number for number, address in addresses.items()}
         rows = self.spark.read.parquet(*addresses.values())
         numbers = F.from_json(F.lit(json.dumps(numbers_by_file)), "map<string, bigint>")
-        part = F.element_at(numbers, F.substring_index(F.col("_metadata.file_path"), "/", -1)).alias("part")
+        partition_number = F.element_at(numbers, F.substring_index(F.col("_metadata.file_path"), "/", -1)).alias("part")
         columns = list(places.columns)
         key = [f"c{columns.index(name)}" for name in named(places.table, "primary_key")]
         sort = dedup_sort(places.table)
@@ -106,7 +106,7 @@ class SparkEngine:
             nulls_last = F.desc_nulls_last if sort[1] else F.asc_nulls_last
             order.insert(0, nulls_last(f"c{columns.index(sort[0])}"))
         rank = F.row_number().over(Window.partitionBy(*key).orderBy(*order)).alias("rank")
-        superseded = rows.select(part, "ordinal", rank).where("rank > 1").select("part", "ordinal")
+        superseded = rows.select(partition_number, "ordinal", rank).where("rank > 1").select("part", "ordinal")
         superseded.write.parquet(target.as_uri())
         return not self.spark.read.parquet(target.as_uri()).isEmpty()
 

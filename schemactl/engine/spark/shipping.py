@@ -94,11 +94,11 @@ def _archive() -> tuple[str, bytes]:
     """Return what the kernel needs of this package as a zip file, and its digest."""
     root = Path(__file__).parents[2]
     files = [*root.glob("*.py"), *(file for name in _SENT for file in (root / name).rglob("*.py"))]
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(files):
             archive.write(file, Path(root.name, file.relative_to(root)))
-    content = made.getvalue()
+    content = buffer.getvalue()
     return hashlib.sha256(content).hexdigest()[:16], content
 
 
@@ -119,12 +119,12 @@ def _load(archive: tuple[str, bytes] | None, module: str, function: str) -> Call
             os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
             if sys.platform != "win32" and os.stat(folder).st_uid != user:  # noqa: PTH116
                 raise PermissionError(f"{folder} belongs to somebody else")
-            part = f"{path}.{os.getpid()}"
-            with open(part, "wb") as file:  # noqa: PTH123
+            partial_path = f"{path}.{os.getpid()}"
+            with open(partial_path, "wb") as file:  # noqa: PTH123
                 file.write(content)
-            os.replace(part, path)  # noqa: PTH105
+            os.replace(partial_path, path)  # noqa: PTH105
             for name in [name for name in sys.modules if name.partition(".")[0] == "schemactl"]:
                 del sys.modules[name]
             sys.path.insert(0, path)
-    found: Callable[..., Iterator[Any]] = getattr(importlib.import_module(module), function)
-    return found
+    kernel_function: Callable[..., Iterator[Any]] = getattr(importlib.import_module(module), function)
+    return kernel_function

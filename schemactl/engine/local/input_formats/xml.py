@@ -22,8 +22,8 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalXml]:
     groups: dict[tuple[str, str], list[tuple[FilePart, int]]] = {}
     for file in inputs:
         tag = ShapeParser(file, shapes).record_tag()
-        part = whole_file(file, Form.ELEMENTS)
-        groups.setdefault((file.encoding, tag), []).append((part, uncompressed_size(file)))
+        file_part = whole_file(file, Form.ELEMENTS)
+        groups.setdefault((file.encoding, tag), []).append((file_part, uncompressed_size(file)))
     for (encoding, tag), parts in groups.items():
         columns = shapes[encoding, tag].columns()
-        yield LocalXml(tuple(XmlTask(part, columns, tag, size) for part, size in parts))
+        yield LocalXml(tuple(XmlTask(file_part, columns, tag, size) for file_part, size in parts))

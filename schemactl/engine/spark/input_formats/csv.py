@@ -94,20 +94,20 @@ def _read_rows(
 ) -> Documents:  # fmt: skip
     """Return the rows; ``header`` is left out of them where what Spark leaves out is the line before it."""
     # By number: names may be anything, even those that Spark has for the place of a row.
-    columns = [f"_{at}" for at in range(len(names) + 1)]
+    columns = [f"_{index}" for index in range(len(names) + 1)]
     schema = StructType([StructField(name, StringType()) for name in columns])
-    rows = spark.read.options(**options).schema(schema).csv([each.address for each in files])
+    rows = spark.read.options(**options).schema(schema).csv([file.address for file in files])
     if header is not None:
         is_header = F.lit(True)
-        for at, cell in enumerate(header):
-            is_header &= F.coalesce(F.col(f"_{at}"), F.lit("")) == cell
+        for index, cell in enumerate(header):
+            is_header &= F.coalesce(F.col(f"_{index}"), F.lit("")) == cell
         rows = rows.where(~is_header)
     cells = dict(zip(names, columns, strict=False))
     surplus = F.expr(f"concat('more cells than columns: ', concat_ws(', ', {', '.join(columns)}))")
     fault = F.when(F.col(columns[-1]).isNotNull(), surplus)
-    if any(each.broken for each in faults.values()):
+    if any(file_faults.broken for file_faults in faults.values()):
         fault = F.coalesce(_broken(rows, faults, columns), fault)
-    gaps = {path: found.gaps for path, found in faults.items()}
+    gaps = {path: file_faults.gaps for path, file_faults in faults.items()}
     return replace(rows_as_documents(rows, cells, fault), gaps=gaps)
 
 
@@ -117,17 +117,21 @@ def _broken(rows: DataFrame, faults: Mapping[str, CsvFaults], columns: Sequence[
     uris = {shown_path(uri): re.sub(r"^file:/+", "file:/", uri) for uri in rows.inputFiles()}
     by_place = {
         f"{uris[path]} {cell.index} {key_of(cell)}": fault_text(cell)
-        for path, found in faults.items()
-        for cell in found.broken
+        for path, file_faults in faults.items()
+        for cell in file_faults.broken
     }
-    broken_in = sorted({cell.index for found in faults.values() for cell in found.broken if cell.index < len(columns)})
+    broken_in = sorted(
+        {cell.index for file_faults in faults.values() for cell in file_faults.broken if cell.index < len(columns)}
+    )
     # As one text: each literal that is made from here is a call to Java.
     by_key = F.from_json(F.lit(json.dumps(by_place)), "map<string,string>")
     return F.coalesce(
         F.lit(None).cast("string"),
         *(
-            F.try_element_at(by_key, F.concat(F.col("_metadata.file_path"), F.lit(f" {at} "), key_column(columns[at])))
-            for at in broken_in
+            F.try_element_at(
+                by_key, F.concat(F.col("_metadata.file_path"), F.lit(f" {index} "), key_column(columns[index]))
+            )
+            for index in broken_in
         ),
     )
 

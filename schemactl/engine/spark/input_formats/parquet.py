@@ -32,11 +32,11 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
     allow_all_types(spark)
     groups: dict[ParquetFooter, dict[str, Mapping[Path, bool]]] = {}
     durations: dict[str, list[str]] = {}
-    for each in inputs:
-        schema = _schema_of(each)
-        groups.setdefault(footer_of(schema), {})[each.address] = stated_nulls(schema)
+    for file in inputs:
+        schema = _schema_of(file)
+        groups.setdefault(footer_of(schema), {})[file.address] = stated_nulls(schema)
         for column in durations_in(schema):
-            durations.setdefault(column, []).append(each.path)
+            durations.setdefault(column, []).append(file.path)
     warn_of_durations(durations)
     for footer, files in groups.items():
         for frame, addresses in read_agreeing(list(files), spark.read.option("mergeSchema", True).parquet):

@@ -18,8 +18,8 @@ from schemactl.store.sources import TABLE_PREFIX
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
     """Yield each table."""
     allow_all_types(spark)
-    for each in inputs:
-        frame = spark.table(each.path.removeprefix(TABLE_PREFIX))
+    for table in inputs:
+        frame = spark.table(table.path.removeprefix(TABLE_PREFIX))
         # Of most tables Spark says that all may be null, whatever they hold: that states nothing.
         required: dict[Path, bool] = {(field.name,): False for field in frame.schema.fields if not field.nullable}
-        yield columnar_batch(frame, F.lit(each.path), Numbering.PARTITION, required)
+        yield columnar_batch(frame, F.lit(table.path), Numbering.PARTITION, required)

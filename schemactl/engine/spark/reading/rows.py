@@ -27,15 +27,17 @@ def rows_as_documents(
         fault: why a row is bad, in words that are no JSON; null for a good one.
         null_values: texts that stand for null.
     """
-    taken = {name: name for name in frame.columns} if cells is None else cells
+    columns_by_key = {name: name for name in frame.columns} if cells is None else cells
     # As SQL text: thousands of columns take Python seconds one by one.
-    texts = {name: quoted(name) for name in taken.values()}
+    texts = {name: quoted(name) for name in columns_by_key.values()}
     if null_values:
         listed = ", ".join(map(literal, null_values))
         of_text = {field.name for field in frame.schema.fields if isinstance(field.dataType, StringType)}
         texts |= {name: f"if({sql} in ({listed}), null, {sql})" for name, sql in texts.items() if name in of_text}
-    fields = ", ".join(f"{literal(key)}, {texts[column]}" for key, column in taken.items())
+    fields = ", ".join(f"{literal(key)}, {texts[column]}" for key, column in columns_by_key.items())
     text = F.expr(f"to_json(named_struct({fields}), map('ignoreNullFields', 'true'))")
     if fault is not None:
         text = F.coalesce(fault, text)
-    return Documents(frame.select(*place_columns(frame), text.alias("text")), TextRows(frame, texts, taken, fault))
+    return Documents(
+        frame.select(*place_columns(frame), text.alias("text")), TextRows(frame, texts, columns_by_key, fault)
+    )

@@ -14,7 +14,7 @@ from schemactl.engine.spark.places import place_columns
 def read_lines(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
     """Yield frames of lines with their places and ``text``; ends of lines and byte order marks left off."""
     for encoding, files in by_encoding(inputs).items():
-        paths = [each.address for each in files]
+        paths = [file.address for file in files]
         if encoding == UTF8:
             lines = spark.read.text(paths)
             yield lines.select(*place_columns(lines), without_mark(F.col("value")).alias("text"))
@@ -28,7 +28,7 @@ def read_lines(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFra
 def read_whole(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFrame]:
     """Yield frames of whole files, ``file`` and ``content`` (string)."""
     for encoding, files in by_encoding(inputs).items():
-        paths = [each.address for each in files]
+        paths = [file.address for file in files]
         if encoding == UTF8:
             frame = spark.read.text(paths, wholetext=True)
             yield frame.select(
@@ -46,8 +46,8 @@ def without_mark(text: Column) -> Column:
 def by_encoding(inputs: Sequence[Input]) -> dict[str, list[Input]]:
     """Return the inputs of each encoding."""
     groups: dict[str, list[Input]] = {}
-    for each in inputs:
-        groups.setdefault(each.encoding, []).append(each)
+    for file in inputs:
+        groups.setdefault(file.encoding, []).append(file)
     return groups
 
 
