@@ -31,7 +31,7 @@ from schemactl.formats._tables import (
 )
 from schemactl.formats._tree import Source
 from schemactl.schema.expansion import Expansion, TooManyFieldsError
-from schemactl.schema.presence import IMPLICIT_PRESENCE, PROTO_SYNTAX
+from schemactl.schema.presence import PROTO_SYNTAX
 from schemactl.schema.types import Column, DataType, Schema, Table
 
 ENDINGS: Final = (".proto",)
@@ -403,7 +403,8 @@ def read(text: str, path: str) -> Document:
     losses += resolver.losses(file.root, "", tables)
     if not is_own:
         hints = {PACKAGE: file.package} if file.package else {}
-        hints |= {PROTO_SYNTAX: file.syntax} if file.syntax == IMPLICIT_PRESENCE else {}
+        may_require = file.syntax == "proto2" or "LEGACY_REQUIRED" in text
+        hints |= {} if may_require else {PROTO_SYNTAX: file.syntax}
     return Document(schema_of(records, hints, path), tuple(losses))
 
 

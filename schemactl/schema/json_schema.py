@@ -103,8 +103,8 @@ SCHEMA_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-removed-tables": ("Tables that will go, with the last day of each: `{carts: 2026-06-30}`.", _LAST_DAYS),
     "x-proto-package": ("The package of its messages in Protocol Buffers.", {"type": "string"}),
     "x-proto-syntax": (
-        "`proto3`: the schema is that of messages, whose fields without a value have the default one.",
-        {"enum": ["proto3"]},
+        "`proto3`, or an edition: the schema is that of messages, whose fields without a value have the default one.",
+        {"type": "string"},
     ),
 }
 """As ``COLUMN_HINTS``, at the top of a file."""

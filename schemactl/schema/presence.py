@@ -1,4 +1,4 @@
-"""Tells whether a field that a record lacks has a value all the same, as fields of proto3 do."""
+"""Tells whether a field that a record lacks has a value all the same, as fields of Protocol Buffers do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Final
 from schemactl.schema.types import Properties, Schema
 
 PROTO_SYNTAX: Final = "x-proto-syntax"
-"""The hint of a schema with the syntax of the Protocol Buffers file that it comes from."""
+"""The hint of a schema with the syntax of its Protocol Buffers file: ``proto3``, or the year of an edition.
 
-IMPLICIT_PRESENCE: Final = "proto3"
-"""The syntax in which a message that lacks a field without a label means the default value of its type.
-
+In a message of proto3 or an edition no field is required: one that is missing has the default value of its type. proto2
+and a feature of editions have required fields: schemas with them have no such hint.
 https://protobuf.dev/programming-guides/field_presence
 """
 
@@ -22,5 +21,5 @@ def has_implicit_presence(schema: Schema, properties: Properties) -> bool:
 
 
 def has_implicit_fields(schema: Schema) -> bool:
-    """Return whether the fields inside columns of a schema are those of messages of proto3."""
-    return schema.extensions.get(PROTO_SYNTAX) == IMPLICIT_PRESENCE
+    """Return whether the fields inside columns of a schema are those of messages without required fields."""
+    return isinstance(schema.extensions.get(PROTO_SYNTAX), str)

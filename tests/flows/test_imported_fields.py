@@ -193,14 +193,17 @@ def test_fields_inside_of_a_column_are_judged(
         ("proto3", "", "repeated int32 b = 2;", {"C201": INFO}),
         ("proto3", "optional string b = 2;", "string b = 2;", {"N401": INFO}),
         ("proto3", "string b = 2;", "optional string b = 2;", {"N402": INFO}),
+        ("2023", "", "string b = 2;", {"C201": INFO}),
+        ("2023", "", "string b = 2 [features.field_presence = LEGACY_REQUIRED];", {"C202": ERROR}),
         ("proto2", "", "optional string b = 2;", {"C201": INFO}),
         ("proto2", "", "required string b = 2;", {"C202": ERROR}),
         ("proto2", "optional string b = 2;", "required string b = 2;", {"N401": ERROR}),
     ],
 )
 def test_messages_of_proto3_need_no_field(syntax: str, before: str, after: str, expected: dict[str, Severity]) -> None:
-    label = "" if syntax == "proto3" else "optional "
-    files = [f'syntax = "{syntax}";\nmessage Order {{ {label}string a = 1; {line} }}' for line in (before, after)]
+    label = "optional " if syntax == "proto2" else ""
+    statement = "edition" if syntax.isdigit() else "syntax"
+    files = [f'{statement} = "{syntax}";\nmessage Order {{ {label}string a = 1; {line} }}' for line in (before, after)]
     assert judged("protobuf", "order.proto", *files) == expected
 
 
