@@ -9,6 +9,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import fastavro
 import pytest
 from engine_outcomes import Contract, infer_outcome, normalize_outcome, request, scan_outcome
 from random_data import AVRO_TYPES, ORC_TYPES, TYPES, RandomData
@@ -133,8 +134,15 @@ def test_samples(contract: Contract, sample: str) -> None:
     data.write_parquet(contract.data / "f.parquet", ["int32", "string", "struct"], 90)
     data.write_parquet(contract.data / "g.parquet", ["int32", "list"], 40)
     data.write_orc(contract.data / "h.orc", ["int64", "string"], 70)
+    elements = "".join(f"<b n='{number}'><t>é &amp; \"{number}/\"</t></b>" for number in range(60))
+    (contract.data / "i.xml").write_text(f"<r>{elements}</r>", encoding="utf-8")
+    with (contract.data / "j.avro").open("wb") as sink:
+        fields = [{"name": "n", "type": "long"}]
+        fastavro.writer(
+            sink, {"type": "record", "name": "r", "fields": fields}, [{"n": n} for n in range(90)], "null", 99
+        )
     contract.sizes = (200, 3000)
-    for name in (*names, "f.parquet", "h.orc"):
+    for name in (*names, "f.parquet", "h.orc", "i.xml", "j.avro"):
         contract.check(scan_outcome, (f"../data/{name}",), sample)
     outcome = contract.check(infer_outcome, request("../data", sample=sample, on_bad_record="skip"))
     assert outcome.error is None, outcome.error
