@@ -442,16 +442,21 @@ class DataOptions(SparkCommandOptions):
 
     def make_inference(self, agrees: Callable[[str], bool] | None) -> InferRequest:
         """Return the request that ``infer`` and ``normalize`` share."""
-        from schemactl.flows.models import find_model
         from schemactl.flows.request import InferRequest, dispatch_by
-        from schemactl.flows.typing import find_typing
         from schemactl.store.sources import file_beside, schema_for
 
         if not self.all_sources():
             raise InputError("there is no source", hint="name files, folders or patterns, or `--table TABLE=SOURCE`")
         table, others = parse_tables(self.table)
-        model = find_model(self.model, self.contract) if self.model else None
-        folder = self.schemas_folder
+        model = typing = None
+        if self.model:
+            from schemactl.flows.models import find_model
+
+            model = find_model(self.model, self.contract)
+        if self.typing:
+            from schemactl.flows.typing import find_typing
+
+            typing = find_typing(self.typing, self.typing_errors, self.schemas_folder)
         return InferRequest(
             sources=tuple(self.sources),
             name=self.name if self.name is not None else schema_for(self.sources),
@@ -470,7 +475,7 @@ class DataOptions(SparkCommandOptions):
             detect=self.detect,
             null_values=tuple(dict.fromkeys(self.null_value)),
             has_header=_has_header(self.header, self.no_header),
-            typing=find_typing(self.typing, self.typing_errors, folder) if self.typing else None,
+            typing=typing,
             dispatch=dispatch_by(self.table_by, parse_dispatch(self.dispatch), table, model.key if model else None),
             model=model,
             engine=self.engine_options(),
@@ -521,12 +526,12 @@ def parse_tables(options: Sequence[str]) -> tuple[str | None, tuple[tuple[str, s
 
 def parse_hints(options: DataOptions, default_file: Path | None = None) -> Hints | None:
     """Return the hints of a call about tables and columns, if it has any."""
-    from schemactl.flows.edit import read_hints
-    from schemactl.schema.hints import Hints, parse_column
-
     file = Path(options.hints) if options.hints else default_file
     if not (options.column or options.write_disposition or file):
         return None
+    from schemactl.flows.edit import read_hints
+    from schemactl.schema.hints import Hints, parse_column
+
     return Hints(
         columns=tuple(map(parse_column, options.column)),
         write_disposition=options.write_disposition,

@@ -11,7 +11,6 @@ from schemactl.engine.input import COMPRESSIONS, RECORD_TAG
 from schemactl.engine.input_formats import TEXTS
 from schemactl.errors import InputError
 from schemactl.flows.evidence import table_of
-from schemactl.flows.models import with_model
 from schemactl.flows.schemas import Opened, to_save
 from schemactl.inference.advice import (
     describe_contracts,
@@ -152,6 +151,8 @@ def _prepare(request: InferRequest, opened: Opened, evidence: Evidence, after: E
     table = table_of(request.table, request.sources, evidence, request.name)
     schema, violations = stored, tuple[Violation, ...]()
     if request.model is not None and not _is_empty(evidence):
+        from schemactl.flows.models import with_model
+
         model = request.model.of_table(request.dispatch, table)
         if model is not None:
             schema, violations = with_model(schema, model, root_table(schema, table), request.contract)

@@ -18,7 +18,6 @@ from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike, with_empty
 from schemactl.flows.schemas import Opened, open_schemas, save
-from schemactl.flows.target import find_destination
 from schemactl.inference.evidence import FileEvidence, Position, merge, observe
 from schemactl.inference.identifiers import SystemNames
 from schemactl.inference.masking import hide_values
@@ -59,6 +58,7 @@ def infer(
         stored_schema = check_request(request, folder)
         if request.to is not None:
             from schemactl.flows.migrate.ledger_schemas import with_lost
+            from schemactl.flows.target import find_destination
 
             target = find_destination(request.to)
             held_tables = with_lost(stored_schema, target)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from schemactl.errors import InputError
 from schemactl.flows.evidence import check_documents, find_sources
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled, may_be_unfilled
-from schemactl.flows.typing import with_typing
 from schemactl.inference.evidence import Evidence, FileEvidence, merge
 from schemactl.inference.source_names import root_table
 from schemactl.kernel.dispatch import ONE_TABLE, Tables
@@ -61,6 +60,10 @@ def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     if request.model is not None and request.typing is not None:
         raise InputError("`--model` and `--typing` do not go together", hint="a model types texts itself")
     parts = _part_by_table(request, before)
+    if request.typing is None:
+        return parts
+    from schemactl.flows.typing import with_typing
+
     return tuple(replace(table_part, request=with_typing(table_part.request, before)) for table_part in parts)
 
 
