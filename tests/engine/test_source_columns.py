@@ -13,7 +13,8 @@ import pytest
 
 from schemactl.engine.inputs import find_inputs
 from schemactl.engine.local.columns import kernel_type, read_as
-from schemactl.engine.local.input_formats import parquet
+from schemactl.engine.local.input_formats import arrow, parquet
+from schemactl.errors import InputError
 from schemactl.schema.paths import ELEMENT
 
 BYTES = pa.uint8()
@@ -67,3 +68,21 @@ def test_timestamps_of_the_old_type_int96_are_moments_in_utc(tmp_path: Path) -> 
     (batch,) = (batch for source in rows.rows().records for task in source.tasks() for batch in task.batches())
     read = [elements[0]["at"] for elements in batch.column("c1").to_pylist()]
     assert read == [at and at.replace(tzinfo=UTC) for at in moments]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([pa.MonthDayNano([1, 2, 3])]),
+        pa.array([[pa.MonthDayNano([1, 2, 3])]]),
+        pa.UnionArray.from_dense(pa.array([0], pa.int8()), pa.array([0], pa.int32()), [pa.array([1])]),
+    ],
+    ids=["interval", "list", "union"],
+)
+def test_arrow_types_that_no_column_holds_are_refused_with_their_place(tmp_path: Path, values: pa.Array) -> None:
+    table = pa.table({"id": [1], "span": values})
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(InputError, match="the column `span` has the Arrow type") as caught:
+        list(arrow.read(find_inputs([str(tmp_path / "a.arrow")]), 1))
+    assert str(caught.value.at) == str(tmp_path / "a.arrow")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
+import pyarrow.types as is_a
 
 from schemactl.engine.input import Input
 from schemactl.engine.local.batches import LocalRows
+from schemactl.engine.local.columns import map_leaves
 from schemactl.engine.local.input_formats._rows import FileContents, open_files, read_rows
 from schemactl.engine.local.row_files import Container
 from schemactl.engine.stated_nulls import stated_nulls
+from schemactl.errors import InputError
 from schemactl.kernel.opening import random_access
 
 
@@ -32,10 +36,23 @@ def _look_at(path: str) -> FileContents:
 
 
 def _count(container: Container, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> FileContents:
-    """Count rows and look for nulls: Arrow does not enforce what a schema states of these."""
+    """Count rows and look for nulls: Arrow does not enforce what a schema states of these.
+
+    Raises:
+        InputError: a column is, or holds, intervals or unions.
+    """
+    for column_field in schema:
+        map_leaves(column_field, partial(_check_type, column_field.name))
     nulls, row_count = stated_nulls(schema), 0
     for batch in batches:
         row_count += batch.num_rows
         for field, column in zip(schema, batch.columns, strict=True):
             nulls[field.name,] |= column.null_count > 0
     return FileContents(container, schema, {0: row_count}, nulls=nulls)
+
+
+def _check_type(column: str, field: pa.Field) -> pa.DataType:
+    if is_a.is_interval(field.type) or is_a.is_union(field.type):
+        message = f"the column `{column}` has the Arrow type `{field.type}`, which no column of a table holds"
+        raise InputError(message, hint="leave the column out, or write it as text")
+    return field.type
