@@ -60,15 +60,15 @@ def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case fo
             before, after = describe_type(change.before), describe_type(change.after)
             if before != after:
                 return f"type {before} -> {after}"
-            return f"type stated anew: {show_value(change.before)} -> {show_value(change.after)}"
+            return f"type rewritten: {show_value(change.before)} -> {show_value(change.after)}"
         case NullabilityChanged() if change.is_restated:
             return _stated("nullable", change.before, change.after)
         case NullabilityChanged():
-            return "may no longer be null" if change.after is False else "may be null now"
+            return "now required" if change.after is False else "now nullable"
         case ColumnsReordered():
             left = len(change.after) - _MOST_NAMES
             names = backquoted(change.after[:_MOST_NAMES])
-            return f"columns in another order: {names}" + (f" and {left} more" if left > 0 else "")
+            return f"columns reordered: {names}" + (f" and {left} more" if left > 0 else "")
         case SettingChanged():
             return f"setting {_stated(change.name, change.before, change.after)}"
         case NormalizerChanged():
@@ -98,9 +98,9 @@ def _stated(name: str, before: Any, after: Any) -> str:
     if name == NESTED_TYPE:
         before, after = (describe_nested(side) if isinstance(side, str) else side for side in (before, after))
     if before is ABSENT:
-        return f"`{name}` is new: {show_value(after)}"
+        return f"`{name}` added: {show_value(after)}"
     if after is ABSENT:
-        return f"`{name}` is gone, was {show_value(before)}"
+        return f"`{name}` removed (was {show_value(before)})"
     if isinstance(before, Mapping | list) and isinstance(after, Mapping | list):
         return f"`{name}`: {_inside(before, after)}"
     return f"`{name}`: {show_value(before)} -> {show_value(after)}"
@@ -120,4 +120,4 @@ def _inside(before: Any, after: Any) -> str:
 
 
 def _source(is_stated: bool) -> str:
-    return "stated" if is_stated else "a guess"
+    return "declared" if is_stated else "a guess"

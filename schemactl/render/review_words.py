@@ -60,14 +60,14 @@ def victims(finding: Finding) -> str:
         broken.append("the contract")
     doubtful = [name for name, severity in severities.items() if severity.rank == Severity.WARN.rank]
     parts = [f"{verb} {', '.join(names)}" for verb, names in (("breaks", broken), ("may break", doubtful)) if names]
-    return ", ".join(parts) or "breaks nobody"
+    return ", ".join(parts) or "breaks no one"
 
 
 def scope(report: Report) -> str:
     """Return the compatibility mode and the data of the review."""
     parts = [f"compatibility: {report.compatibility}"]
     if report.is_transitive:
-        parts.append("older versions compared as well")
+        parts.append("older versions also compared")
     if report.data:
         parts.append(f"data counted: {', '.join(report.data)}")
     return "; ".join(parts)
@@ -82,7 +82,7 @@ def headline(review: Review, is_whole: bool) -> str:
     """Return versions and hashes of both sides, without the schema's name; ``is_whole`` leaves hashes uncut."""
     base, head = review.base, review.head
     if review.is_of_settings:
-        return "what decides reviews changes"
+        return "the settings of reviews change"
     if base is None or head is None:
         only, word = (head, "new schema") if base is None else (base, "schema removed")
         return f"{word}, version {only.number}, hash {_hash(only, is_whole)}" if only else word
@@ -99,7 +99,7 @@ def _hash(version: Version, is_whole: bool) -> str:
 def what_hash_says(review: Review) -> str:
     """Return the origins of the two hashes."""
     if review.is_of_settings:
-        return "the base decides this review, the head those after the merge"
+        return "the base decides this review, the head decides reviews after the merge"
     changes, content = counted(len(review.changes), "change"), review.content_changes
     if review.is_cosmetic and content:
         names = Counter(map(what_changed, content))
@@ -108,7 +108,7 @@ def what_hash_says(review: Review) -> str:
     if review.base is None or review.head is None:
         return changes
     if review.base.hash == review.head.hash:
-        return f"{changes} of keys that the hash leaves out" if review.changes else "no change"
+        return f"{changes} of keys that the hash omits" if review.changes else "no change"
     if content:
         return f"hash changed by {counted(len(content), 'change')}"
     return "the hash changed, but nothing else did"
@@ -178,7 +178,7 @@ def silenced(silence: Silence) -> str:
 
 def unused_silences(report: Report) -> tuple[tuple[Silence, str], ...]:
     """Return the unused silences, each with its fix."""
-    unmatched = ((silence, f"{_silence_of(silence)} matches nothing; remove it") for silence in report.unmatched)
+    unmatched = ((silence, f"{_silence_of(silence)} matches no finding; remove it") for silence in report.unmatched)
     expired = (
         (silence, f"{_silence_of(silence)} ended on {silence.until}; remove or renew it") for silence in report.expired
     )
@@ -198,10 +198,10 @@ def explain_mode(report: Report) -> str:
 
 
 _MODES: Final = {
-    Compatibility.READERS: "those who read by the older schema can read what is written by the head; compared with ",
-    Compatibility.WRITERS: "what is written by the older schema can be read by the head; compared with ",
-    Compatibility.FULL: "those who read or write by the older schema get along with the head; compared with ",
-    Compatibility.NONE: "nothing but the contract of the base is asked for; compared with ",
+    Compatibility.READERS: "readers with the older schema can read data written with the head; compared with ",
+    Compatibility.WRITERS: "readers with the head can read data written with the older schema; compared with ",
+    Compatibility.FULL: "readers and writers with the older schema work with the head; compared with ",
+    Compatibility.NONE: "only violations of the base's contract fail; compared with ",
 }
 
 

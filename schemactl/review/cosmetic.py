@@ -42,7 +42,7 @@ def cosmetic_kind(change: Change) -> str | None:
         case ColumnsReordered():
             return "the order of columns"
         case NullabilityChanged():
-            return "defaults that are stated or left out" if change.is_restated else None
+            return "explicit or omitted defaults" if change.is_restated else None
         case TablePropertyChanged(name="schema_contract"):
             # Even null is a contract: it overrides the schema's.
             return None
@@ -64,5 +64,5 @@ def _of_property(name: str, before: Any, after: Any) -> str | None:
     if name.startswith("x-"):
         return None if name in _MEANINGFUL or constrains_values(name) else "`x-` hints"
     if is_unset(before) and is_unset(after):
-        return "defaults that are stated or left out"
+        return "explicit or omitted defaults"
     return None

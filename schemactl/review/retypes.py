@@ -61,11 +61,11 @@ class Effect(Enum):
         Impact(Severity.ERROR, Severity.ERROR, Severity.ERROR),
     )
     """Worse than D306: no migration narrows a type inside stored files."""
-    REZONED = ("comparisons mean something else", Impact(Severity.ERROR, Severity.WARN, Severity.WARN))
+    REZONED = ("comparisons change meaning", Impact(Severity.ERROR, Severity.WARN, Severity.WARN))
     """D310"""
     COARSER = ("digits of a second are lost", Impact(Severity.INFO, Severity.INFO, Severity.WARN))
     """D311"""
-    SPELLED = ("stored texts are spelled otherwise", Impact(Severity.WARN, Severity.INFO, Severity.WARN))
+    SPELLED = ("existing strings are in another text format", Impact(Severity.WARN, Severity.INFO, Severity.WARN))
     """D312, and JSON texts: these have quotes."""
     TEXTS = ("every value survives, as text", Impact(readers=Severity.ERROR, writers=Severity.INFO))
     """Objects and lists: queries name fields and elements that texts do not have."""

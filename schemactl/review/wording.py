@@ -66,7 +66,7 @@ def key(columns: Iterable[str]) -> str:
 
 def advice(before: str, after: str) -> str:
     """Return how to say that a table or column was renamed, and how to say that it was not."""
-    return f"a guess: state `{RENAMED_FROM}: {before}` on `{after}` if it is so, `{RENAMED_FROM}: []` if it is new"
+    return f"a guess: set `{RENAMED_FROM}: {before}` on `{after}` if it was renamed, `{RENAMED_FROM}: []` if it is new"
 
 
 def short_hash(text: str) -> str:

@@ -210,7 +210,7 @@ class _Merge:
         """Return a column that the import file gives only hints, with its type from data."""
         old = before.columns.get(stored.name) if before else None
         if old is not None and old.is_complete:
-            self.open_questions.append(f"`{table}.{imported.name}` states no type any more")
+            self.open_questions.append(f"`{table}.{imported.name}` no longer declares a type")
         self._ask_for_type(table, stored)
         return Column(imported.name, {**self._inferred(table, stored), **imported.properties})
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.ci.conftest import SCHEMA_PATH, Work
 
-GONE = "column `note` is gone from `orders`"
+GONE = "column `note` was removed from `orders`"
 MODULE = (sys.executable, "-m", "schemactl")
 
 GIT_CONFIG = """\

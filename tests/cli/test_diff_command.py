@@ -69,7 +69,7 @@ def document(*args: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object
 def test_a_broken_reader_is_reported_and_fails_the_command(work: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["diff", "base.yaml", "head.yaml"]) == 1
     out = capsys.readouterr().out
-    assert "✗ error C204: column `note` is gone from `orders`" in out
+    assert "✗ error C204: column `note` was removed from `orders`" in out
     assert "1 error — breaks readers and stored data" in out
 
 
@@ -317,7 +317,7 @@ def test_keys_that_no_hash_counts_are_not_called_hints(work: Path, capsys: pytes
     assert run(["fmt"]) == 0
     assert run(["diff", "git:HEAD"]) == 0
     out = capsys.readouterr().out
-    assert "1 change of keys that the hash leaves out" in out
+    assert "1 change of keys that the hash omits" in out
     assert "only hints and descriptions changed" not in out
 
 
@@ -358,7 +358,7 @@ def test_older_versions_are_looked_at_where_that_is_asked_for(work: Path, capsys
     capsys.readouterr()
     assert run(["diff", "git:HEAD", "--transitive"]) == 1
     out = capsys.readouterr().out
-    assert "error C204: column `note` is gone from `orders`" in out
+    assert "error C204: column `note` was removed from `orders`" in out
     assert "breaks " in out
     assert ":schemas/export/shop.schema.yaml" in out
 
@@ -593,7 +593,7 @@ def test_a_schema_that_has_the_name_of_its_file_is_renamed_with_it_in_git(
     (work / "state.yaml").write_text(text)
     assert run([*git_arguments("state.yaml", "state.yaml"), "store.schema.yaml", "similarity index 100%"]) == 0
     out = capsys.readouterr().out
-    assert "error V006: the schema `shop` is called `store` now" in out
+    assert "error V006: the schema `shop` was renamed to `store`" in out
     assert "at store.schema.yaml" in out
 
 

@@ -14,7 +14,7 @@ from schemactl.cli.app import run
 from tests.cli.test_diff_command import BASE, HEAD, commit, git, write
 
 SCHEMA = "schemas/export/shop.schema.yaml"
-GONE = "column `note` is gone from `orders`"
+GONE = "column `note` was removed from `orders`"
 MIGRATIONS, OTHER = "db/migrations", "docs/ex/migrations"
 OWN_SQL = "0001_create_orders.postgresql.3.after.sql"
 

@@ -13,7 +13,7 @@ from schemactl.render.reviews import OUTPUTS
 from tests.cli.test_diff_command import BASE, HEAD, commit, git, write
 
 SCHEMA = "schemas/export/shop.schema.yaml"
-GONE = "column `note` is gone from `orders`"
+GONE = "column `note` was removed from `orders`"
 
 
 @pytest.fixture
@@ -37,14 +37,14 @@ def settings(work: Path, text: str, name: str = "schemactl.toml") -> None:
 @pytest.mark.parametrize(
     ("text", "reported"),
     [
-        ('[diff]\nfail-on = "never"\n', "`fail-on` becomes `never` with the merge; this review goes by `error`"),
-        ('[diff]\ncompat = "none"\n', "`compat` becomes `none` with the merge; this review goes by `full`"),
-        ('[diff.severity]\nC204 = "none"\nP001 = "none"\n', "`severity` becomes `C204=none`, `P001=none`"),
+        ('[diff]\nfail-on = "never"\n', "`fail-on` changes to `never` with the merge; this review uses `error`"),
+        ('[diff]\ncompat = "none"\n', "`compat` changes to `none` with the merge; this review uses `full`"),
+        ('[diff.severity]\nC204 = "none"\nP001 = "none"\n', "`severity` changes to `C204=none`, `P001=none`"),
         (
             '[[diff.silence]]\nrule = "C204"\nreason = "x"\n[[diff.silence]]\nrule = "P001"\nreason = "x"\n',
-            "`silence` becomes `C204`, `P001`",
+            "`silence` changes to `C204`, `P001`",
         ),
-        ('schemas = "decoy"\n', "`schemas` becomes `decoy` with the merge; this review goes by `schemas`"),
+        ('schemas = "decoy"\n', "`schemas` changes to `decoy` with the merge; this review uses `schemas`"),
     ],
 )
 @pytest.mark.parametrize("head", [(), ("git:change",)])
@@ -154,7 +154,7 @@ def test_settings_of_the_base_decide(work: Path, capsys: pytest.CaptureFixture[s
     # The team has also said that changes of its settings are warnings.
     settings(work, "", "pyproject.toml")
     assert run(["diff", "git:main"]) == 0
-    assert "warning P001: `compat` becomes `full`" in capsys.readouterr().out
+    assert "warning P001: `compat` changes to `full`" in capsys.readouterr().out
     assert run(["diff", "git:main", "--compat", "full"]) == 1
 
 
@@ -166,7 +166,7 @@ def test_settings_nearer_to_the_working_folder_are_the_heads_as_well(
     assert run(["diff", "git:main", "--schemas", "."]) == 1
     out = capsys.readouterr().out
     assert GONE in out
-    assert "`compat` becomes `none`" in out
+    assert "`compat` changes to `none`" in out
 
 
 def test_settings_above_the_repository_are_the_users_own(work: Path, capsys: pytest.CaptureFixture[str]):
@@ -190,7 +190,7 @@ def test_the_users_own_settings_are_trusted_and_come_last(
     settings(work, '[diff]\ncompat = "full"\n')
     assert run(["diff", "git:main"]) == 1
     out = capsys.readouterr().out
-    assert "P001: `compat` becomes `full` with the merge; this review goes by `none`" in out
+    assert "P001: `compat` changes to `full` with the merge; this review uses `none`" in out
     assert "note C204" in out
 
 
@@ -207,7 +207,7 @@ def test_settings_of_the_user_that_lie_in_the_repository_are_the_heads(
 ):
     own_settings(work / "home", monkeypatch, '[diff]\nfail-on = "never"\n')
     assert run(["diff", "git:main"]) == 1
-    assert "P001: `fail-on` becomes `never`" in capsys.readouterr().out
+    assert "P001: `fail-on` changes to `never`" in capsys.readouterr().out
 
 
 def test_settings_that_are_stated_anew_and_hold_as_before_are_no_change(work: Path, capsys: pytest.CaptureFixture[str]):
@@ -295,5 +295,5 @@ def test_only_silences_of_what_is_compared_are_said_to_match_nothing(work: Path,
     run(["diff", "git:main"])
 
     out = capsys.readouterr().out
-    assert "the silence of T102 for `orders` matches nothing" in out
+    assert "the silence of T102 for `orders` matches no finding" in out
     assert "users" not in out

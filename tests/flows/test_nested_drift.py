@@ -97,7 +97,7 @@ def test_a_diff_with_a_catalogue_reports_the_fields_that_differ(url: str) -> Non
     reported = {(finding.rule, finding.message) for finding in review.findings if finding.column == "meta"}
     assert reported == {
         ("C214", "field `orders.meta.lines[].sku` (`string`) is new"),
-        ("C215", "field `orders.meta.gone` (`ENUM('x', 'y')`) is gone"),
+        ("C215", "field `orders.meta.gone` (`ENUM('x', 'y')`) was removed"),
         ("D313", "`orders.meta.kind` changes from `ENUM('x', 'y')` to `bigint`: some values may not survive"),
         (
             "D313",

@@ -234,7 +234,7 @@ def test_what_only_data_can_say_is_left_to_data(start, change, question):
 def test_a_type_taken_back_is_left_to_data(start):
     start({"id": {"data_type": "text"}}, data(id="text"))
     put(IMPORT, schema_of({"id": {"unique": True}}))
-    assert sync().open_questions == ("`payments.id` states no type any more",)
+    assert sync().open_questions == ("`payments.id` no longer declares a type",)
 
 
 def test_new_default_hints_hold_for_what_data_brought(start):

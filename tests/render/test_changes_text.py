@@ -34,10 +34,10 @@ ID = Column("id", {"data_type": "bigint", "nullable": False, "primary_key": True
 TABLE = Table("t", {"id": ID})
 CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
     (HeaderChanged("version", 1, 2), (None, None), "`version`: 1 -> 2"),
-    (SettingChanged("detections", ABSENT, ["iso"]), (None, None), 'setting `detections` is new: ["iso"]'),
-    (NormalizerChanged("names", "direct", ABSENT), (None, None), 'normalizer `names` is gone, was "direct"'),
+    (SettingChanged("detections", ABSENT, ["iso"]), (None, None), 'setting `detections` added: ["iso"]'),
+    (NormalizerChanged("names", "direct", ABSENT), (None, None), 'normalizer `names` removed (was "direct")'),
     (TableRenamed("s", "t"), ("t", None), "table renamed from `s` (a guess)"),
-    (TableRenamed("s", "t", is_stated=True), ("t", None), "table renamed from `s` (stated)"),
+    (TableRenamed("s", "t", is_stated=True), ("t", None), "table renamed from `s` (declared)"),
     (TableRenamed("s", "t", follows_parent=True), ("t", None), "table renamed from `s`, as its parent was"),
     (TableRemoved(TABLE), ("t", None), "table removed, 1 column"),
     (TableAdded(Table("t")), ("t", None), "new table, 0 columns"),
@@ -53,13 +53,13 @@ CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
     (
         ColumnRetyped("t", "c", {"data_type": "text"}, {"data_type": "text", "precision": None}),
         ("t", "c"),
-        'type stated anew: {"data_type": "text"} -> {"data_type": "text", "precision": null}',
+        'type rewritten: {"data_type": "text"} -> {"data_type": "text", "precision": null}',
     ),
-    (NullabilityChanged("t", "c", ABSENT, False), ("t", "c"), "may no longer be null"),
-    (NullabilityChanged("t", "c", False, ABSENT), ("t", "c"), "may be null now"),
-    (NullabilityChanged("t", "c", ABSENT, True), ("t", "c"), "`nullable` is new: true"),
+    (NullabilityChanged("t", "c", ABSENT, False), ("t", "c"), "now required"),
+    (NullabilityChanged("t", "c", False, ABSENT), ("t", "c"), "now nullable"),
+    (NullabilityChanged("t", "c", ABSENT, True), ("t", "c"), "`nullable` added: true"),
     (ColumnPropertyChanged("t", "c", "x-a", {"b": 1}, 2), ("t", "c"), '`x-a`: {"b": 1} -> 2'),
-    (ColumnsReordered("t", ("a", "b"), ("b", "a")), ("t", None), "columns in another order: `b`, `a`"),
+    (ColumnsReordered("t", ("a", "b"), ("b", "a")), ("t", None), "columns reordered: `b`, `a`"),
 ]
 
 
@@ -125,7 +125,7 @@ def test_of_a_large_value_only_what_differs_is_reported() -> None:
 
     assert describe(SettingChanged("default_hints", before, after)) == (
         'setting `default_hints`: `not_null[1]`: "re:^_dlt_load_id$" -> "re:^id$"; '
-        '`not_null[2]` is new: "_dlt_list_idx"; `primary_key` is gone, was ["id"]'
+        '`not_null[2]` added: "_dlt_list_idx"; `primary_key` removed (was ["id"])'
     )
 
 

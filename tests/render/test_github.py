@@ -51,9 +51,9 @@ def test_command_points_to_the_line_and_reports_the_fix() -> None:
     first = render(broken()).splitlines()[0]
 
     assert first == (
-        "::error file=schemas/orders.schema.yaml,line=21,col=5,title=C204 column removed::column `note` is gone from "
-        "`orders`%0Afix: Keep the column, nullable, until nobody reads it any more. Then remove it with a tombstone "
-        "(rule C205)."
+        "::error file=schemas/orders.schema.yaml,line=21,col=5,title=C204 column removed::column `note` was removed "
+        "from `orders`%0Afix: Keep the column, nullable, until nobody reads it any more. Then remove it with a "
+        "tombstone (rule C205)."
     )
 
 
@@ -113,7 +113,7 @@ def test_silence_that_covers_nothing_is_a_warning_at_its_place() -> None:
         (
             "warning",
             {"file": "pyproject.toml", "line": "41", "col": "1", "title": "unused silence"},
-            "the silence of C204 for `legacy_*` matches nothing; remove it",
+            "the silence of C204 for `legacy_*` matches no finding; remove it",
         ),
         (
             "warning",

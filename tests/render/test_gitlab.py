@@ -45,7 +45,7 @@ def test_issues_have_what_gitlab_demands(report: Report) -> None:
 def test_issue_says_what_happened_where() -> None:
     issue = next(issue for issue in json.loads(render(broken())) if issue["check_name"] == "C204")
 
-    assert issue["description"] == "column `note` is gone from `orders`"
+    assert issue["description"] == "column `note` was removed from `orders`"
     assert issue["location"] == {"path": "schemas/orders.schema.yaml", "lines": {"begin": 21}}
     assert issue["severity"] == "critical"
 
@@ -94,7 +94,7 @@ def test_silence_that_covers_nothing_is_a_minor_issue_of_the_settings_file() -> 
     assert [(each["check_name"], each["description"], each["location"]) for each in unused] == [
         (
             "C204",
-            "the silence of C204 for `legacy_*` matches nothing; remove it",
+            "the silence of C204 for `legacy_*` matches no finding; remove it",
             {"path": "pyproject.toml", "lines": {"begin": 41}},
         ),
         (

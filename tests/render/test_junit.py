@@ -58,7 +58,7 @@ def test_error_fails_with_sentence_place_and_fix() -> None:
     assert case.attrib["classname"] == "orders.orders"
     assert (case.attrib["file"], case.attrib["line"]) == ("schemas/orders.schema.yaml", "21")
     [failure] = case
-    assert failure.attrib == {"type": "C204", "message": "column `note` is gone from `orders`"}
+    assert failure.attrib == {"type": "C204", "message": "column `note` was removed from `orders`"}
     assert "fix: Keep the column" in failure.text
     assert "why: A query that selects" in failure.text
 
@@ -86,7 +86,7 @@ def test_silence_that_covers_nothing_is_a_warning_of_a_suite_of_its_own() -> Non
     assert suite.attrib["name"] == "silences"
     first, second = suite
     assert (first.attrib["file"], first.attrib["line"]) == ("pyproject.toml", "41")
-    assert first.find("system-out").text == "warning: the silence of C204 for `legacy_*` matches nothing; remove it"
+    assert first.find("system-out").text == "warning: the silence of C204 for `legacy_*` matches no finding; remove it"
     assert "ended on 2026-01-31" in second.attrib["name"]
 
 

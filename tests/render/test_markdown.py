@@ -201,7 +201,7 @@ def _crowded(number: int, name: str, *others: Finding) -> Report:
     sample = review_samples.broken().reviews[1]
     error = next(each for each in sample.findings if each.rule == "C204")
     crowd = tuple(
-        replace(error, table=name, column=f"{name}{each}", message=f"column `{name}{each}` is gone from `{name}`")
+        replace(error, table=name, column=f"{name}{each}", message=f"column `{name}{each}` was removed from `{name}`")
         for each in range(number)
     )
     return Report(compatibility=Compatibility.FULL, reviews=(replace(sample, findings=(*crowd, *others)),))
@@ -275,7 +275,7 @@ def test_silences_are_reported() -> None:
 
     assert "1 finding silenced." in markdown
     assert "agreed with the analysts" in markdown
-    assert "the silence of C204 for `legacy_*` matches nothing; remove it" in markdown
+    assert "the silence of C204 for `legacy_*` matches no finding; remove it" in markdown
 
 
 def test_hash_line_gives_both_hashes_whole() -> None:

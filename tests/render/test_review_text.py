@@ -109,12 +109,12 @@ def test_quiet_review_is_errors_and_warnings_one_a_line_and_the_summary() -> Non
     lines = print_review(review_samples.broken(), Look(None, is_quiet=True)).splitlines()
 
     assert len(lines) == 9
-    assert lines[0] == "schemas/orders.schema.yaml:21:5: error C204: column `note` is gone from `orders`" + (
+    assert lines[0] == "schemas/orders.schema.yaml:21:5: error C204: column `note` was removed from `orders`" + (
         " — breaks readers, stored rows, may break writers"
     )
     assert sum(": warning " in line for line in lines) == 2
     assert not [line for line in lines if "T104" in line or "T101" in line]
-    assert lines[-3] == "warning: pyproject.toml:41:1: the silence of C204 for `legacy_*` matches nothing; remove it"
+    assert lines[-3] == "warning: pyproject.toml:41:1: the silence of C204 for `legacy_*` matches no finding; remove it"
     assert lines[-1].startswith("4 errors, 2 warnings, 4 notes — ")
 
 
@@ -234,7 +234,7 @@ def test_changes_that_the_hash_leaves_out_are_reported_as_such() -> None:
     printed = print_review(Report(compatibility=Compatibility.FULL, reviews=(same,)), WHOLE)
 
     assert "version 3 -> 4, hash Rk0y7wYH… on both sides" in printed
-    assert "5 changes of keys that the hash leaves out" in printed
+    assert "5 changes of keys that the hash omits" in printed
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_a_value_that_is_the_same_on_both_sides_is_no_change_to_show() -> None:
         (Impact(readers=Severity.ERROR, data=Severity.ERROR), "breaks readers, stored rows"),
         (Impact(Severity.ERROR, Severity.ERROR, Severity.DEPENDS), "breaks readers, writers, may break stored rows"),
         (Impact(readers=Severity.WARN, writers=Severity.INFO), "may break readers"),
-        (Impact(readers=Severity.INFO), "breaks nobody"),
+        (Impact(readers=Severity.INFO), "breaks no one"),
     ],
 )
 def test_each_finding_ends_with_who_it_breaks(impact: Impact, ending: str, is_quiet: bool) -> None:
@@ -284,9 +284,9 @@ def test_each_finding_ends_with_who_it_breaks(impact: Impact, ending: str, is_qu
 
 
 def test_beside_a_guess_stands_how_to_state_and_to_refuse_it() -> None:
-    finding = replace(_found("C204"), advice="a guess: state `x-renamed-from: note` on `remark` if it is so")
+    finding = replace(_found("C204"), advice="a guess: set `x-renamed-from: note` on `remark` if it is so")
 
-    assert "a guess: state `x-renamed-from: note` on `remark`" in print_review(_with(finding), WHOLE)
+    assert "a guess: set `x-renamed-from: note` on `remark`" in print_review(_with(finding), WHOLE)
 
 
 def test_a_broken_contract_says_so_at_its_end() -> None:

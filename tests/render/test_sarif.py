@@ -78,7 +78,7 @@ def test_result_holds_the_whole_finding() -> None:
     result = next(result for result in run_of(broken())["results"] if result["ruleId"] == "C204")
 
     assert result["level"] == "error"
-    assert result["message"]["text"].startswith("column `note` is gone from `orders`\nfix: Keep the column")
+    assert result["message"]["text"].startswith("column `note` was removed from `orders`\nfix: Keep the column")
     assert result["locations"] == [
         {
             "physicalLocation": {
@@ -201,7 +201,7 @@ def test_the_first_of_each_rule_is_written_before_others_and_the_rules_left_out_
 def test_silences_that_cover_nothing_are_notifications_of_the_configuration() -> None:
     first, second = run_of(broken())["invocations"][0]["toolConfigurationNotifications"]
 
-    assert first["message"]["text"] == "the silence of C204 for `legacy_*` matches nothing; remove it"
+    assert first["message"]["text"] == "the silence of C204 for `legacy_*` matches no finding; remove it"
     place = first["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("pyproject.toml", 41)
     assert "ended on 2026-01-31" in second["message"]["text"]

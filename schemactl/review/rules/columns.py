@@ -59,7 +59,7 @@ def find_column_added(comparison: Comparison) -> Matches:
     """Yield each added column that is nullable, has no type yet, or is in a table without rows."""
     for change in added_columns(comparison, Addition.PLAIN):
         column = change.column
-        waits = "" if has_type(column) else ", without a data type so far"
+        waits = "" if has_type(column) else ", without a data type yet"
         yield Match.of(change, f"column {with_type(column)} is new in `{change.table}`{waits}")
 
 
@@ -78,10 +78,8 @@ def find_required_column_added(comparison: Comparison) -> Matches:
     """Yield each added column that may not be null, in a table that was there."""
     for change in added_columns(comparison, Addition.REQUIRED):
         fault = backfill_fault(change.column)
-        odd = f"; its `{BACKFILL}` cannot fill stored rows: {fault}" if fault else ""
-        yield Match.of(
-            change, f"column {with_type(change.column)} is new in `{change.table}`, and may not be null{odd}"
-        )
+        odd = f"; its `{BACKFILL}` cannot fill existing rows: {fault}" if fault else ""
+        yield Match.of(change, f"required column {with_type(change.column)} is new in `{change.table}`{odd}")
 
 
 C202 = Rule(
@@ -100,8 +98,8 @@ def find_backfilled_column_added(comparison: Comparison) -> Matches:
     """Yield each added column that may not be null and states ``x-backfill``."""
     for change in added_columns(comparison, Addition.BACKFILLED):
         value = quote_value(change.column.properties[BACKFILL])
-        new_column = f"column {with_type(change.column)} is new in `{change.table}`"
-        yield Match.of(change, f"{new_column} and may not be null; stored rows get {value}")
+        new_column = f"required column {with_type(change.column)} is new in `{change.table}`"
+        yield Match.of(change, f"{new_column}; existing rows get {value}")
 
 
 C203 = Rule(
@@ -125,13 +123,13 @@ def find_column_removed(comparison: Comparison) -> Matches:
     for change in removed_columns(comparison, Removal.PLAIN):
         name, table = change.column.name, change.table
         announced = column_last_day(comparison.base_table(table), name)
-        until = f", though it was to stay until {announced}" if announced else ""
+        until = f" before its last day, {announced}" if announced else ""
         is_frozen = contract_for(comparison.head.schema, table).columns is Mode.FREEZE
         has_rows = has_type(change.column)
-        untyped = "" if has_rows else ", and never had a data type"
+        untyped = "" if has_rows else ", but never had a data type"
         yield Match.of(
             change,
-            f"column `{name}` is gone from `{table}`{until}{untyped}",
+            f"column `{name}` was removed from `{table}`{until}{untyped}",
             impact=(BREAKS_ALL if is_frozen else None) if has_rows else BREAKS_NOBODY,
         )
 
@@ -154,7 +152,9 @@ def find_announced_column_removed(comparison: Comparison) -> Matches:
     for change in removed_columns(comparison, Removal.ANNOUNCED):
         name = change.column.name
         until = column_last_day(comparison.base_table(change.table), name)
-        yield Match.of(change, f"column `{name}` is gone from `{change.table}`, as announced: its last day was {until}")
+        yield Match.of(
+            change, f"column `{name}` was removed from `{change.table}`, as announced: its last day was {until}"
+        )
 
 
 C205 = Rule(
@@ -171,13 +171,13 @@ C205 = Rule(
 def find_column_renamed(comparison: Comparison) -> Matches:
     """Yield each renamed column."""
     for change in comparison.of(ColumnRenamed):
-        verb = "is" if change.is_stated else "seems to be"
+        verb = "was" if change.is_stated else "was probably"
         base = comparison.base_table(change.table)
         is_taken = base is not None and change.after in base.columns
-        ending = f", and `{change.after}` was another column: queries on it read other values" if is_taken else ""
+        ending = ", which was another column: queries on it read other values" if is_taken else ""
         yield Match.of(
             change,
-            f"column `{change.before}` of `{change.table}` {verb} called `{change.after}` now{ending}",
+            f"column `{change.before}` of `{change.table}` {verb} renamed to `{change.after}`{ending}",
             impact=BREAKS_ALL if is_taken else None,
             advice="" if change.is_stated else advice(change.before, change.after),
         )
@@ -203,12 +203,12 @@ def find_retired_name_reused(comparison: Comparison) -> Matches:
     for added in added_tables(comparison, Addition.REVIVED):
         name = added.table.name
         since = own_last_day(comparison.base.schema, name)
-        yield Match.of(added, f"table `{name}` is new, but the name is retired since {since}")
+        yield Match.of(added, f"table `{name}` is new, but the name was retired after {since}")
     for change in added_columns(comparison, Addition.REVIVED):
         column = change.column
         since = column_last_day(comparison.base_table(change.table), column.name)
         yield Match.of(
-            change, f"column {with_type(column)} is new in `{change.table}`, but the name is retired since {since}"
+            change, f"column {with_type(column)} is new in `{change.table}`, but the name was retired after {since}"
         )
 
 
@@ -230,9 +230,9 @@ def find_variant_added(comparison: Comparison) -> Matches:
     for change in added_columns(comparison, Addition.VARIANT):
         base_name, variant_type = variant_of(comparison, change), change.column.data_type
         base = comparison.head_column(change.table, base_name) if base_name else None
-        sentence, impact = f"variant {with_type(change.column)} is new in `{change.table}`", None
+        sentence, impact = f"variant column {with_type(change.column)} is new in `{change.table}`", None
         if base is not None:
-            sentence += f" beside `{base.name}` (which is {quote_value(base.properties.get('data_type'))})"
+            sentence += f" next to `{base.name}` ({quote_value(base.properties.get('data_type'))})"
             if variant_type and base.data_type and not crosses_families(base.data_type, variant_type):
                 impact = replace(C208.impact, readers=Severity.ERROR)
         yield Match.of(change, sentence, impact=impact)
@@ -253,14 +253,14 @@ C208 = Rule(
 
 
 def find_variant_folded(comparison: Comparison) -> Matches:
-    """Yield each removed variant at the column that has to hold its values."""
+    """Yield each removed variant at the column that must hold its values."""
     for change in removed_columns(comparison, Removal.FOLDED):
         of = variant_of(comparison, change)
         column = comparison.head_column(change.table, of) if of else None
         if column is not None:
             yield Match(
-                sentence=f"variant {with_type(change.column)} is gone from `{change.table}`: `{of}` "
-                f"({quote_value(column.properties.get('data_type'))}) has to hold its values",
+                sentence=f"variant column {with_type(change.column)} was removed from `{change.table}`: `{of}` "
+                f"({quote_value(column.properties.get('data_type'))}) must hold its values",
                 table=change.table,
                 column=of,
                 before=change.column.to_dict(),
@@ -292,8 +292,8 @@ def find_value_became_list(comparison: Comparison) -> Matches:
             continue
         where = f"`{reshape.column}` of `{reshape.table}`"
         tables = listed(reshape.tables)
-        gone = f"{where} holds lists now: the column is gone, the values are in {tables}"
-        both = f"{where} holds lists as well now: they are in {tables}, and the column is null in those rows"
+        gone = f"{where} now holds lists: the column was removed, and the values are in {tables}"
+        both = f"{where} now also holds lists: they are in {tables}, and the column is null in those rows"
         yield Match(
             sentence=both if reshape.keeps_column else gone,
             table=reshape.table,
@@ -323,10 +323,10 @@ def find_column_completed(comparison: Comparison) -> Matches:
         if plain(change.before.get("data_type")) is not None or data_type is None:
             continue
         impact = _required_impact(comparison, change)
-        required = ", and may not be null" if impact else ""
+        required = " and is required" if impact else ""
         yield Match.of(
             change,
-            f"column `{change.column}` of `{change.table}` has a data type now, `{data_type}`{required}",
+            f"column `{change.column}` of `{change.table}` now has the data type `{data_type}`{required}",
             impact=impact,
         )
 
@@ -384,12 +384,12 @@ def find_keys_merged(comparison: Comparison) -> Matches:
         before, after = _source_names(change.before), _source_names(change.after)
         for path, name in before.items():
             if path not in after:
-                phrase = f"the key `{path}` no longer has the name `{name}` to itself, and falls together with another"
+                phrase = f"the key `{path}` no longer has its own name `{name}`, and shares a name with another key"
                 yield _merged_match(change, phrase, {path: name}, None)
         shared_before = _shared_names(before)
         for (level, name), paths in _shared_names(after).items():
             if set(shared_before.get((level, name), ())) != set(paths):
-                phrase = f"the keys {listed(paths)} have one name, `{name}`"
+                phrase = f"the keys {listed(paths)} share the name `{name}`"
                 yield _merged_match(
                     change, phrase, {path: before.get(path) for path in paths}, dict.fromkeys(paths, name)
                 )
@@ -428,7 +428,7 @@ def find_field_added(comparison: Comparison) -> Matches:
     for change in field_changes(comparison, FieldEvent.ADDED):
         since = column_last_day(comparison.base_table(change.table), change.name)
         if since:
-            yield field_match(change, f"{_new_field(change)}, but the name is retired since {since}", BREAKS_ALL)
+            yield field_match(change, f"{_new_field(change)}, but the name was retired after {since}", BREAKS_ALL)
         elif not _is_required(comparison, change):
             yield field_match(change, _new_field(change))
 
@@ -466,9 +466,9 @@ def find_field_removed(comparison: Comparison) -> Matches:
             notice = f", as announced: its last day was {until}"
             impact: Impact | None = Impact(readers=Severity.INFO, writers=Severity.INFO, data=Severity.WARN)  # of C205
         else:
-            notice = f", though it was to stay until {until}" if until else ""
+            notice = f" before its last day, {until}" if until else ""
             impact = BREAKS_ALL if freezes_fields(comparison.head.schema, change.table) else None
-        sentence = f"field {full_name(change.table, change.name)} (`{type_label(change.before)}`) is gone{notice}"
+        sentence = f"field {full_name(change.table, change.name)} (`{type_label(change.before)}`) was removed{notice}"
         yield field_match(change, sentence, impact)
 
 
@@ -489,9 +489,9 @@ C215 = Rule(
 def find_field_renamed(comparison: Comparison) -> Matches:
     """Yield each field with another name, by the same ``x-id``, or by a guess that is made as with columns."""
     for change in field_changes(comparison, FieldEvent.RENAMED):
-        verb = "is" if change.is_stated else "seems to be"
+        verb = "was" if change.is_stated else "was probably"
         where = full_name(change.table, change.old_name)
-        yield field_match(change, f"field {where} {verb} called `{change.path[-1]}` now")
+        yield field_match(change, f"field {where} {verb} renamed to `{change.path[-1]}`")
 
 
 C216 = Rule(
@@ -515,15 +515,19 @@ def find_id_changed(comparison: Comparison) -> Matches:
         before, after = quote_value(change.before), quote_value(change.after)
         numbers = [type(value) is int for value in (change.before, change.after)]
         if is_unset(change.before):
-            yield hint_match(change, f"has the id {after} now", BREAKS_NOBODY)
+            yield hint_match(change, f"now has the ID {after}", BREAKS_NOBODY)
         elif is_unset(change.after):
             impact = Impact(readers=Severity.WARN, writers=Severity.WARN) if numbers[0] else BREAKS_NOBODY
-            yield hint_match(change, f"has no id any more; it was {before}", impact)
+            yield hint_match(change, f"no longer has an ID; it was {before}", impact)
         elif any(numbers):
-            yield hint_match(change, f"has the id {after}, no longer {before}: files and messages know it by its id")
+            yield hint_match(
+                change, f"has the ID {after} instead of {before}: files and messages identify it by its ID"
+            )
         else:
             impact = Impact(readers=Severity.WARN, writers=Severity.INFO)
-            yield hint_match(change, f"has the id {after}, no longer {before}: it is declared another one", impact)
+            yield hint_match(
+                change, f"has the ID {after} instead of {before}, which declares a different column", impact
+            )
 
 
 C217 = Rule(
@@ -544,7 +548,7 @@ C217 = Rule(
 def find_fields_reordered(comparison: Comparison) -> Matches:
     """Yield each object whose fields have another order among each other; the place of a new field says nothing."""
     for change in field_changes(comparison, FieldEvent.REORDERED):
-        yield field_match(change, f"the fields of {full_name(change.table, change.name)} have another order")
+        yield field_match(change, f"the fields of {full_name(change.table, change.name)} are reordered")
 
 
 C218 = Rule(
@@ -562,7 +566,7 @@ def find_required_field_added(comparison: Comparison) -> Matches:
     """Yield each new field that may not be null; those inside of it are not reported as well."""
     for change in field_changes(comparison, FieldEvent.ADDED):
         if _is_required(comparison, change) and not column_last_day(comparison.base_table(change.table), change.name):
-            yield field_match(change, f"{_new_field(change)}, and may not be null")
+            yield field_match(change, f"required {_new_field(change)}")
 
 
 C219 = Rule(
@@ -587,7 +591,7 @@ def find_null_forbidden(comparison: Comparison) -> Matches:
             is_implicit = column is not None and has_implicit_presence(comparison.head.schema, column.properties)
             yield Match.of(
                 change,
-                f"{full_name(change.table, change.column)} must not be null any more",
+                f"{full_name(change.table, change.column)} is now required",
                 impact=None if has_rows and not is_implicit else BREAKS_NOBODY,
                 question="null" if has_rows and not is_implicit else None,
             )
@@ -616,7 +620,7 @@ def find_null_allowed(comparison: Comparison) -> Matches:
             is_implicit = column is not None and has_implicit_presence(comparison.head.schema, column.properties)
             yield Match.of(
                 change,
-                f"{full_name(change.table, change.column)} may be null now",
+                f"{full_name(change.table, change.column)} is now nullable",
                 impact=BREAKS_NOBODY if is_implicit or (column is not None and not has_type(column)) else None,
             )
 
@@ -643,7 +647,7 @@ def find_field_null_forbidden(comparison: Comparison) -> Matches:
     """Yield each field inside a column that may not be null any more."""
     for change in field_hints(comparison, "nullable"):
         if change.after is False:
-            yield hint_match(change, "must not be null any more", _impact_of_null(comparison))
+            yield hint_match(change, "is now required", _impact_of_null(comparison))
 
 
 N404 = Rule(
@@ -662,7 +666,7 @@ def find_field_null_allowed(comparison: Comparison) -> Matches:
     """Yield each field inside a column that may be null, and might not before."""
     for change in field_hints(comparison, "nullable"):
         if change.before is False:
-            yield hint_match(change, "may be null now", _impact_of_null(comparison))
+            yield hint_match(change, "is now nullable", _impact_of_null(comparison))
 
 
 N405 = Rule(
@@ -681,7 +685,7 @@ def find_required_without_field(comparison: Comparison) -> Matches:
     """Yield each column that may not be null and has no field in the model that the head is made of."""
     for table, column in comparison.head.unfilled:
         if (table, column) not in comparison.base.unfilled:
-            sentence = f"{full_name(table, column)} must not be null, and no field of the model fills it"
+            sentence = f"{full_name(table, column)} is required, but no field of the model fills it"
             yield Match(sentence=sentence, table=table, column=column)
 
 

@@ -10,7 +10,7 @@ from schemactl.review.field_changes import FieldChange, FieldEvent
 from schemactl.review.hints import is_unset
 from schemactl.review.nested_fields import field_match, type_label
 from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Finder, Impact, Match, Matches, Rule, Severity
-from schemactl.review.wording import quote_value
+from schemactl.review.wording import from_to, quote_value
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
     ColumnRetyped,
@@ -61,7 +61,7 @@ def shift_rule(applies: Callable[[Shift], bool]) -> Finder:
         for shift in filter(applies, shifts(comparison)):
             owner = "the schema" if shift.table is None else f"`{shift.table}`"
             yield Match(
-                sentence=f"the contract on `{shift.entity}` of {owner} goes from `{shift.before}` to `{shift.after}`",
+                sentence=f"the contract on `{shift.entity}` of {owner} changes {from_to(shift.before, shift.after)}",
                 table=shift.table,
                 keys=("settings", CONTRACT) if shift.table is None else ("tables", shift.table, CONTRACT),
                 # They name the entity, so that no two matches of a table are equal.
@@ -210,23 +210,23 @@ def _field_violation_sentence(violation: Violation, field: FieldChange) -> str:
     rule = f"the contract `{violation.entity}: {violation.mode}` of `{violation.table}`"
     now = type_label(field.after) if field.after else None
     if field.event is FieldEvent.RETYPED and field.before:
-        return f"{rule} holds `{field.name}` to `{type_label(field.before)}`, and it is `{now}` now"
-    return f"{rule} lets no new field in, and `{field.name}` (`{now}`) is new"
+        return f"{rule} requires `{type_label(field.before)}` for `{field.name}`, but it is now `{now}`"
+    return f"{rule} allows no new fields, but `{field.name}` (`{now}`) is new"
 
 
 def _violation_sentence(violation: Violation) -> str:
     table, column = f"`{violation.table}`", f"`{violation.column}`"
     rule = f"the contract `{violation.entity}: {violation.mode}`"
     if violation.entity is Entity.TABLES:
-        return f"{rule} lets no new table in, and {table} is new"
+        return f"{rule} allows no new tables, but {table} is new"
     if violation.entity is Entity.COLUMNS:
-        return f"{rule} of {table} lets no new column in, and {column} (`{violation.found}`) is new"
+        return f"{rule} of {table} allows no new columns, but {column} (`{violation.found}`) is new"
     if violation.variant_of is not None:
         return (
-            f"{rule} of {table} holds `{violation.variant_of}` to `{violation.expected}`, and the variant {column} "
-            f"lets `{violation.found}` in"
+            f"{rule} of {table} requires `{violation.expected}` for `{violation.variant_of}`, but the variant column "
+            f"{column} allows `{violation.found}`"
         )
-    return f"{rule} of {table} holds {column} to `{violation.expected}`, and it is `{violation.found}` now"
+    return f"{rule} of {table} requires `{violation.expected}` for {column}, but it is now `{violation.found}`"
 
 
 X703 = Rule(
@@ -259,7 +259,7 @@ def find_contract_restated(comparison: Comparison) -> Matches:
     for table in restated(comparison):
         owner = "the schema" if table is None else f"`{table}`"
         yield Match(
-            sentence=f"the contract of {owner} is stated in another way or place, and holds as before",
+            sentence=f"the contract of {owner} is written in another way or place, but means the same",
             table=table,
             keys=("settings", CONTRACT) if table is None else ("tables", table, CONTRACT),
         )
@@ -280,12 +280,12 @@ def find_contract_removed(comparison: Comparison) -> Matches:
     freed = {shift.table for shift in shifts(comparison) if shift.after is Mode.EVOLVE}
     for change in comparison.of(SettingChanged, CONTRACT):
         if is_unset(change.after) and not is_unset(change.before) and freed:
-            sentence = f"the schema states no contract any more; it was {quote_value(change.before)}"
+            sentence = f"the schema no longer has a contract; it was {quote_value(change.before)}"
             yield Match.of(change, sentence, after=None)
     for table_change in comparison.of(TablePropertyChanged, CONTRACT):
         if is_unset(table_change.after) and not is_unset(table_change.before) and table_change.table in freed:
             before = quote_value(table_change.before)
-            sentence = f"`{table_change.table}` states no contract any more; it was {before}"
+            sentence = f"`{table_change.table}` no longer has a contract; it was {before}"
             yield Match.of(table_change, sentence, after=None)
 
 

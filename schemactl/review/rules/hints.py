@@ -50,7 +50,7 @@ H601 = Rule(
     fix="Reload the table if the partitions matter. Iceberg can change them for new rows only.",
     find=hint_rule(
         "partition",
-        says=lambda change: "no longer partitions the table" if is_unset(change.after) else "partitions the table now",
+        says=lambda change: "no longer partitions the table" if is_unset(change.after) else "now partitions the table",
     ),
 )
 
@@ -65,7 +65,7 @@ H602 = Rule(
         "cluster",
         "sort",
         says=lambda change: (
-            f"no longer {change.name}s the table" if is_unset(change.after) else f"{change.name}s the table now"
+            f"no longer {change.name}s the table" if is_unset(change.after) else f"now {change.name}s the table"
         ),
     ),
 )
@@ -93,11 +93,11 @@ def find_hint_changed(comparison: Comparison) -> Matches:
 
 def _hint_phrase(change: HintChange) -> str:
     if is_unset(change.after):
-        return f"has lost the hint `{change.name}`, which was {quote_value(change.before)}"
+        return f"no longer has the hint `{change.name}`, which was {quote_value(change.before)}"
     if is_unset(change.before):
         return f"has a new hint `{change.name}`: {quote_value(change.after)}"
     if change.before == change.after:
-        return f"states the same type {quote_value(change.after)} with another text of `{change.name}`"
+        return f"declares the same type {quote_value(change.after)} with another `{change.name}`"
     return f"changes the hint `{change.name}` {from_to(change.before, change.after)}"
 
 
@@ -117,7 +117,7 @@ def find_classification_removed(comparison: Comparison) -> Matches:
         if not is_protective(change.name) or is_unset(change.before):
             continue
         if is_unset(change.after):
-            yield hint_match(change, f"is not marked `{change.name}` any more; it was {quote_value(change.before)}")
+            yield hint_match(change, f"is no longer marked `{change.name}`; it was {quote_value(change.before)}")
         else:
             phrase = f"changes `{change.name}` {from_to(change.before, change.after)}"
             yield hint_match(change, phrase)
@@ -143,7 +143,7 @@ def find_processing_note_changed(comparison: Comparison) -> Matches:
     """Yield each changed note of dlt on a table or column, but for the nesting, which is no mere note."""
     for change in extra_hints(comparison, *_NOTES):
         if _notes_of_dlt(change.before) != _notes_of_dlt(change.after):
-            yield hint_match(change, f"has other processing notes of dlt in `{change.name}`")
+            yield hint_match(change, f"has other dlt processing notes in `{change.name}`")
 
 
 def _notes_of_dlt(notes: Any) -> Any:
@@ -172,17 +172,15 @@ def find_restated(comparison: Comparison) -> Matches:
     for retyped in comparison.of(ColumnRetyped):
         before, after = full_type(retyped.before), full_type(retyped.after)
         if before == after:
-            where, phrase = full_name(retyped.table, retyped.column), f"`{after}`" if after else "no type"
-            yield Match.of(retyped, f"{where} states its type in another way, and it is still {phrase}")
+            where, phrase = full_name(retyped.table, retyped.column), f"the type `{after}`" if after else "no type"
+            yield Match.of(retyped, f"{where} declares its type in another way, but still has {phrase}")
     for change in comparison.of(NullabilityChanged):
         if change.is_restated:
-            phrase = (
-                f"states `nullable` as {quote_value(change.after)} instead of {quote_value(change.before)}, {_SAME}"
-            )
+            phrase = f"sets `nullable` to {quote_value(change.after)} instead of {quote_value(change.before)}, {_SAME}"
             yield Match.of(change, f"{full_name(change.table, change.column)} {phrase}")
     for hint in hint_changes(comparison):
         if is_restated(hint) and hint.name != "description":
-            phrase = f"states `{hint.name}` as {quote_value(hint.after)} instead of {quote_value(hint.before)}, {_SAME}"
+            phrase = f"sets `{hint.name}` to {quote_value(hint.after)} instead of {quote_value(hint.before)}, {_SAME}"
             yield hint_match(hint, phrase)
 
 
@@ -210,15 +208,15 @@ def find_unit_or_format_changed(comparison: Comparison) -> Matches:
     for change in value_hints(comparison, *UNITS):
         before, after = quote_value(change.before), quote_value(change.after)
         if is_unset(change.before):
-            yield hint_match(change, f"states `{change.name}` now: {after}", BREAKS_NOBODY)
+            yield hint_match(change, f"now sets `{change.name}`: {after}", BREAKS_NOBODY)
         elif not is_unset(change.after):
             yield hint_match(
-                change, f"changes `{change.name}` from {before} to {after}: its values mean something else"
+                change, f"changes `{change.name}` from {before} to {after}: the meaning of its values changes"
             )
         elif isinstance(change, FieldPropertyChanged) or (change.table, change.column) not in retyped:
             yield hint_match(
                 change,
-                f"states `{change.name}` no longer; it was {before}",
+                f"no longer sets `{change.name}`; it was {before}",
                 Impact(readers=Severity.WARN, writers=Severity.INFO),
             )
 
@@ -245,9 +243,9 @@ def find_stability_lowered(comparison: Comparison) -> Matches:
         before, after = stability(change.before or None), stability(change.after or None)
         if _PROMISES.index(after) < _PROMISES.index(before):
             effect = (
-                "from then on its changes break nobody" if after is Stability.DRAFT else "readers are promised less"
+                "from then on, its changes break no one" if after is Stability.DRAFT else "readers are promised less"
             )
-            yield hint_match(change, f"goes from `{before}` to `{after}`: {effect}")
+            yield hint_match(change, f"changes from `{before}` to `{after}`: {effect}")
 
 
 H608 = Rule(
@@ -268,7 +266,7 @@ def find_classification_added(comparison: Comparison) -> Matches:
     """Yield each table, column and field that gets such a mark; of new ones it is reported with them."""
     for change in chain(extra_hints(comparison), field_hints(comparison)):
         if is_protective(change.name) and is_unset(change.before):
-            yield hint_match(change, f"is marked `{change.name}` now: {quote_value(change.after)}")
+            yield hint_match(change, f"is now marked `{change.name}`: {quote_value(change.after)}")
 
 
 H609 = Rule(
@@ -287,9 +285,9 @@ def find_removal_announced(comparison: Comparison) -> Matches:
     """Yield each notice that is new or later, and each mark without a day, new or gone."""
     for notice in notices(comparison):
         if notice.after and notice.before is None:
-            yield notice.match(f"{notice.where} is announced to go, and its last day is {notice.after}")
+            yield notice.match(f"{notice.where} is announced for removal; its last day is {notice.after}")
         elif notice.after and notice.before and notice.after > notice.before:
-            yield notice.match(f"the last day of {notice.where} is {notice.after} now, before it was {notice.before}")
+            yield notice.match(f"the last day of {notice.where} moves from {notice.before} to {notice.after}")
     for change in extra_hints(comparison, DEPRECATED):
         mark = change.after
         if _has_day(change.before) or _has_day(mark):
@@ -327,12 +325,14 @@ def find_notice_shortened(comparison: Comparison) -> Matches:
     for notice in notices(comparison):
         before, after = notice.before, notice.after
         if after is None:
-            phrase = "is to stay after all" if notice.exists else "is no longer a retired name"
+            phrase = "is no longer announced for removal" if notice.exists else "is no longer a retired name"
             yield notice.match(f"{notice.where} {phrase}; its last day was {before}", Impact(readers=Severity.WARN))
         elif before is None and after < earliest and notice.exists:
-            yield notice.match(f"{notice.where} is to go after {after}, which is less than {LEAST_DAYS} days away")
+            yield notice.match(
+                f"{notice.where} is announced for removal after {after}, less than {LEAST_DAYS} days away"
+            )
         elif before is not None and after < before:
-            yield notice.match(f"the last day of {notice.where} is brought forward from {before} to {after}")
+            yield notice.match(f"the last day of {notice.where} moves earlier, from {before} to {after}")
 
 
 H611 = Rule(

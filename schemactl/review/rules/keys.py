@@ -213,7 +213,7 @@ def find_primary_key_extended(comparison: Comparison) -> Matches:
             grown = f"grows from {key(change.before)} to {key(change.after)}"
             yield change.match(f"the primary key of {full_name(change.table)} {grown}")
         else:
-            yield change.match(f"{full_name(change.table)} has a primary key now: {key(change.after)}")
+            yield change.match(f"{full_name(change.table)} now has a primary key: {key(change.after)}")
 
 
 K501 = Rule(
@@ -234,7 +234,7 @@ def find_primary_key_reduced(comparison: Comparison) -> Matches:
     for change in key_changes(comparison, "primary_key"):
         verb, sides = "changes" if change.added else "shrinks", f"from {key(change.before)} to {key(change.after)}"
         if not change.after:
-            yield change.match(f"{full_name(change.table)} has no primary key any more; it was {key(change.before)}")
+            yield change.match(f"{full_name(change.table)} no longer has a primary key; it was {key(change.before)}")
         elif change.removed:
             sentence = f"the primary key of {full_name(change.table)} {verb} {sides}"
             yield change.match(sentence, impact=BREAKS_ALL if change.added else None)
@@ -261,7 +261,7 @@ def find_key_reordered(comparison: Comparison) -> Matches:
         for change in comparison.of(ColumnsReordered):
             before, after = _sides(comparison, change.table, hint)
             if before != after and set(before) == set(after):
-                sentence = f"the {name} of {full_name(change.table)} is {key(after)} now, in another order"
+                sentence = f"the {name} of {full_name(change.table)} is reordered to {key(after)}"
                 yield KeyChange(change.table, hint, before, after).match(sentence)
 
 
@@ -284,7 +284,7 @@ K504 = Rule(
     "change.",
     fix="Check existing rows for duplicates before you create the constraint, and remove duplicates in the pipeline, "
     "for example by merging on a primary key.",
-    find=hint_rule("unique", says=lambda change: "must be unique now" if is_unset(change.before) else None),
+    find=hint_rule("unique", says=lambda change: "must now be unique" if is_unset(change.before) else None),
 )
 
 
@@ -296,7 +296,7 @@ K505 = Rule(
     "has the constraint keeps it, and rejects duplicates until someone drops it.",
     fix="Keep the hint while anyone joins by the column. Otherwise warn readers, and drop the constraint at the "
     "destination.",
-    find=hint_rule("unique", says=lambda change: "need not be unique any more" if is_unset(change.after) else None),
+    find=hint_rule("unique", says=lambda change: "no longer needs to be unique" if is_unset(change.after) else None),
 )
 
 
@@ -305,9 +305,9 @@ def find_merge_key_changed(comparison: Comparison) -> Matches:
     for change in key_changes(comparison, "merge_key"):
         where, before, after = full_name(change.table), key(change.before), key(change.after)
         if not change.before:
-            yield change.match(f"{where} has a merge key now: {after}")
+            yield change.match(f"{where} now has a merge key: {after}")
         elif not change.after:
-            yield change.match(f"{where} has no merge key any more; it was {before}")
+            yield change.match(f"{where} no longer has a merge key; it was {before}")
         else:
             yield change.match(f"the merge key of {where} changes from {before} to {after}")
 
@@ -419,7 +419,7 @@ def find_root_key_added(comparison: Comparison) -> Matches:
         is_root_key = bool(column.properties.get("root_key")) or column.name.casefold() == "_dlt_root_id"
         if base and base.is_nested and not base.is_new and is_root_key and not column.nullable:
             where, table = full_name(change.table, change.column.name), full_name(change.table)
-            yield Match.of(change, f"{where} is new and may not be null; the rows of {table} have none")
+            yield Match.of(change, f"{where} is new and required, but the existing rows of {table} have no value")
 
 
 K512 = Rule(
@@ -443,7 +443,7 @@ def find_reference_to_nothing(comparison: Comparison) -> Matches:
         for reference in distinct(read_references(table.name, table.properties.get("references"))):
             for gone in dict.fromkeys(_gone_names(comparison, reference)):
                 yield Match(
-                    sentence=f"{full_name(table.name)} refers by {reference}, and {gone} is gone",
+                    sentence=f"{full_name(table.name)} has a reference {reference}, but {gone} is missing",
                     table=table.name,
                     keys=("tables", table.name, "references"),
                     before=reference.hint,

@@ -36,14 +36,14 @@ def find_wire_type_changed(comparison: Comparison) -> Matches:
         is_same = len(forms) == 1 or forms in ({None, _VARINT}, {None, "octets"})
         type_label = "type" if change.name == PROTO_TYPE else "type of keys"
         old, new = (f"the {type_label} `{name}`" if name else f"its usual {type_label}" for name in names)
-        ending = ", which messages carry alike" if is_same else ""
-        phrase = f"has {new} in messages, no longer {old}{ending}"
+        ending = ", which has the same encoding" if is_same else ""
+        phrase = f"has {new} in messages instead of {old}{ending}"
         yield hint_match(change, phrase, BREAKS_NOBODY if is_same else None)
     for change in value_hints(comparison, PROTO_ENUM):
         before_numbers, after_numbers = _numbers(change.before), _numbers(change.after)
         for value, number in before_numbers.items():
             if value in after_numbers and after_numbers[value] != number:
-                phrase = f"has the number {after_numbers[value]} for `{value}` in messages, no longer {number}"
+                phrase = f"has the number {after_numbers[value]} for `{value}` in messages instead of {number}"
                 yield hint_match(change, phrase, aspect=value)
 
 

@@ -43,7 +43,7 @@ def _naming_change(comparison: Comparison) -> Iterator[tuple[str, str, Naming | 
 def find_naming_changed(comparison: Comparison) -> Matches:
     """Yield the change of convention, with the names that it changes."""
     for before, after, naming in _naming_change(comparison):
-        effect = "it is not installed here, so nobody knows which names change"
+        effect = "it is not installed here, so the names that change are unknown"
         if naming is not None:
             changed: list[str] = []
             for table in comparison.base.schema.tables.values():
@@ -51,7 +51,7 @@ def find_naming_changed(comparison: Comparison) -> Matches:
                     changed.append(table.name)
                 columns = (name for name in table.columns if (naming.normalize_path(name) or BLANK) != name)
                 changed += [f"{table.name}.{name}" for name in columns]
-            effect = f"{listed(changed)} would get other names" if changed else "no name changes by it"
+            effect = f"{listed(changed)} would get other names" if changed else "no name changes"
         yield Match(
             sentence=f"the naming convention changes from `{before}` to `{after}`: {effect}",
             keys=("normalizers", "names"),
@@ -142,8 +142,8 @@ def find_nesting_changed(comparison: Comparison) -> Matches:
         if change.name == "json":
             yield from _normalizer_options(comparison, change)
         elif change.name == _BREAKS_PATHS and _breaks_paths(change.before) != _breaks_paths(change.after):
-            phrase = "is kept as a separator now" if _breaks_paths(change.after) else "becomes `_` now"
-            sentence = f"`__` in the names of the data {phrase}: such columns and tables get other names"
+            phrase = "is now kept as a separator" if _breaks_paths(change.after) else "now becomes `_`"
+            sentence = f"`__` in keys of the data {phrase}: such columns and tables get other names"
             yield Match.of(change, sentence)
     for of_table in comparison.of(TablePropertyChanged, "x-normalizer"):
         before, after = max_nesting(of_table.before), max_nesting(of_table.after)
@@ -167,7 +167,7 @@ def _normalizer_options(comparison: Comparison, change: NormalizerChanged) -> Ma
             yield Match(sentence=sentence, keys=(*path, name), before=old, after=new)
     for table, old, new in _propagation_changes(comparison, before, after):
         whose = f"the rows of {full_name(table)}" if table else "all root tables"
-        sentence = f"what {whose} hand down to nested rows changes {from_to(old, new)}"
+        sentence = f"the columns that {whose} pass to nested rows change {from_to(old, new)}"
         table_keys = ("tables", table) if table else ("root",)
         yield Match(sentence=sentence, keys=(*path, "propagation", *table_keys), before=old, after=new)
 
@@ -233,10 +233,10 @@ def _name_troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[s
     for name in names:
         size = len(name.encode("utf-8", "surrogatepass"))
         if limits.max_bytes is not None and size > limits.max_bytes:
-            yield name, "length", f"has {size} bytes, and the destination keeps {limits.max_bytes}"
+            yield name, "length", f"has {size} bytes, but the destination keeps only {limits.max_bytes}"
         first_name = names_by_folded.setdefault(name.casefold(), name)
         if first_name != name and not limits.is_case_sensitive:
-            yield name, "case", f"is `{first_name}` to the destination, which ignores case"
+            yield name, "case", f"is the same as `{first_name}` at the destination, which ignores case"
 
 
 M905 = Rule(
@@ -378,7 +378,7 @@ def find_case_clash(comparison: Comparison) -> Matches:
         clashing_name = next((candidate for candidate in by_case[owner][name.casefold()] if candidate != name), None)
         if clashing_name is not None:
             subject = f"table `{table}`" if column is None else full_name(table, column)
-            sentence = f"{subject} differs from `{clashing_name}` in case alone"
+            sentence = f"{subject} differs from `{clashing_name}` only in case"
             yield Match(sentence=sentence, table=table, column=column, after=clashing_name)
 
 

@@ -16,8 +16,8 @@ def find_settings_changed(comparison: Comparison) -> Matches:
     """Yield each setting that will be another one after the merge."""
     for change in comparison.settings:
         yield Match(
-            sentence=f"`{change.key}` becomes {_setting_phrase(change.after)} with the merge; this review goes by "
-            f"{_setting_phrase(change.before)}, as the base does",
+            sentence=f"`{change.key}` changes to {_setting_phrase(change.after)} with the merge; this review uses "
+            f"{_setting_phrase(change.before)}, the setting of the base",
             keys=("settings", change.key),
             before=change.before,
             after=change.after,
@@ -60,7 +60,7 @@ def find_detections_changed(comparison: Comparison) -> Matches:
             new = [name for name in after if name not in before]
             gone = [name for name in before if name not in after]
             phrase = [f"{listed(names)} {state}" for names, state in ((new, "on"), (gone, "off")) if names]
-            yield Match.of(change, f"detection of types changes: {', '.join(phrase) or 'asked in another order'}")
+            yield Match.of(change, f"type detection changes: {', '.join(phrase) or 'detectors are reordered'}")
 
 
 S801 = Rule(
@@ -130,10 +130,10 @@ def _path_patterns(changed: Iterable[str | tuple[str, Any]]) -> list[str]:
 
 
 def _pattern_sentence(setting: str, now: list[str], no_longer: list[str], paths: list[str]) -> str:
-    phrase = [f"hits {listed(now)} now"] if now else []
-    phrase += [f"hits {listed(no_longer)} no longer"] if no_longer else []
-    phrase += [f"is about other values by {listed(paths)}"] if paths else []
-    return f"`{setting}` changes: {', '.join(phrase) or 'hits no other of the columns of today'}"
+    phrase = [f"now matches {listed(now)}"] if now else []
+    phrase += [f"no longer matches {listed(no_longer)}"] if no_longer else []
+    phrase += [f"matches other values by {listed(paths)}"] if paths else []
+    return f"`{setting}` changes: {', '.join(phrase) or 'no existing column is affected'}"
 
 
 def _column_names(comparison: Comparison) -> Mapping[str, str]:

@@ -59,8 +59,8 @@ def find_table_removed(comparison: Comparison) -> Matches:
     for change in removed_tables(comparison, Removal.PLAIN):
         table = change.table
         last_day = table_last_day(comparison.base.schema, table.name)
-        until = f", though it was to stay until {last_day}" if last_day else ""
-        sentence = f"table `{table.name}` with {counted(len(table.columns), 'column')} is gone{until}"
+        until = f" before its last day, {last_day}" if last_day else ""
+        sentence = f"table `{table.name}` with {counted(len(table.columns), 'column')} was removed{until}"
         prefix = system_prefix(naming_of(comparison.base.schema))
         is_of_dlt = not comparison.head.schema.tables and table.name.startswith(prefix)
         yield Match.of(change, sentence, impact=BREAKS_NOBODY if is_of_dlt or not typed_columns(table) else None)
@@ -85,7 +85,7 @@ def find_announced_table_removed(comparison: Comparison) -> Matches:
     for change in removed_tables(comparison, Removal.ANNOUNCED):
         name = change.table.name
         last_day = table_last_day(comparison.base.schema, name)
-        yield Match.of(change, f"table `{name}` is gone, as announced: its last day was {last_day}")
+        yield Match.of(change, f"table `{name}` was removed, as announced: its last day was {last_day}")
 
 
 T103 = Rule(
@@ -105,14 +105,14 @@ def find_table_renamed(comparison: Comparison) -> Matches:
     for change in comparison.of(TableRenamed):
         if change.follows_parent:
             continue
-        verb = "is" if change.is_stated else "seems to be"
+        verb = "was" if change.is_stated else "was probably"
         number = followers[change.after]
         nested = f"; {counted(number, 'nested table')} with it" if number else ""
         is_taken = change.after in comparison.base.schema.tables
-        ending = f", and `{change.after}` was another table: queries on it read other rows" if is_taken else ""
+        ending = ", which was another table: queries on it read other rows" if is_taken else ""
         yield Match.of(
             change,
-            f"table `{change.before}` {verb} called `{change.after}` now{ending}{nested}",
+            f"table `{change.before}` {verb} renamed to `{change.after}`{ending}{nested}",
             impact=BREAKS_ALL if is_taken else None,
             advice="" if change.is_stated else advice(change.before, change.after),
         )
@@ -151,14 +151,14 @@ def find_table_moved(comparison: Comparison) -> Matches:
         if before != after:
             yield Match.of(
                 change,
-                f"table `{change.table}` {_nesting_phrase(after)} now; before, it {_nesting_phrase(before, 'was')}",
+                f"table `{change.table}` is now {_nesting_phrase(after)}; before, it was {_nesting_phrase(before)}",
                 before=before,
                 after=after,
             )
 
 
-def _nesting_phrase(parent: str | None, verb: str = "is") -> str:
-    return f"{verb} nested in `{parent}`" if parent else f"{verb} a root table"
+def _nesting_phrase(parent: str | None) -> str:
+    return f"nested in `{parent}`" if parent else "a root table"
 
 
 T105 = Rule(
@@ -196,7 +196,7 @@ def _reshape_phrase(reshape: Reshape) -> str:
     spread = " and ".join(phrase for phrase in (columns, tables) if phrase)
     json_column = f"in one `json` column `{reshape.column}` of `{reshape.table}`"
     before, after = (spread, json_column) if reshape.form is Form.COLLAPSED else (json_column, spread)
-    return f"nested data that was {before} is {after} now"
+    return f"nested data that was {before} is now {after}"
 
 
 def _noun(noun: str, names: tuple[str, ...]) -> str:
@@ -225,7 +225,7 @@ T107 = Rule(
     find=property_rule(
         TablePropertyChanged,
         "table_sealed",
-        says=lambda change: f"table `{change.table}` is sealed now" if change.after is True else None,
+        says=lambda change: f"table `{change.table}` is now sealed" if change.after is True else None,
     ),
 )
 
@@ -263,7 +263,7 @@ def find_write_disposition_changed(comparison: Comparison) -> Matches:
         effect, impact = _disposition_effect(before, after, _merge_strategy(table), without_root_key)
         yield Match.of(
             change,
-            f"`write_disposition` of `{change.table}` goes {from_to(before, after)}: {effect}",
+            f"`write_disposition` of `{change.table}` changes {from_to(before, after)}: {effect}",
             before=before,
             after=after,
             impact=impact,
@@ -293,24 +293,24 @@ def _disposition_effect(
 ) -> tuple[str, Impact]:
     match before, after:
         case _, "replace":
-            return "the next load drops the rows that are stored", _TRUNCATES
+            return "the next load deletes the existing rows", _TRUNCATES
         case _, "skip":
-            return "no load writes the table any more", _STOPS
+            return "loads no longer write the table", _STOPS
         case _, "merge" if without_root_key:
-            lack = f"the stored rows of {listed(without_root_key)} have no `_dlt_root_id`"
+            lack = f"the existing rows of {listed(without_root_key)} have no `_dlt_root_id`"
             return f"{lack}, so the next load fails", _LACKS_ROOT_KEYS
         case "skip", _:
-            return "loads write the table now", BREAKS_NOBODY
+            return "loads now write the table", BREAKS_NOBODY
         case _, "merge" if strategy == Strategy.SCD2:
-            return "each row that changed is stored as a further version", _PILES_UP
+            return "each changed row is stored as another version", _PILES_UP
         case _, "merge" if strategy == Strategy.INSERT_ONLY:
-            return "rows with a new key are added, others left as they are", _REPLACES_ROWS
+            return "rows with a new key are added, and other rows stay unchanged", _REPLACES_ROWS
         case _, "merge":
             return "new rows replace stored rows with the same key", _REPLACES_ROWS
         case "merge", "append":
-            return "rows with a key that is stored already are added a second time", _DUPLICATES
+            return "rows with an existing key are added a second time", _DUPLICATES
         case "replace", _:
-            return "rows of earlier loads stay from now on", _PILES_UP
+            return "rows of earlier loads now stay", _PILES_UP
         case _:
             return "the table and its parent are written in different ways, or no longer are", _IS_APART
 
@@ -347,7 +347,7 @@ def find_merge_strategy_changed(comparison: Comparison) -> Matches:
         phrase, impact = _strategy_effect(before, after, head)
         was, becomes = (quote_value(strategy) if strategy else "no strategy" for strategy in (before, after))
         yield Match(
-            sentence=f"rows of `{name}` are merged by {becomes} now, before by {was}{phrase}",
+            sentence=f"rows of `{name}` are now merged by {becomes}, before by {was}{phrase}",
             table=name,
             keys=("tables", name, STRATEGY),
             before=before,
@@ -359,7 +359,7 @@ def find_merge_strategy_changed(comparison: Comparison) -> Matches:
 def _strategy_effect(before: str | None, after: str | None, head: Table | None) -> tuple[str, Impact | None]:
     has_key = head is None or any(column.properties.get("primary_key") for column in head.columns.values())
     if after in (Strategy.INSERT_ONLY, Strategy.UPSERT) and not has_key:
-        return ", which needs a primary key, and there is none", _LACKS_KEY
+        return ", which needs a primary key, but the table has none", _LACKS_KEY
     if Strategy.SCD2 in (before, after):
         return "", _OF_SCD2
     if after == Strategy.INSERT_ONLY:
@@ -389,7 +389,7 @@ T110 = Rule(
     find=property_rule(
         TablePropertyChanged,
         "table_format",
-        says=lambda change: f"`table_format` of `{change.table}` goes {from_to(change.before, change.after)}",
+        says=lambda change: f"`table_format` of `{change.table}` changes {from_to(change.before, change.after)}",
     ),
 )
 
@@ -426,9 +426,9 @@ def find_filters_changed(comparison: Comparison) -> Matches:
 def _filter_phrases(kind: str, before: Properties, after: Properties) -> Iterator[str]:
     old, new = before.get(kind) or [], after.get(kind) or []
     if added := [pattern for pattern in new if pattern not in old]:
-        yield f"it {kind.removesuffix('s')}s {listed(added)} now"
+        yield f"it now {kind.removesuffix('s')}s {listed(added)}"
     if gone := [pattern for pattern in old if pattern not in new]:
-        yield f"it {kind.removesuffix('s')}s {listed(gone)} no longer"
+        yield f"it no longer {kind.removesuffix('s')}s {listed(gone)}"
 
 
 T112 = Rule(
@@ -454,8 +454,8 @@ def find_columns_reordered(comparison: Comparison) -> Matches:
         if before != after:
             pairs = enumerate(zip(before, after, strict=True), 1)
             position, old, new = next((position, old, new) for position, (old, new) in pairs if old != new)
-            moved = f"number {position} is `{new}`, no longer `{old}`"
-            sentence = f"the columns of `{change.table}` stand in another order: {moved}"
+            moved = f"column {position} is now `{new}` instead of `{old}`"
+            sentence = f"the columns of `{change.table}` are reordered: {moved}"
             yield Match.of(change, sentence, before=list(before), after=list(after))
 
 
@@ -482,8 +482,8 @@ def find_resource_renamed(comparison: Comparison) -> Matches:
             continue
         has_cursor = any(column.properties.get("incremental") for column in base.columns.values())
         loses_cursor = has_cursor and head.properties.get("write_disposition") != "replace"
-        now = f"is called {quote_value(after)} now, before {quote_value(before)}"
-        phrase = ": its cursor starts anew, and rows are loaded twice" if loses_cursor else ""
+        now = f"was renamed {from_to(before, after)}"
+        phrase = ": its cursor starts over, and rows are loaded twice" if loses_cursor else ""
         yield Match.of(
             change,
             f"the resource of `{change.table}` {now}{phrase}",
@@ -516,9 +516,9 @@ def find_validity_column_renamed(comparison: Comparison) -> Matches:
             before = base.hinted(hint) if base else ()
             for column in head.hinted(hint):
                 if before and column not in before:
-                    phrase = f"the {role} of a row's validity in `{name}` is `{column}` now"
+                    phrase = f"the {role} of a row's validity in `{name}` is now `{column}`"
                     yield Match(
-                        sentence=f"{phrase}, no longer `{before[0]}`",
+                        sentence=f"{phrase} instead of `{before[0]}`",
                         table=name,
                         column=column,
                         keys=("tables", name, "columns", column, hint),

@@ -82,7 +82,7 @@ def find_type_refused(comparison: Comparison) -> Matches:
         before = full_type(change.before)
         if before and full_type(change.after) is None:
             where = full_name(change.table, change.column)
-            sentence = f"{where} loses its type `{before}`: the next load would infer one anew"
+            sentence = f"{where} loses its type `{before}`: the next load would infer it again"
             yield Match.of(
                 change, sentence, impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.WARN)
             )
@@ -174,9 +174,9 @@ def find_timezone_changed(comparison: Comparison) -> Matches:
         if retype.before.timezone == retype.after.timezone:
             continue
         if retype.after.timezone:
-            yield retype.match("is a point in time now; before it was local, without a time zone")
+            yield retype.match("is now a point in time; before, it was local time without a time zone")
         else:
-            yield retype.match("has no time zone any more; before it was a point in time")
+            yield retype.match("no longer has a time zone; before, it was a point in time")
 
 
 D310 = Rule(
@@ -222,7 +222,7 @@ _SPELLINGS: Final[Mapping[DataType, str]] = {
     DataType.TIMESTAMP: "dlt writes `2024-01-02T03:04:05+00:00`, engines write `2024-01-02 03:04:05+00`",
     DataType.TIME: "dlt writes `04:05:06.120000`, engines write `04:05:06.12`",
     DataType.BINARY: "dlt writes Base64, engines write `\\x` and hexadecimal digits",
-    DataType.JSON: "dlt writes it without blanks, engines may order keys anew",
+    DataType.JSON: "dlt writes it without spaces, engines may reorder keys",
 }
 
 
@@ -232,7 +232,7 @@ def find_text_spelling(comparison: Comparison) -> Matches:
         becomes_text = effect in (Effect.WIDENED, Effect.DEPENDS) and retype.after.data_type == DataType.TEXT
         if becomes_text and retype.before.data_type in SPELLED_DIFFERENTLY:
             is_nested = had_fields(comparison, retype.change.table, retype.change.column)
-            lost = ", and its fields or elements are gone" if is_nested else ""
+            lost = ", and loses its fields or elements" if is_nested else ""
             scale = retype.before.scale or 0
             came = ("1.0", "1")[scale] if scale < 2 else "1.5"
             spelled = _SPELLINGS[retype.before.data_type].format(came=came, filled=f"{float(came):.{scale}f}")

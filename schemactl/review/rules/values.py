@@ -49,20 +49,20 @@ def find_enum_value_added(comparison: Comparison) -> Matches:
         base, head = _permitted_values(comparison, change)
         if after is None:
             if head.is_within(base, Limit.ENUM):
-                yield _same_values(change, f"has no list of values any more; it was {values(before)}")
+                yield _same_values(change, f"no longer has a list of values; it was {values(before)}")
             else:
-                yield hint_match(change, f"may have any value now; it was one of {values(before)}")
+                yield hint_match(change, f"can now have any value; before, it was one of {values(before)}")
         elif added := without(after, before):
             impact = replace(Q951.impact, readers=Severity.ERROR) if without(before, after) else None
             if any(head.admits_but_for(value, Limit.ENUM) for value in added):
-                yield hint_match(change, f"may be {values(added)} now", impact)
+                yield hint_match(change, f"can now be {values(added)}", impact)
             else:
-                yield _same_values(change, f"lists {values(added)} now")
+                yield _same_values(change, f"now lists {values(added)}")
 
 
 def _same_values(change: ColumnPropertyChanged, phrase: str) -> Match:
     """Return the match of a list of values that changed, and not what the column permits by all of its hints."""
-    return hint_match(change, f"{phrase}, and permits the same values", Impact())
+    return hint_match(change, f"{phrase}, but permits the same values", Impact())
 
 
 Q951 = Rule(
@@ -87,14 +87,14 @@ def find_enum_value_removed(comparison: Comparison) -> Matches:
         base, head = _permitted_values(comparison, change)
         if before is None:
             if base.is_within(head, Limit.ENUM):
-                yield _same_values(change, f"has a list of values now: {values(after)}")
+                yield _same_values(change, f"now has a list of values: {values(after)}")
             else:
-                yield hint_match(change, f"must be one of {values(after)} now; before it could have any value")
+                yield hint_match(change, f"must now be one of {values(after)}; before, it could have any value")
         elif removed := without(before, after):
             if any(base.admits_but_for(value, Limit.ENUM) for value in removed):
-                yield hint_match(change, f"must not be {values(removed)} any more")
+                yield hint_match(change, f"must no longer be {values(removed)}")
             else:
-                yield _same_values(change, f"does not list {values(removed)} any more")
+                yield _same_values(change, f"no longer lists {values(removed)}")
 
 
 Q952 = Rule(
@@ -126,13 +126,13 @@ def _limit_match(comparison: Comparison, change: ColumnPropertyChanged, name: st
         words = tuple(_bound_words(permitted.bounds.get(limit), limit) for permitted in (base, head))
     match words:
         case (None, after):
-            phrase = f"has a {name} now: {after}"
+            phrase = f"sets its {name} to {after}"
         case (before, None):
-            phrase = f"has no {name} any more; it was {before}"
+            phrase = f"removes its {name}, which was {before}"
         case (before, after):
             phrase = f"changes its {name} from {before} to {after}"
     impact = _INCOMPARABLE if is_tighter and is_looser else _LOOSENED if is_looser else None if is_tighter else Impact()
-    same = "" if is_tighter or is_looser else ", and permits the same values"
+    same = "" if is_tighter or is_looser else ", but permits the same values"
     return hint_match(change, f"{phrase}{same}", impact, before=sides[0], after=sides[1])
 
 
@@ -183,9 +183,7 @@ def find_enum_meaning_changed(comparison: Comparison) -> Matches:
             for code in change.before:
                 old, new = change.before[code], change.after.get(code)
                 if new is not None and new != old:
-                    phrase = (
-                        f"says that {quote_value(code)} stands for {quote_value(new)}, no longer for {quote_value(old)}"
-                    )
+                    phrase = f"now defines {quote_value(code)} as {quote_value(new)} instead of {quote_value(old)}"
                     yield hint_match(change, phrase, aspect=str(code))
             continue
         _, properties = properties_of(comparison, change)

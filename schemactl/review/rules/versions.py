@@ -90,7 +90,7 @@ def _history_fault(comparison: Comparison) -> str | None:
         return None
     versions = f"version {head.schema.version}", f"version {base.schema.version}"
     if new in base.schema.previous_hashes:
-        return f"the schema goes back to {versions[0]}, which the base ({versions[1]}) has left behind"
+        return f"the schema goes back to {versions[0]}, which is in the history of the base ({versions[1]})"
     # dlt forgets the stored schema's ancestors with each edit of the import file. What git has on one line is no fork,
     # unless the file was created again: then the two share no ancestor.
     is_continued = not {new, *head_ancestors}.isdisjoint((old, *base.schema.previous_hashes))
@@ -124,7 +124,7 @@ def find_engine_version_changed(comparison: Comparison) -> Matches:
     before, after = comparison.base.stated_engine_version, comparison.head.stated_engine_version
     if before != after:
         yield Match(
-            sentence=f"`engine_version` goes from {before} to {after}; both were brought up to date and then compared",
+            sentence=f"`engine_version` changes from {before} to {after}; both schemas were upgraded to compare them",
             keys=("engine_version",),
             before=before,
             after=after,
@@ -152,8 +152,8 @@ def find_destination_unknown(comparison: Comparison) -> Matches:
         # dlt keeps ten hashes; older ones are no proof of anything.
         if loaded not in file.hashes and len(file.hashes) <= MAX_PREVIOUS_HASHES:
             yield Match(
-                sentence=f"the destination was loaded with the schema of hash `{loaded}`, which this file does not "
-                "come from",
+                sentence=f"the destination was loaded with the schema of hash `{loaded}`, which is not in the "
+                "history of this file",
                 keys=("version_hash",),
                 before=catalogue.hashes[0],
                 after=file.hashes[0],
@@ -177,7 +177,7 @@ def find_schema_renamed(comparison: Comparison) -> Matches:
     """Yield a match if the schema's name changed, unless it is another schema."""
     for change in comparison.of(HeaderChanged, "name"):
         if is_related(comparison.base.schema, comparison.head.schema):
-            yield Match.of(change, f"the schema `{change.before}` is called `{change.after}` now")
+            yield Match.of(change, f"the schema `{change.before}` was renamed to `{change.after}`")
 
 
 V006 = Rule(
