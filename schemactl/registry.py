@@ -43,7 +43,7 @@ def is_admitted(reference: str) -> bool:
     return reference in _admitted
 
 
-def import_if_there(reference: str, kind: str) -> ModuleType | None:
+def import_module_if_exists(reference: str, kind: str) -> ModuleType | None:
     """Return the module of a dotted path, None if there is none of that name.
 
     Args:
@@ -67,7 +67,7 @@ def _broken(reference: str, kind: str, error: BaseException) -> InputError:
     return InputError(f"the {kind} `{reference}` does not import: {str(error) or type(error).__name__}")
 
 
-def stated(plugin: object, name: str, default: Any = None) -> Any:
+def optional_attribute(plugin: object, name: str, default: Any = None) -> Any:
     """Return an optional attribute of a plug-in's module, or the default."""
     return getattr(plugin, name, default)
 
@@ -133,7 +133,7 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
             return cast(Plugin, import_module(f"{self.package}.{name}"))
         if name not in self._installed:
             raise self.unknown(name)
-        module = import_if_there(self._installed[name], self.kind)
+        module = import_module_if_exists(self._installed[name], self.kind)
         if module is None:
             raise InputError(
                 f"the {self.kind} `{name}` is installed as `{self._installed[name]}`, which is not a module"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemactl.errors import InputError
-from schemactl.registry import Registry, import_if_there
+from schemactl.registry import Registry, import_module_if_exists
 
 ENTRY_POINTS = """\
 [schemactl.thing_of_tests]
@@ -77,4 +77,4 @@ def test_an_entry_point_that_names_no_module_is_reported(things, name):
 
 @pytest.mark.parametrize("reference", ["registry_acme.none", "registry_acme_none.good", "no module", ""])
 def test_a_path_without_a_module_gives_none(things, reference):
-    assert import_if_there(reference, "thing") is None
+    assert import_module_if_exists(reference, "thing") is None

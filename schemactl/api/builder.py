@@ -59,7 +59,7 @@ class SchemaBuilder:
             "description": description,
             **hints,
         }
-        table = replace(existing, properties={**defaults, **existing.properties, **_stated(properties)})
+        table = replace(existing, properties={**defaults, **existing.properties, **_hints(properties)})
         return SchemaBuilder(self._schema.with_table(table), table_name)
 
     def column(
@@ -104,7 +104,7 @@ class SchemaBuilder:
             "description": description,
             **hints,
         }
-        column = existing_column.with_properties(_stated(given_properties))
+        column = existing_column.with_properties(_hints(given_properties))
         return self._with(replace(table, columns={**table.columns, column_name: column}))
 
     def reference(self, columns: Sequence[str] | str, table: str, referenced: Sequence[str] | str) -> SchemaBuilder:
@@ -144,7 +144,7 @@ class SchemaBuilder:
         return replace(self, _schema=self._schema.with_table(table))
 
 
-def _stated(properties: dict[str, Any]) -> dict[str, Any]:
+def _hints(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the properties that are not None, with hyphens in the names of ``x-`` hints."""
     values = {key: value for key, value in properties.items() if value is not None}
     return {f"x-{key[2:].replace('_', '-')}" if key.startswith("x_") else key: value for key, value in values.items()}

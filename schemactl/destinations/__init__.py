@@ -42,7 +42,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
 from schemactl.errors import DestinationError, InputError
-from schemactl.registry import Registry, stated
+from schemactl.registry import Registry, optional_attribute
 from schemactl.type_systems.dialect_names import canonical_dialect
 from schemactl.type_systems.sql_types import DIALECTS
 
@@ -456,7 +456,7 @@ DESTINATIONS: Registry[Destination] = Registry("destination", "schemactl.destina
 
 def name_limits(destination: Destination, url: str) -> NameLimits:
     """Return what the destination at an address makes of names: ``NAMES``, unless that depends on the address."""
-    of_address: Callable[[str], NameLimits] | None = stated(destination, "name_limits")
+    of_address: Callable[[str], NameLimits] | None = optional_attribute(destination, "name_limits")
     return of_address(url) if of_address else destination.NAMES
 
 
@@ -469,24 +469,24 @@ def address_form(name: str) -> str | None:
     kind = find_kind(name)
     if kind is not None:
         with suppress(ModuleNotFoundError):
-            return str(stated(DESTINATIONS[kind], "ADDRESS", f"{kind}:ADDRESS"))
+            return str(optional_attribute(DESTINATIONS[kind], "ADDRESS", f"{kind}:ADDRESS"))
         return f"{kind}:ADDRESS"
     return f"dlt:{name.lower()}?dataset=NAME" if canonical_dialect(name) in DIALECTS else None
 
 
 def is_defined(destination: Destination) -> TypeGuard[Defined]:
     """Return whether a destination gives the statements that would create its tables."""
-    return stated(destination, "read_definitions") is not None
+    return optional_attribute(destination, "read_definitions") is not None
 
 
 def is_loader(destination: Destination) -> TypeGuard[Loader]:
     """Return whether a destination takes rows."""
-    return stated(destination, "load") is not None
+    return optional_attribute(destination, "load") is not None
 
 
 def is_migrator(destination: Destination) -> TypeGuard[Migrator]:
     """Return whether a destination can be migrated."""
-    return stated(destination, "connect") is not None
+    return optional_attribute(destination, "connect") is not None
 
 
 def folder_of(url: str) -> Path | None:

@@ -255,11 +255,11 @@ def _versions(pair: Pair, comparison: Comparison) -> tuple[Version | None, Versi
         return base, head
     # A catalog states no version: without drift it holds that of the other side.
     if pair.head and pair.head.destination:
-        return base, _held(head, base, comparison.changes)
-    return _held(base, head, comparison.changes), head
+        return base, _held_version(head, base, comparison.changes)
+    return _held_version(base, head, comparison.changes), head
 
 
-def _held(catalogue: Version, other: Version, changes: tuple[Change, ...]) -> Version:
+def _held_version(catalogue: Version, other: Version, changes: tuple[Change, ...]) -> Version:
     return replace(catalogue, number=other.number, hash=catalogue.hash if changes else other.hash)
 
 

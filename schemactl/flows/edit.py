@@ -64,7 +64,7 @@ def edit_import(
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, name)
     if naming is not None:
-        return _named_anew(folder, opened, naming)
+        return _rename_all(folder, opened, naming)
     document = opened.import_document
     stored = without_processing_hints(opened.stored) if opened.stored else None
     before = document.schema if document else stored or new_schema(name)
@@ -114,7 +114,7 @@ def _warn_of_slips(changes: Iterable[Change], schema: Schema) -> None:
             warnings.warn(CommandWarning(f"`{name}` is a new {kind}; did you mean `{near}`?"), stacklevel=2)
 
 
-def _named_anew(folder: SchemasFolder, opened: Opened, convention: str) -> Edited:
+def _rename_all(folder: SchemasFolder, opened: Opened, convention: str) -> Edited:
     """Give both files and the lineage the names of another convention.
 
     The import file comes first, and lineage has the old names until the export file has none: where the command is

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.errors import CommandWarning, InputError, nearest_or_all
 from schemactl.installation import install_command
-from schemactl.registry import import_if_there
+from schemactl.registry import import_module_if_exists
 from schemactl.schema.contract import Contract, ContractValue, Entity, Mode, system_prefix
 from schemactl.schema.hints import ColumnHint, Hints, with_hints
 from schemactl.schema.judgment import Violation, judge
@@ -128,7 +128,7 @@ def _import(name: str, reference: str) -> ModuleType:
     working_folder = str(Path.cwd())
     sys.path.append(working_folder)
     try:
-        module = import_if_there(name, "model")
+        module = import_module_if_exists(name, "model")
     finally:
         sys.path.remove(working_folder)
     if module is None:

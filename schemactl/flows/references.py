@@ -169,7 +169,7 @@ def _from_folder(folder: Path, name: str) -> tuple[Referred, ...]:
     if file is None:
         hint = nearest_or_all(name, list_names(folder))
         raise InputError(f"there is no schema `{name}` in `{folder}`", hint=hint)
-    return (_named(file),)
+    return (_read_named(file),)
 
 
 def _from_imports(folder: SchemasFolder, name: str) -> tuple[Referred, ...]:
@@ -185,7 +185,7 @@ def find_exported(folder: SchemasFolder, name: str | None = None) -> tuple[Refer
     """Return the schemas of the export folder, or the one of a name, if it exists."""
     names = list_names(folder.exports)
     selection = names if name is None else (name,) if name in names else ()
-    return tuple(_named(file) for selected in selection if (file := read_schema(folder.exports, selected)))
+    return tuple(_read_named(file) for selected in selection if (file := read_schema(folder.exports, selected)))
 
 
 def effective_schemas(folder: SchemasFolder) -> tuple[Referred, ...]:
@@ -218,7 +218,7 @@ def _all_of(folder: Path) -> tuple[Referred, ...]:
     files = [file for name in list_names(folder) if (file := read_schema(folder, name))]
     if not files:
         raise no_schema(f"`{folder}`")
-    return tuple(_named(file) for file in files)
+    return tuple(_read_named(file) for file in files)
 
 
 def _from_git(revision_and_path: str, folder: SchemasFolder) -> tuple[Referred, ...]:
@@ -236,7 +236,7 @@ def _from_git(revision_and_path: str, folder: SchemasFolder) -> tuple[Referred, 
     if inside:
         with suppress(MissingInRevision):
             files = read_revision(revision, path)
-            schemas = [replace(_named(file), history=history(file), commit=commit) for file in files]
+            schemas = [replace(_read_named(file), history=history(file), commit=commit) for file in files]
             return tuple(sorted(schemas, key=lambda schema: schema.schema.name))
     return tuple(
         replace(Referred.of_effective(effective, history(file) if file else None), commit=commit)
@@ -245,7 +245,7 @@ def _from_git(revision_and_path: str, folder: SchemasFolder) -> tuple[Referred, 
     )
 
 
-def _named(file: TextFile) -> Referred:
+def _read_named(file: TextFile) -> Referred:
     return Referred.of(parse_named(file), str(file.path), file.path)
 
 

@@ -265,15 +265,17 @@ def _without_marks(table: Table, stored_table: Table | None = None) -> Table:
     columns = {}
     for name, column in table.columns.items():
         stored = stored_table.columns.get(name) if stored_table else None
-        columns[name] = Column(name, _kept(column.properties, _COLUMN_MARKS, stored.properties if stored else {}))
+        columns[name] = Column(name, _strip(column.properties, _COLUMN_MARKS, stored.properties if stored else {}))
     return replace(
         table,
         columns=columns,
-        properties=_kept(table.properties, _TABLE_MARKS, stored_table.properties if stored_table else {}),
+        properties=_strip(table.properties, _TABLE_MARKS, stored_table.properties if stored_table else {}),
     )
 
 
-def _kept(properties: Mapping[str, Any], marks: frozenset[str], stored_properties: Mapping[str, Any]) -> dict[str, Any]:
+def _strip(
+    properties: Mapping[str, Any], marks: frozenset[str], stored_properties: Mapping[str, Any]
+) -> dict[str, Any]:
     unmarked_properties = {}
     for key, value in properties.items():
         if key not in marks:

@@ -72,11 +72,11 @@ def _plan(folder: SchemasFolder, effective: EffectiveSchema, content: Schema) ->
     after = to_save(folder, opened, content)
     # What states its old name is renamed; a guess must not hide that a column goes.
     changes = diff(stored, with_lineage(after, stored), guess_renames=False, heeds_moves=True) if stored else ()
-    dropped = tuple(_of_data(stored, changes)) if stored else ()
+    dropped = tuple(_data_names(stored, changes)) if stored else ()
     return Synced(stored, after, changes, True, dropped, effective.merged.open_questions)
 
 
-def _of_data(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:
+def _data_names(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:
     for change in changes:
         match change:
             case TableRemoved() if change.table.normalizer_hint("seen-data"):

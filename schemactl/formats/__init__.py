@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeGuard, cast
 from schemactl.errors import InputError
 from schemactl.formats._losses import Loss as Loss
 from schemactl.formats._losses import losses_between
-from schemactl.registry import Registry, stated
+from schemactl.registry import Registry, optional_attribute
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Schema
 
@@ -97,19 +97,19 @@ class LossyFormat(Format, Protocol):
 
 def is_readable(module: Format) -> TypeGuard[ReadableFormat]:
     """Return whether a format can be read; others are only written."""
-    return stated(module, "read") is not None
+    return optional_attribute(module, "read") is not None
 
 
 def holds_one_table(module: Format) -> bool:
     """Return whether files of a format hold one table each."""
-    return bool(stated(module, "ONE_TABLE", False))
+    return bool(optional_attribute(module, "ONE_TABLE", False))
 
 
 def in_dialect(module: Format, name: str, dialect: str | None, *, has_references: bool = False) -> Format:
     """Return a format in a dialect; None for its usual one."""
     if dialect is None and not has_references:
         return module
-    if stated(module, "in_dialect") is None:
+    if optional_attribute(module, "in_dialect") is None:
         option = "--foreign-keys" if dialect is None else "--dialect"
         hint = "`sql` has some" if dialect is None else "`sql` and `dbt` have some"
         raise InputError(f"the format `{name}` has no dialects (`{option}`)", hint=hint)
@@ -120,21 +120,21 @@ def in_versions(module: Format, name: str, choice: str | None) -> Format:
     """Return a format with ``latest`` or ``all`` versions as tables; None for its usual choice."""
     if choice is None:
         return module
-    if stated(module, "in_versions") is None:
+    if optional_attribute(module, "in_versions") is None:
         raise InputError(f"the format `{name}` has no versions of tables (`--versions`)", hint="`dbt` has some")
     return cast(VersionedFormat, module).in_versions(choice)
 
 
 def is_binary(module: Format) -> bool:
     """Return whether files of a format are bytes."""
-    return bool(stated(module, "IS_BINARY", False))
+    return bool(optional_attribute(module, "IS_BINARY", False))
 
 
 def find_losses(module: Format, schema: Schema, text: str | bytes, path: str) -> tuple[Loss, ...]:
     """Return the parts of a schema that ``text``, as the format wrote it, lacks; ``path`` names its file."""
-    if stated(module, "losses") is not None:
+    if optional_attribute(module, "losses") is not None:
         return cast(LossyFormat, module).losses(schema)
-    if not stated(module, "STATES_NAMES", True):
+    if not optional_attribute(module, "STATES_NAMES", True):
         # What import makes of the names is nothing that the text lacks.
         return losses_between(schema, cast(UnnamedFormat, module).read(text, path, naming_of(schema)).schema)
     return losses_between(schema, module.read(text, path).schema) if is_readable(module) else ()

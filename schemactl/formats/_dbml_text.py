@@ -326,7 +326,7 @@ class _Parser:
 
     def _full_name(self) -> str:
         """Return the name of a table or an enum; the database schema belongs to it, except for ``public``."""
-        return _joined(self._path())
+        return _join(self._path())
 
     def _settings(self) -> Settings:
         if not self._peek().is_mark("["):
@@ -584,7 +584,7 @@ class _Parser:
         path = self._path()
         if not self._peek().is_mark("("):
             if len(path) > 1:
-                return RefEnd(_joined(path[:-1]), (path[-1],))
+                return RefEnd(_join(path[:-1]), (path[-1],))
             if is_inline:
                 return RefEnd(None, (path[-1],))
             raise self._unexpected("`.`")
@@ -592,7 +592,7 @@ class _Parser:
         columns = [self._name()]
         while self._mark(",", ")") == ",":
             columns.append(self._name())
-        return RefEnd(_joined(path), tuple(columns))
+        return RefEnd(_join(path), tuple(columns))
 
     # Partials
 
@@ -644,6 +644,6 @@ class _Parser:
         return partial
 
 
-def _joined(path: Iterable[str]) -> str:
+def _join(path: Iterable[str]) -> str:
     names = list(path)
     return ".".join(names[1:] if len(names) > 1 and names[0] == "public" else names)

@@ -84,7 +84,7 @@ def _models(native: Mapping[str, Any], choice: Choice) -> Iterator[Relation]:
         table = _alias(version) or f"{_alias(native) or name}{'' if choice is Choice.LATEST else f'_v{number}'}"
         columns, losses = _columns(native, version, f"{name}.v{number}")
         skips = tuple(Loss(table, "version", skipped_number) for skipped_number in skipped)
-        yield Relation(name, table, _merged(native, version, columns), number, number == latest, (*losses, *skips))
+        yield Relation(name, table, _merge(native, version, columns), number, number == latest, (*losses, *skips))
 
 
 def _number(version: Any) -> str:
@@ -101,7 +101,7 @@ def _order(versions: Sequence[str]) -> Any:
     return numbers.__getitem__
 
 
-def _merged(native: Mapping[str, Any], version: Mapping[str, Any], columns: list[Any]) -> dict[str, Any]:
+def _merge(native: Mapping[str, Any], version: Mapping[str, Any], columns: list[Any]) -> dict[str, Any]:
     overrides = {key: value for key, value in version.items() if key not in ("v", "columns", "config", "defined_in")}
     if any(key in version for key in _TESTS):
         native = {key: value for key, value in native.items() if key not in _TESTS}

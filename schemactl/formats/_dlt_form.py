@@ -114,7 +114,7 @@ def completed(raw: Mapping[str, Any], path: str) -> dict[str, Any]:
             hints = settings.get("default_hints") or {}
             defaults = template.settings["default_hints"]
             if isinstance(hints, Mapping):
-                hints = {**defaults, **{hint: _joined(defaults.get(hint), names) for hint, names in hints.items()}}
+                hints = {**defaults, **{hint: _join(defaults.get(hint), names) for hint, names in hints.items()}}
             completed_schema["settings"] = {**template.settings, **settings, "default_hints": hints}
         if isinstance(normalizers, Mapping):
             completed_schema["normalizers"] = {**template.normalizers, **normalizers}
@@ -141,7 +141,7 @@ def _new(raw: Mapping[str, Any]) -> Schema:
         return templates.new_schema("new")
 
 
-def _joined(default_patterns: Any, patterns: Any) -> Any:
+def _join(default_patterns: Any, patterns: Any) -> Any:
     """Return the patterns of a default hint: those of dlt's own columns, which hold for all schemas, and the stated."""
     if default_patterns is None or not isinstance(patterns, list):
         return patterns

@@ -77,7 +77,7 @@ def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Itera
         {"settings": side.settings, "normalizers": side.normalizers, "description": side.description, **side.extensions}
         for side in (before, after)
     )
-    yield from _differences("", *map(_meant, sections))
+    yield from _differences("", *map(_facts, sections))
     for name, table in before.tables.items():
         if name.startswith(prefix):
             continue
@@ -85,17 +85,17 @@ def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Itera
         if with_tables and other is None:
             yield Loss(name, "table")
             continue
-        yield from _differences(name, _meant(table.properties, name), _meant(other.properties if other else {}, name))
+        yield from _differences(name, _facts(table.properties, name), _facts(other.properties if other else {}, name))
         for column in table.columns.values():
             path = f"{name}.{column.name}"
             twin = other.columns.get(column.name) if other else None
             if with_tables and twin is None:
                 yield Loss(path, "column")
             else:
-                yield from _differences(path, _meant(column.properties), _meant(twin.properties if twin else {}))
+                yield from _differences(path, _facts(column.properties), _facts(twin.properties if twin else {}))
 
 
-def _meant(properties: Properties, name: str | None = None) -> dict[str, Any]:
+def _facts(properties: Properties, name: str | None = None) -> dict[str, Any]:
     """Return properties without those that say what holds anyway; ``name`` is the table's."""
     defaults = {**_DEFAULTS, "resource": name}
     return {

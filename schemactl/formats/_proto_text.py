@@ -173,16 +173,16 @@ class _Parser:
                 self._mark("{")
                 while self._peek().text != "}":
                     if self._peek().text == "option":
-                        into.unread.append(self._rest())
+                        into.unread.append(self._read_statement())
                     else:
                         self._declare(into, "oneof", self._peek().comment, self._word(), depth=depth)
                 self._next()
             case "reserved" if not is_file:
-                into.reserved.append(self._rest().text)
+                into.reserved.append(self._read_statement().text)
             case "import" if is_file:
                 self._skip()
             case "option" | "extensions" | "extend" | "service":
-                into.unread.append(self._rest())
+                into.unread.append(self._read_statement())
             case _ if is_file:
                 raise self._refused(token, "`message`, `enum` or another declaration")
             case "optional" | "required" | "repeated" if follows.kind == "word":
@@ -222,7 +222,7 @@ class _Parser:
             token = self._next()
             if token.text in ("option", "reserved") and self._peek().text != "=":
                 self._at -= 1
-                unread.append(self._rest())
+                unread.append(self._read_statement())
             elif token.text != ";":
                 if token.kind != "word":
                     raise self._refused(token, "a value of the enum")
@@ -287,7 +287,7 @@ class _Parser:
             raise self._refused(token, "`]`")
         return token
 
-    def _rest(self) -> Statement:
+    def _read_statement(self) -> Statement:
         """Step over a statement and return it."""
         word = self._peek()
         start = word.start + len(word.text)

@@ -112,7 +112,7 @@ def schema_of(records: Iterable[Record], hints: Any, path: str, naming: Naming |
         column_entries = ((naming.normalize_path(column), column, properties) for column, properties in record.columns)
         columns_by_name = _unique(column_entries, f"columns of `{record.name}`", path)
         columns = {column: Column(column, properties) for column, properties in columns_by_name.items()}
-        tables[name] = Table(name, columns, _renamed(name, record, renamed, naming))
+        tables[name] = Table(name, columns, _rename(name, record, renamed, naming))
     schema = replace(
         template,
         tables={**template.tables, **tables},
@@ -138,7 +138,7 @@ def names_between(records: Iterable[Record], schema: Schema) -> tuple[tuple[str,
     return tuple(renamed)
 
 
-def _renamed(name: str, record: Record, tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
+def _rename(name: str, record: Record, tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
     """Return the properties of a table with its name, and those in its references, as the schema has them."""
     properties = dict(record.properties)
     if properties.get("resource") == record.name:

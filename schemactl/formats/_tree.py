@@ -115,7 +115,7 @@ def fields_of(node: Mapping) -> dict[Any, Node]:
     fields = {key.value: value for key, value in node.entries}
     if fields.pop(MERGE, None) is None:
         return fields
-    merged = [target for entry in node.entries for target in _merged(entry)]
+    merged = [target for entry in node.entries for target in _merge_targets(entry)]
     taken_in: dict[Any, Node] = {}
     # Of several mappings the first wins, and comes last, as in dlt's YAML library.
     for target in reversed(merged):
@@ -123,7 +123,7 @@ def fields_of(node: Mapping) -> dict[Any, Node]:
     return taken_in | fields
 
 
-def _merged(entry: Entry) -> Iterator[Mapping]:
+def _merge_targets(entry: Entry) -> Iterator[Mapping]:
     """Yield the mappings that an entry takes in: those of ``<<: …``."""
     if entry.key.value is not MERGE:
         return
@@ -168,7 +168,7 @@ class Finder:
         """Return entries by key, of equal keys the first: the mapping's own, then those that ``<<`` takes in."""
         entries = self._entries.get(id(mapping))
         if entries is None:
-            merged_entries = [self._entries_of(target) for entry in mapping.entries for target in _merged(entry)]
+            merged_entries = [self._entries_of(target) for entry in mapping.entries for target in _merge_targets(entry)]
             direct_entries = {(type(entry.key.value), entry.key.value): entry for entry in reversed(mapping.entries)}
             entries = self._entries[id(mapping)] = {}
             for layer in (*reversed(merged_entries), direct_entries):

@@ -78,7 +78,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     records: list[dict[str, Any]] = []
     for table in data_tables(schema):
         fields = [
-            {**_name(field.name), **_named(_write(field), (table.name, field.name)), **hint_item(CODEC.hints(field))}
+            {**_name(field.name), **_label(_write(field), (table.name, field.name)), **hint_item(CODEC.hints(field))}
             for field in fields_of(table)
         ]
         more = {**note(table.properties.get("description"), "doc"), **hint_item(table_hints(table))}
@@ -136,21 +136,21 @@ def _type(field: Field) -> Any:  # noqa: C901, PLR0911 - a case for each type
     return {"text": "string", "double": "double", "bool": "boolean", "binary": "bytes"}[field.data_type]
 
 
-def _named(native: Any, path: tuple[str, ...] | None) -> Any:
+def _label(native: Any, path: tuple[str, ...] | None) -> Any:
     """Return a type with names for the records in it, which must differ in a file: the paths to them, or with none."""
     match native:
         case {"type": "record", "fields": list(fields)} if path is None:
-            return {"type": "record", "fields": [_named(child, None) for child in fields]}
+            return {"type": "record", "fields": [_label(child, None) for child in fields]}
         case {"type": "record", "fields": list(fields)} if path is not None:
             name = _name(path[-1])["name"]
             space = ".".join(_name(name_part)["name"] for name_part in path[:-1])
-            inner = [_named(child, (*path, child["name"])) for child in fields]
+            inner = [_label(child, (*path, child["name"])) for child in fields]
             return {"type": "record", "name": name, "namespace": space, "fields": inner}
         case dict():
-            parts = {key: _named(value, path) for key, value in native.items() if key in ("type", "items", "values")}
+            parts = {key: _label(value, path) for key, value in native.items() if key in ("type", "items", "values")}
             return {**native, **parts}
         case list():
-            return [_named(branch, path) for branch in native]
+            return [_label(branch, path) for branch in native]
     return native
 
 
@@ -160,7 +160,7 @@ def read(text: str, path: str) -> Document:
     tree = parse_json(source)
     root = value_of(tree)
     types_by_name: dict[str, Any] = {}
-    types = [_expanded(native, types_by_name, ()) for native in (root if isinstance(root, list) else [root])]
+    types = [_expand(native, types_by_name, ()) for native in (root if isinstance(root, list) else [root])]
     record_types = [native for native in types if isinstance(native, dict) and native.get("type") == "record"]
     if (not record_types and root != []) or any(not isinstance(native.get("name"), str) for native in record_types):
         raise source.refuse("this Avro schema describes no record", 0, "it must have `type: record` and a `name`")
@@ -193,32 +193,32 @@ def _real_name(native: dict[str, Any]) -> str:
 
 def _restored(native: dict[str, Any], path: str) -> dict[str, Any]:
     native_type = {key: value for key, value in native.items() if key not in ("name", NAME, HINTS)}
-    return CODEC.restored(_real_name(native), _named(native_type, None), native.get(HINTS), path)
+    return CODEC.restored(_real_name(native), _label(native_type, None), native.get(HINTS), path)
 
 
-def _expanded(native: Any, types: dict[str, Any], outer_names: tuple[str, ...]) -> Any:
+def _expand(native: Any, types: dict[str, Any], outer_names: tuple[str, ...]) -> Any:
     """Return a type with the types that it names in their place; one that names itself is any JSON."""
     match native:
         case str():
             defined_type = types.get(native, types.get(native.rpartition(".")[2]))
             return native if defined_type is None else dict(_ANY) if native in outer_names else defined_type
         case list():
-            return [_expanded(branch, types, outer_names) for branch in native]
+            return [_expand(branch, types, outer_names) for branch in native]
         case {"type": "record" | "error", "fields": list(fields)}:
             name = str(native.get("name") or "")
             _defined(name, _ANY, types)
             names = (*outer_names, name)
             expanded_fields = [
-                {**child, "type": _expanded(child.get("type"), types, names)} if isinstance(child, dict) else child
+                {**child, "type": _expand(child.get("type"), types, names)} if isinstance(child, dict) else child
                 for child in fields
             ]
             return _defined(name, {**native, "type": "record", "fields": expanded_fields}, types)
         case {"type": "enum" | "fixed"}:
             return _defined(str(native.get("name")), native, types)
         case {"type": dict() | list() as inner}:
-            return _expanded(inner, types, outer_names)
+            return _expand(inner, types, outer_names)
         case dict():
-            parts = {key: _expanded(native[key], types, outer_names) for key in ("items", "values") if key in native}
+            parts = {key: _expand(native[key], types, outer_names) for key in ("items", "values") if key in native}
             return {**native, **parts}
     return native
 

@@ -172,10 +172,10 @@ def with_keys(layout: Layout, renamed: Mapping[tuple[str, str | None], str]) -> 
         ("tables", table) if column is None else ("tables", table, "columns", column): name
         for (table, column), name in renamed.items()
     }
-    return replace(layout, meaning=_renamed(layout.meaning, ways), renamed=ways)
+    return replace(layout, meaning=_rename_keys(layout.meaning, ways), renamed=ways)
 
 
-def _renamed(meaning: dict[str, Any], renamed: Mapping[Keys, str]) -> dict[str, Any]:
+def _rename_keys(meaning: dict[str, Any], renamed: Mapping[Keys, str]) -> dict[str, Any]:
     tables = {}
     for name, table in (meaning.get("tables") or {}).items():
         path: Keys = ("tables", name)
@@ -194,7 +194,7 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
     from schemactl.formats._yaml_writer import yaml_text
 
     text, raw = layout.source.text, _tree.value_of(layout.root)
-    new_content = least_edit(_renamed(raw, layout.renamed), layout.meaning, exported, _is_ordered)
+    new_content = least_edit(_rename_keys(raw, layout.renamed), layout.meaning, exported, _is_ordered)
     if layout.is_json or _is_json_text(text):
         yield from _json_edits(text, raw, new_content)
     elif yaml_text(raw) == text:

@@ -201,7 +201,7 @@ def read(text: str, path: str) -> Document:
     if struct is None or "fields" not in struct:
         raise source.refuse("this is not the metadata of an Iceberg table", 0, "it has `schemas` with `fields`")
     properties = mapping(root.get("properties"))
-    own_hints = _own(properties)
+    own_hints = _own_hints(properties)
     name = PurePath(str(root.get("location") or "")).name or file_table_name(path)
     fields = entries(struct["fields"])
     partitions, losses = _partitions(root, fields, name)
@@ -220,7 +220,7 @@ def read(text: str, path: str) -> Document:
     return Document(schema_of([table], (own_hints or {}).get("schema"), path), tuple(losses))
 
 
-def _own(properties: Mapping[str, Any]) -> dict[str, Any] | None:
+def _own_hints(properties: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the hints of a file that ``write`` made, None of others."""
     try:
         hints = json.loads(properties[HINTS])

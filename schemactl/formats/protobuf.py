@@ -444,11 +444,11 @@ def _record(message: Message, resolver: _Resolver, path: str) -> tuple[Record, l
         if message_field.options.get("deprecated") == "true":
             properties.setdefault("x-deprecated", True)
         columns.append((column, properties))
-    reserved = {RESERVED_HINT: _quoted(message.reserved)} if message.reserved else {}
+    reserved = {RESERVED_HINT: _quote_names(message.reserved)} if message.reserved else {}
     return record(table, columns, description, hints, **reserved), losses
 
 
-def _quoted(reserved: Sequence[str]) -> list[str]:
+def _quote_names(reserved: Sequence[str]) -> list[str]:
     """Return reserved names in quotes, which editions leave out."""
     return [
         text if _reserved_ranges(text) is not None else re.sub(r"""["']?([A-Za-z_]\w*)["']?""", r'"\1"', text)
@@ -471,17 +471,17 @@ class _Resolver:
         self._file = file
         self._expansion = expansion
         self._is_own = is_own
-        self._targets = {id(message): {*self._named(message, (message,))} for message in file.root.messages.values()}
+        self._targets = {id(message): {*self._types_in(message, (message,))} for message in file.root.messages.values()}
         self._used = frozenset().union(*self._targets.values())
 
-    def _named(self, message: Message, scopes: tuple[Message, ...]) -> Iterator[int]:
+    def _types_in(self, message: Message, scopes: tuple[Message, ...]) -> Iterator[int]:
         """Yield the identities of messages and enums that fields have as their type, but for that of the table."""
         for field in message.fields:
             target = self._find(field.type, scopes)
             if target is not None and target is not scopes[0]:
                 yield id(target)
         for inner in message.messages.values():
-            yield from self._named(inner, (*scopes, inner))
+            yield from self._types_in(inner, (*scopes, inner))
 
     def tables(self) -> list[Message]:
         """Return the messages at the top that no field has as its type, and those that only such messages hold."""
@@ -551,7 +551,7 @@ class _Resolver:
                 inner_scope = (*scopes, target), (*message_ids, id(target))
                 names = (child.options.get("json_name", child.name) for child in target.fields)
                 kind = tuple(zip(names, (self._native(child, *inner_scope) for child in target.fields), strict=True))
-                reserved, lost_type = tuple(_quoted(target.reserved)), ""
+                reserved, lost_type = tuple(_quote_names(target.reserved)), ""
         # Of others a message may be left out; in our files `optional` says so.
         has_default = self._is_own or isinstance(kind, Enum) or (isinstance(kind, str) and kind in _SCALARS)
         is_present = field.label == "required" or (field.label == "" and has_default)

@@ -251,7 +251,7 @@ class SqlDialect:
 
     def _table(self, ordered: _Made) -> str:
         table, fields = ordered.table, fields_of(ordered.table)
-        native = _tables.table_properties(table.name, self._kept(table))
+        native = _tables.table_properties(table.name, self._comment_of(table))
         native |= {"references": ordered.references} if ordered.references else {}
         keys = [field.name for field in fields if self.codec.write(field).get("primary_key")]
         lines = [f"  {line}" for line in self._lines(fields, keys, ordered.inline)]
@@ -286,7 +286,7 @@ class SqlDialect:
         """How the dialect spells definitions."""
         return Dialect(self.name, folds=self.folds)
 
-    def _kept(self, of: Column | Table) -> str | None:
+    def _comment_of(self, of: Column | Table) -> str | None:
         """Return the part of a description that the engine keeps, if any."""
         text = description_of(of) if self.sql.descriptions is not None else None
         return None if text is None else self.sql.kept_description(text, isinstance(of, Table)) or None
@@ -345,7 +345,7 @@ class SqlDialect:
             **({"not_null": True} if not field.nullable else {}),
             **({"primary_key": True} if is_key and not field.nullable else {}),
             **({"unique": True} if is_unique else {}),
-            **note(self._kept(_column(field)), "comment"),
+            **note(self._comment_of(_column(field)), "comment"),
         }
 
     def _read(self, name: str, native: dict[str, Any]) -> Field:
@@ -359,15 +359,15 @@ class SqlDialect:
     def _schema_hints(self, statements: Sequence[Statement], path: str) -> Any:
         """Return the hints of the schema in our own comments, if any."""
         schema_hints = (
-            hints for statement in statements for is_schema, _, hints in self._stated(statement, path) if is_schema
+            hints for statement in statements for is_schema, _, hints in self._hints_in(statement, path) if is_schema
         )
         return next(schema_hints, None)
 
     def _hints(self, statement: Statement, path: str) -> dict[str | None, Any]:
         """Return the hints of each column in our own comments in CREATE TABLE, of the table under None."""
-        return {name: hints for is_schema, name, hints in self._stated(statement, path) if not is_schema}
+        return {name: hints for is_schema, name, hints in self._hints_in(statement, path) if not is_schema}
 
-    def _stated(self, statement: Statement, path: str) -> Iterator[tuple[bool, str | None, Any]]:
+    def _hints_in(self, statement: Statement, path: str) -> Iterator[tuple[bool, str | None, Any]]:
         """Yield whether a comment is of the schema, the column that it is of, and the hints in it."""
         for token in tokens_of(statement, self.name) if HINTS in statement.sql else ():
             for comment in filter(None, map(_STATED.match, token.comments)):

@@ -62,7 +62,7 @@ def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case fo
                 return f"type {before} -> {after}"
             return f"type rewritten: {show_value(change.before)} -> {show_value(change.after)}"
         case NullabilityChanged() if change.is_restated:
-            return _stated("nullable", change.before, change.after)
+            return _hint_phrase("nullable", change.before, change.after)
         case NullabilityChanged():
             return "now required" if change.after is False else "now nullable"
         case ColumnsReordered():
@@ -70,11 +70,11 @@ def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case fo
             names = backquoted(change.after[:_MOST_NAMES])
             return f"columns reordered: {names}" + (f" and {left} more" if left > 0 else "")
         case SettingChanged():
-            return f"setting {_stated(change.name, change.before, change.after)}"
+            return f"setting {_hint_phrase(change.name, change.before, change.after)}"
         case NormalizerChanged():
-            return f"normalizer {_stated(change.name, change.before, change.after)}"
+            return f"normalizer {_hint_phrase(change.name, change.before, change.after)}"
         case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():
-            return _stated(change.name, change.before, change.after)
+            return _hint_phrase(change.name, change.before, change.after)
         case _:
             assert_never(change)
 
@@ -94,7 +94,7 @@ def what_changed(change: Change) -> str:
             return describe(change)
 
 
-def _stated(name: str, before: Any, after: Any) -> str:
+def _hint_phrase(name: str, before: Any, after: Any) -> str:
     if name == NESTED_TYPE:
         before, after = (describe_nested(side) if isinstance(side, str) else side for side in (before, after))
     if before is ABSENT:
@@ -112,7 +112,7 @@ def _inside(before: Any, after: Any) -> str:
     parts = []
     for leaf in leaves[:_MOST_LEAVES]:
         path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in leaf.path)  # `.not_null[2]`
-        parts += [_stated(path.removeprefix("."), leaf.before, leaf.after)] if leaf.path else []
+        parts += [_hint_phrase(path.removeprefix("."), leaf.before, leaf.after)] if leaf.path else []
     if not parts:
         return f"{show_value(before)} -> {show_value(after)}"
     left = len(leaves) - len(parts)

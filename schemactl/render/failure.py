@@ -16,7 +16,7 @@ _RED, _YELLOW, _BOLD, _CYAN = "1;31", "33", "1", "36"
 def render_failure(error: BaseException, color: bool) -> str:
     """Return the text of an error: what is wrong, where, and the way out; ends with a line break."""
     if isinstance(error, SchemactlError):
-        return "\n".join(_known(error, color)) + "\n"
+        return "\n".join(_error_lines(error, color)) + "\n"
     message = f": {_lines(str(error))}" if str(error) else ""
     line = f"{_style('error', _RED, color)}: unexpected {type(error).__name__}{message}"
     return f"{line}\n{_hint('this is a fault of schemactl; `--debug` shows the traceback', '', color)}\n"
@@ -34,10 +34,10 @@ def render_warning(message: str, color: bool) -> str:
     return f"{_style('warning', _YELLOW, color)}: {_lines(message)}\n"
 
 
-def _known(error: SchemactlError, color: bool) -> Iterator[str]:
-    yield _style("error", _RED, color) + ": " + _place(error.at, color) + _lines(error.message)
+def _error_lines(error: SchemactlError, color: bool) -> Iterator[str]:
+    yield _style("error", _RED, color) + ": " + _prefix(error.at, color) + _lines(error.message)
     for problem in error.problems[:MOST_PROBLEMS]:
-        yield "  " + _place(problem.at, color) + _lines(problem.message)
+        yield "  " + _prefix(problem.at, color) + _lines(problem.message)
         if problem.hint:
             yield _hint(problem.hint, "    ", color)
     if len(error.problems) > MOST_PROBLEMS:
@@ -50,7 +50,7 @@ def _hint(hint: str, indent: str, color: bool) -> str:
     return f"{indent}{_style('hint', _CYAN, color)}: {_lines(hint)}"
 
 
-def _place(location: Location | None, color: bool) -> str:
+def _prefix(location: Location | None, color: bool) -> str:
     return _style(escape(str(location)), _BOLD, color) + ": " if location else ""
 
 

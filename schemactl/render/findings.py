@@ -121,7 +121,7 @@ def lint_document(report: Report, plans: Sequence[MigrationPlan]) -> dict[str, A
 def report_of_plan(report: PlanReport) -> Report:
     """Return a plan's blockers and its pending steps as findings."""
     name = report.plan.place.shown
-    return _report("schemactl migrate plan", name, _of_plan(report, name))
+    return _report("schemactl migrate plan", name, _plan_findings(report, name))
 
 
 def report_of_status(report: StatusReport) -> Report:
@@ -130,7 +130,7 @@ def report_of_status(report: StatusReport) -> Report:
     if report.unfinished is not None:
         findings.append(finding_of(rules.UNFINISHED, words.half_done(report.unfinished), name))
     elif report.planned is not None:
-        findings += _of_plan(report.planned, name)
+        findings += _plan_findings(report.planned, name)
     findings += [_drifted(change, name) for change in report.drift]
     return _report("schemactl migrate status", name, findings)
 
@@ -168,7 +168,7 @@ def report_of_verification(report: VerifyReport) -> Report:
     return _report("schemactl migrate verify", name, findings)
 
 
-def _of_plan(report: PlanReport, name: str) -> list[Finding]:
+def _plan_findings(report: PlanReport, name: str) -> list[Finding]:
     findings = [finding_of(rules.REFUSED, blocker.message, name) for blocker in report.blockers]
     if report.plan.steps:
         message = f"{counted(len(report.plan.steps), 'step')} to the schema {report.plan.target_hash}"
@@ -192,7 +192,7 @@ def render_data_findings(report: InferenceReport | None, name: str, command: str
     return render_findings(_report(command, source, findings), (), name, "Data and schema")
 
 
-def _place(position: Position) -> Location | None:
+def _location(position: Position) -> Location | None:
     """Return the place of a record in a file; None in a table. `./` before a colon says that it is no `REV:PATH`."""
     if position.file.startswith(TABLE_PREFIX):
         return None
@@ -207,7 +207,7 @@ def _typing_finding(typing: TypingFinding, name: str) -> Finding:
     if typing.contract is not None:
         rule = rules.VIOLATES
         message = f"`{typing.column}`: {typing.message} ({typing.contract}; {count}, first at {typing.first})"
-    finding = finding_of(rule, message, name, location=_place(typing.first), column=typing.column)
+    finding = finding_of(rule, message, name, location=_location(typing.first), column=typing.column)
     return replace(finding, severity=Severity.ERROR if typing.stops else Severity.WARN)
 
 
@@ -221,7 +221,7 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             f"`{violation.table}{column_suffix}`: {violation.found}, expected {violation.expected} "
             f"({violation.entity}={violation.mode}; {counted(violation.values, 'value')}{first})"
         )
-        location = _place(violation.first) if violation.first is not None else None
+        location = _location(violation.first) if violation.first is not None else None
         table_and_column = {"table": violation.table, "column": column_name}
         finding = finding_of(rules.VIOLATES, message, name, location=location, **table_and_column)
         # What a contract discards is left out as it was asked for.
@@ -238,13 +238,15 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
     for null in report.nulls:
         noun = "null" if null.variant is None else f"value of `{null.variant}`"
         message = f"`{null.table}.{null.column}`: {counted(null.count, noun)}, first at {null.first}"
-        yield finding_of(rules.UNREAD, message, name, location=_place(null.first), table=null.table, column=null.column)
+        yield finding_of(
+            rules.UNREAD, message, name, location=_location(null.first), table=null.table, column=null.column
+        )
     for file in report.files:
         if file.bad:
             message = f"`{file.path}`: {counted(file.bad, 'record')} cannot be read"
             location = Location(file.path)
             if file.first_bad is not None:
                 position = Position(file.path, file.first_bad)
-                message, location = f"{message}, first at {position}", _place(position)
+                message, location = f"{message}, first at {position}", _location(position)
             yield finding_of(rules.UNREAD, message, name, location=location)
     yield from (_typing_finding(typing, name) for typing in report.typing)

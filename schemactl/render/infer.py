@@ -292,7 +292,7 @@ def _mark(is_new: bool) -> Text:
 def _why(column: ColumnFinding) -> str:
     """Return a column's type and its evidence, on one line."""
     if column.variant_of is not None and column.total:
-        first = f", first in {_seen(column.first, column.examples, column)}" if column.first else ""
+        first = f", first in {_first_place(column.first, column.examples, column)}" if column.first else ""
         verb = "is" if column.values == 1 else "are"
         return f"{column.values:,} of {counted(column.total, 'value')} {verb} {_data_type(column)}{first}"
     type_text = _type(column)
@@ -334,7 +334,7 @@ def _details(column: ColumnFinding) -> Iterator[str]:
     if column.sources:
         yield f"from {show_sources(column.sources)}"
     if column.first and column.variant_of is None:
-        yield f"first in {_seen(column.first, column.examples, column)}"
+        yield f"first in {_first_place(column.first, column.examples, column)}"
     if len(column.examples) > 1:
         yield "such as " + ", ".join(_example(text, column) for text in column.examples)
     if column.lengths:
@@ -348,7 +348,7 @@ def _number(value: float) -> str:
     return f"{int(value):,}" if value == value // 1 and abs(value) < 2**53 else repr(value)
 
 
-def _seen(first: Position, examples: tuple[str, ...], column: ColumnFinding) -> str:
+def _first_place(first: Position, examples: tuple[str, ...], column: ColumnFinding) -> str:
     position = escape(str(first))
     return f"{position}: {_example(examples[0], column)}" if examples else position
 

@@ -49,8 +49,8 @@ def print_plan_report(report: reports.PlanReport, look: Look) -> str:
 def question(plan: MigrationPlan) -> str:
     """Return the question that is asked before a plan is applied."""
     if not plan.steps:
-        return f"record this schema in the ledger of {_place(plan.place)}"
-    return f"apply {counted(len(plan.steps), 'step')} to {_place(plan.place)}"
+        return f"record this schema in the ledger of {_address(plan.place)}"
+    return f"apply {counted(len(plan.steps), 'step')} to {_address(plan.place)}"
 
 
 def print_applied(report: reports.ApplyReport, look: Look) -> str:
@@ -61,7 +61,7 @@ def print_applied(report: reports.ApplyReport, look: Look) -> str:
             done, target = len(plan.steps) - (report.planned.done or 0), plan.target
             action = f"applied {counted(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
             state = f"has {escape(target.name)} version {target.version}, hash {target.version_hash}"
-            lines = [Text(f"{action}: {_place(plan.place)}, {state}", style=_GOOD)]
+            lines = [Text(f"{action}: {_address(plan.place)}, {state}", style=_GOOD)]
             if report.copy is not None:
                 lines.append(Text(f"A copy from before is kept until `schemactl migrate clean`: {escape(report.copy)}"))
             return print_sections([lines], look)
@@ -84,7 +84,7 @@ def show_blockers(blockers: Iterable[reports.PlanBlocker]) -> list[RenderableTyp
     return lines
 
 
-def _counted(label: str, text: str, examples: Iterable[str]) -> Iterator[RenderableType]:
+def _counts(label: str, text: str, examples: Iterable[str]) -> Iterator[RenderableType]:
     """Yield the number of values that block a step, and examples."""
     yield warning(label, escape(text))
     yield from (indented(Text(escape(example), style=FAINT, overflow="fold")) for example in examples)
@@ -95,12 +95,12 @@ def _plan_counts(report: reports.PlanReport) -> Iterator[RenderableType]:
     for unfit_count in report.counted:
         noun = "value does not fit" if unfit_count.count == 1 else "values do not fit"
         name = f"step {unfit_count.number}, `{steps[unfit_count.number - 1].full_name}`"
-        yield from _counted("data", f"{name}: {unfit_count.count:,} {noun}", unfit_count.examples)
+        yield from _counts("data", f"{name}: {unfit_count.count:,} {noun}", unfit_count.examples)
     for respelled_count in report.not_undone:
         values, verb = ("value is", "is") if respelled_count.count == 1 else ("values are", "are")
         effect = f"{respelled_count.count:,} {values} kept, but {verb} spelled in another way once that is undone"
         name = f"step {respelled_count.number}, `{steps[respelled_count.number - 1].full_name}`"
-        yield from _counted("undo", f"{name}: {effect}", respelled_count.examples)
+        yield from _counts("undo", f"{name}: {effect}", respelled_count.examples)
 
 
 def _ledger(report: reports.PlanReport) -> Iterator[RenderableType]:
@@ -117,7 +117,7 @@ def print_rollback(report: reports.RollbackReport, look: Look) -> str:
     """Return the steps to undo, the counts of stored values, and the blockers."""
     before, after = report.before or "no schema", report.after or "no schema"
     head = Text().append(escape(report.name), style="bold").append(f": {before} -> {after}")
-    undoes = indented(Text(f"undoes {counted(len(report.steps), 'step')} in {_place(report.place)}", style=FAINT))
+    undoes = indented(Text(f"undoes {counted(len(report.steps), 'step')} in {_address(report.place)}", style=FAINT))
     steps = _undone_steps(report.steps, look)
     return print_sections(
         [[head, undoes], *steps, list(_rollback_counts(report)), show_blockers(report.blockers)], look
@@ -183,7 +183,7 @@ def _rollback_counts(report: reports.RollbackReport) -> Iterator[RenderableType]
             effect += " would be dropped"
         else:
             effect += " does not fit" if unfit_count.count == 1 else " do not fit"
-        yield from _counted("data", f"`{step.full_name}`: {effect}", unfit_count.examples)
+        yield from _counts("data", f"`{step.full_name}`: {effect}", unfit_count.examples)
 
 
 def print_script(report: reports.PlanReport) -> str:
@@ -277,7 +277,7 @@ def print_recorded(report: reports.BaselineReport, look: Look) -> str:
 def print_kept(report: reports.CleanReport, look: Look) -> str:
     """Return the backups of dropped objects."""
     backups = (indented(Text(escape(name))) for name in report.kept)
-    return print_sections([[Text(_place(report.place), style="bold"), *backups]], look)
+    return print_sections([[Text(_address(report.place), style="bold"), *backups]], look)
 
 
 def print_clean(report: reports.CleanReport, look: Look) -> str:
@@ -296,15 +296,15 @@ def print_clean(report: reports.CleanReport, look: Look) -> str:
 def _title(schema: Version, where: Place) -> Text:
     text = Text().append(escape(schema.schema_name), style="bold")
     text.append(f": version {schema.version}, hash {schema.version_hash}")
-    return text.append(f"\n  {_place(where)}", style=FAINT)
+    return text.append(f"\n  {_address(where)}", style=FAINT)
 
 
-def _place(where: Place) -> str:
+def _address(where: Place) -> str:
     return escape(where.shown)
 
 
 def _state(report: reports.StatusReport) -> Iterator[RenderableType]:
-    yield Text(_place(report.place), style="bold")
+    yield Text(_address(report.place), style="bold")
     yield indented(_line("there", report.there))
     if report.target is not None:
         is_same = report.there is not None and report.there.version_hash == report.target.version_hash
@@ -379,7 +379,7 @@ def _odd(report: reports.VerifyReport) -> Iterator[RenderableType]:
     for values in report.odd:
         share = f" of {counted(values.rows, 'row')}" if values.rows else ""
         message = f"`{values.table}.{values.column}`: {values.count:,}{share}: {values.message}"
-        yield from _counted("values", message, values.examples)
+        yield from _counts("values", message, values.examples)
     for disagreement in report.disagreements:
         yield from (warning("files", escape(disagreement.message)), *show_hint(disagreement.hint))
     for moved in report.misplaced:
@@ -454,7 +454,7 @@ def print_standings(standings: Sequence[reports.FolderStanding], look: Look) -> 
 
 
 def _standing(standing: reports.FolderStanding) -> Iterator[RenderableType]:
-    yield Text(_place(standing.place), style="bold")
+    yield Text(_address(standing.place), style="bold")
     yield indented(Text().append("at      ", style=FAINT).append(standing.at or "no migration yet"))
     for number, name in enumerate(standing.pending):
         yield indented(warning("unfinished" if not number and standing.is_unfinished else "pending", name))
@@ -495,7 +495,7 @@ def print_folder_applied(report: reports.FolderApplyReport, look: Look) -> str:
 
 def folder_question(report: reports.FolderApplyReport) -> str:
     """Return the question that is asked before migrations of a folder are applied."""
-    return f"apply {counted(len(report.standing.pending), 'migration')} to {_place(report.standing.place)}"
+    return f"apply {counted(len(report.standing.pending), 'migration')} to {_address(report.standing.place)}"
 
 
 def print_compared(report: reports.CompareReport, look: Look) -> str:
@@ -512,7 +512,7 @@ def print_compared(report: reports.CompareReport, look: Look) -> str:
 
 
 def _compared(side: reports.Compared) -> Iterator[RenderableType]:
-    yield Text(_place(side.place), style="bold")
+    yield Text(_address(side.place), style="bold")
     state = "no schema" if side.there is None else f"version {side.there.version}, hash {side.there.version_hash}"
     migration_suffix = f", migration {side.migration}" if side.migration is not None else ""
     yield indented(Text(f"{state}{escape(migration_suffix)}"))

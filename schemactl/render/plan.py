@@ -83,7 +83,7 @@ def _group(plan: MigrationPlan, step_indexes: range, look: Look) -> Iterator[lis
         own_sqls = plan.own_of(number)
         is_replaced = any(own_sql.when is When.INSTEAD for own_sql in own_sqls)
         lines = list(_step(number, planned, look, () if is_shared or is_replaced else planned.statements))
-        lines += [line for own_sql in own_sqls for line in _own(own_sql, look)]
+        lines += [line for own_sql in own_sqls for line in _own_sql_lines(own_sql, look)]
         if is_shared and planned is steps[-1]:
             lines.append(Inside(Text(words.at_once(steps, numbers))))
             lines += _statements(planned, planned.statements, look)
@@ -107,7 +107,7 @@ def _step(number: int, planned: PlannedStep, look: Look, statements: Sequence[st
             yield Inside(_statement(statement))
 
 
-def _own(own_sql: OwnSql, look: Look) -> Iterator[RenderableType]:
+def _own_sql_lines(own_sql: OwnSql, look: Look) -> Iterator[RenderableType]:
     yield Inside(Text(escape(words.own(own_sql)), style=WARNING if own_sql.statements else ""), "sql")
     precondition = () if own_sql.precondition is None else (own_sql.precondition,)
     undo = own_sql.undo or () if look.is_verbose else ()

@@ -52,7 +52,7 @@ def column_last_day(table: Table | None, name: str) -> date | None:
     if table is None:
         return None
     column = table.columns.get(name)
-    return read_last_day(_stated(table.properties, REMOVED_COLUMNS).get(name)) or (
+    return read_last_day(_day_hints(table.properties, REMOVED_COLUMNS).get(name)) or (
         deprecated_until(column.properties) if column else None
     )
 
@@ -60,7 +60,7 @@ def column_last_day(table: Table | None, name: str) -> date | None:
 def own_last_day(schema: Schema, name: str) -> date | None:
     """Return the last day of a table as ``column_last_day``, without that of its parents."""
     table = schema.tables.get(name)
-    return read_last_day(_stated(schema.extensions, REMOVED_TABLES).get(name)) or (
+    return read_last_day(_day_hints(schema.extensions, REMOVED_TABLES).get(name)) or (
         deprecated_until(table.properties) if table else None
     )
 
@@ -76,7 +76,7 @@ def table_last_day(schema: Schema, name: str) -> date | None:
     return next((day for table_name in chain_of(schema, name) if (day := own_last_day(schema, table_name))), None)
 
 
-def _stated(properties: Properties, key: str) -> Mapping[str, Any]:
+def _day_hints(properties: Properties, key: str) -> Mapping[str, Any]:
     days = properties.get(key)
     return days if isinstance(days, Mapping) else {}
 
@@ -140,10 +140,10 @@ def notices(comparison: Comparison) -> Iterator[Notice]:
 
 
 def _last_days(schema: Schema) -> Mapping[Place, date]:
-    names = dict.fromkeys((*schema.tables, *_stated(schema.extensions, REMOVED_TABLES)))
+    names = dict.fromkeys((*schema.tables, *_day_hints(schema.extensions, REMOVED_TABLES)))
     last_days: dict[Place, date | None] = {(name, None): own_last_day(schema, name) for name in names}
     for table in schema.tables.values():
-        names = dict.fromkeys((*table.columns, *_stated(table.properties, REMOVED_COLUMNS)))
+        names = dict.fromkeys((*table.columns, *_day_hints(table.properties, REMOVED_COLUMNS)))
         last_days |= {(table.name, name): column_last_day(table, name) for name in names}
     return {where: day for where, day in last_days.items() if day}
 

@@ -49,12 +49,12 @@ def cosmetic_kind(change: Change) -> str | None:
         case TablePropertyChanged(name="x-normalizer") if max_nesting(change.before) != max_nesting(change.after):
             return None
         case HeaderChanged() | TablePropertyChanged() | ColumnPropertyChanged():
-            return _of_property(change.name, change.before, change.after)
+            return _property_noun(change.name, change.before, change.after)
         case _:
             return None
 
 
-def _of_property(name: str, before: Any, after: Any) -> str | None:
+def _property_noun(name: str, before: Any, after: Any) -> str | None:
     if name == "description":
         return "descriptions"
     if name == "engine_version":

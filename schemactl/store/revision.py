@@ -74,7 +74,7 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
 def _refuse_detours(top: Path, commit: str, insides: Sequence[str], revision: str) -> None:
     """Raise InputError where a path is a link or a submodule, or lies behind one: its files are elsewhere."""
     paths = {str(path) for inside in map(PurePosixPath, insides) for path in (inside, *inside.parents[:-1])}
-    for entry in _listed(top, commit, *sorted(paths)):
+    for entry in _list(top, commit, *sorted(paths)):
         if entry.path not in paths:
             continue
         if entry.mode == LINK_MODE:
@@ -113,10 +113,10 @@ def folders_with_schemas(top: Path, revision: str) -> tuple[Path, ...]:
 
 def _entries(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
     """Return the files at some places; ``.`` is the top."""
-    return tuple(entry for entry in _listed(top, commit, *insides) if entry.mode not in (_FOLDER_MODE, _SUBMODULE_MODE))
+    return tuple(entry for entry in _list(top, commit, *insides) if entry.mode not in (_FOLDER_MODE, _SUBMODULE_MODE))
 
 
-def _listed(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
+def _list(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
     """Return the entries of some paths."""
     where = () if insides == (".",) else ("--", *insides)
     result = run_git(top, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, *where)

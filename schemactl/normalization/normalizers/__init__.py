@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from schemactl.errors import InputError
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.registry import Registry, import_if_there, is_admitted
+from schemactl.registry import Registry, import_module_if_exists, is_admitted
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS
 from schemactl.schema.types import Schema
@@ -66,7 +66,7 @@ def _short(path: str) -> str:
 
 
 def _admitted_module(path: str) -> ModuleType:
-    module = import_if_there(path, NORMALIZERS.kind) if is_admitted(path) else None
+    module = import_module_if_exists(path, NORMALIZERS.kind) if is_admitted(path) else None
     if module is None:
         raise NORMALIZERS.refused(path.removeprefix(DLT_NORMALIZERS))
     return module

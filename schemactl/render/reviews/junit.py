@@ -45,7 +45,7 @@ def _suite(review: Review) -> ElementTree.Element:
     names: Counter[str] = Counter()
     for finding in review.findings:
         if not finding.is_cosmetic:
-            suite.append(_case(finding, _own_name(f"{finding_title(finding)}: {finding_sentence(finding)}", names)))
+            suite.append(_case(finding, _unique_name(f"{finding_title(finding)}: {finding_sentence(finding)}", names)))
     if not len(suite):
         ElementTree.SubElement(
             suite, "testcase", {"classname": _clean(review.name), "name": "no breaking change", "time": "0"}
@@ -60,14 +60,14 @@ def _silences(unused: Sequence[tuple[Silence, str]]) -> ElementTree.Element:
     for silence, message in unused:
         location = silence_place(silence)
         position = {"time": "0", "file": _clean(location.path), "line": str(location.line or 1)}
-        attributes = {"classname": "silences", "name": _own_name(message, names), **position}
+        attributes = {"classname": "silences", "name": _unique_name(message, names), **position}
         case = ElementTree.SubElement(suite, "testcase", attributes)
         ElementTree.SubElement(case, "system-out").text = _clean(f"warning: {message}")
     _count(suite, suite)
     return suite
 
 
-def _own_name(text: str, names: Counter[str]) -> str:
+def _unique_name(text: str, names: Counter[str]) -> str:
     """Return the name of a case; some readers keep only one of those that have the same name."""
     name = _clean(text)
     names[name] += 1

@@ -141,7 +141,7 @@ def _left_out(table: Table[Item], items: Sequence[Item]) -> str:
 
 
 def _row(finding: Finding, report: Report) -> str:
-    return f"| {word(finding)} | {code(finding.rule)} | {_where(finding, report)} | {'<br>'.join(_what(finding))} |\n"
+    return f"| {word(finding)} | {code(finding.rule)} | {_where(finding, report)} | {'<br>'.join(_facts(finding))} |\n"
 
 
 def word(finding: Finding) -> str:
@@ -156,7 +156,7 @@ def _where(finding: Finding, report: Report) -> str:
     return f"{schema}: {thing}" if thing and len(report.reviews) > 1 else thing or schema
 
 
-def _what(finding: Finding) -> Iterator[str]:
+def _facts(finding: Finding) -> Iterator[str]:
     yield prose(finding.message)
     if data := words.data_count(finding):
         yield prose(data)
@@ -185,12 +185,12 @@ def _details(review: Review) -> Iterator[Callable[[], str]]:
         yield partial("- {}{}\n".format, mark, prose(sentence))
     findings = [finding for finding in review.findings if words.is_shown(finding)]
     silenced = [finding for finding in review.findings if finding.silence]
-    yield from _listed("Findings", partial(_in_full, review), findings)
-    yield from _listed("Silenced", _silenced, silenced)
-    yield from _listed("All changes", partial(_change, review), review.content_changes)
+    yield from _item_makers("Findings", partial(_in_full, review), findings)
+    yield from _item_makers("Silenced", _silenced, silenced)
+    yield from _item_makers("All changes", partial(_change, review), review.content_changes)
 
 
-def _listed(title: str, show: Callable[[Item], str], items: Iterable[Item]) -> Iterator[Callable[[], str]]:
+def _item_makers(title: str, show: Callable[[Item], str], items: Iterable[Item]) -> Iterator[Callable[[], str]]:
     """Yield makers of list items, the first with a title above it: no title is the last line of a shortened comment."""
     for number, item in enumerate(items):
         yield partial(_item, "" if number else f"\n**{title}**\n\n", show, item)

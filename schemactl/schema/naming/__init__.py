@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from schemactl.errors import InputError, backquoted
-from schemactl.registry import Registry, import_if_there, is_admitted
+from schemactl.registry import Registry, import_module_if_exists, is_admitted
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Schema
 
@@ -240,11 +240,11 @@ def load_naming(reference: str, max_length: int | None = None) -> Naming:
         return _naming_by_module(CONVENTIONS[name], name, max_length)
     path, _, class_name = reference.rpartition(".")
     if _is_trusted(reference):
-        module = import_if_there(reference, CONVENTIONS.kind)
+        module = import_module_if_exists(reference, CONVENTIONS.kind)
         if module is not None:
             return _naming_by_module(module, reference, max_length)
     if _is_trusted(path) or is_admitted(reference):
-        naming_class = getattr(import_if_there(path, CONVENTIONS.kind), class_name, None)
+        naming_class = getattr(import_module_if_exists(path, CONVENTIONS.kind), class_name, None)
         if isinstance(naming_class, type):
             return _naming_by_class(naming_class, reference, max_length)
     raise CONVENTIONS.refused(name)
