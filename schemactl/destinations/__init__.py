@@ -6,6 +6,8 @@ server without transactions around its DDL. Its files, in the order in which the
 1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it; the words stand in
    ``type_systems.sql_types``, for exports and scripts too), ``kind_of`` (back), ``NAMES``, and ``stored``, which is
    ``column_type(...).kind``: what a column states and the engine does not keep is no drift.
+   ``_types.TypeSystem`` gives ``column_type`` and ``settle``, which replaces another engine's type by the nearest one
+   (``Abilities``), from ``kind_of`` and ``own_type``: a type as the engine spells it, None if it has no such type.
 2. ``session``: a ``_session.Session``, whose defaults are what most databases have alike. Let the engine speak standard
    SQL where it can: names in double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut.
    Addresses of files and of servers are read by ``_address``.
@@ -118,7 +120,8 @@ class Destination(Protocol):
         """Return what a catalog of this destination says of such a column: its type, and ``nullable: false``.
 
         ``stored`` of a catalog's own column is what both have in common, so to compare by it is to compare what
-        the destination keeps. A column with ``x-database-type`` keeps its type.
+        the destination keeps. An ``x-database-type`` that the destination has stays, that of another engine becomes the
+        nearest type, and one that is near to none stays as it is written.
         """
         ...
 

@@ -90,7 +90,7 @@ def test_a_comparison_keeps_a_type_that_the_destination_has_not(kind, written):
         (postgresql, "bit varying", "bit varying"),
         (duckdb, "int[]", "INTEGER[]"),
         (duckdb, "varint", "BIGNUM"),
-        (mysql, "INT(10) UNSIGNED", "int unsigned"),
+        (mysql, "INT(10) UNSIGNED", "int(10) unsigned"),
         (mysql, "set( 'a' , 'b' )", "set('a','b')"),
         (mysql, "int(5) unsigned zerofill", "int(5) unsigned zerofill"),
         (sqlite, "UNSIGNED  BIG INT", "UNSIGNED BIG INT"),

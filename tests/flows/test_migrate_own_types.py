@@ -43,7 +43,8 @@ TYPES = {
         "TIME WITH TIME ZONE", "INTEGER[]", "INTEGER[3]", "VARCHAR[][]", "STRUCT(a INTEGER, \"b c\" UUID[])",
         "MAP(INTEGER, VARCHAR)", "MAP(VARCHAR, UBIGINT)", "UNION(a INTEGER, b VARCHAR)", "TIMESTAMP_NS", "TIMESTAMP_S",
         "STRUCT(e ENUM('x', 'y'), u UNION(n DOUBLE))", "DECIMAL(5,2)[]", "JSON", "DECIMAL(38,0)", "VARCHAR", "DATE",
-        "FLOAT", "BIGNUM",
+        "FLOAT", "BIGNUM", "TIMESTAMP WITH TIME ZONE[]", "STRUCT(a STRUCT(b DATE))[]", "DECIMAL(4,1)[3]", "TIME_NS",
+        "MAP(INTEGER, STRUCT(x ENUM('q')))", "VARIANT",
     ),
     "postgresql": (
         "uuid", "character(3)", "bpchar", '"char"', "name", "money", "numeric", "numeric(10,2)", "real", "json",
@@ -52,12 +53,16 @@ TYPES = {
         "macaddr", "macaddr8", "xml", "point", "box", "polygon", "tsvector", "tsquery", "int4range", "tstzmultirange",
         "integer[]", "uuid[]", "numeric(10,2)[]", "character varying(10)[]", "oid", "regclass", "pg_lsn", "jsonpath",
         "timestamp(3) without time zone", "timestamp with time zone", "character varying(80)", "smallint", "date",
-        "jsonb",
+        "jsonb", '"char"[]', "bit(3)[]", "time(3) with time zone[]", "interval minute to second(3)", "oidvector",
+        "xid8", "pg_snapshot", "numeric(3,-2)", "numeric(2,5)", "name[]", "real[]", "interval second(2)",
+        "int4multirange",
     ),
     "sqlite": (
         "UUID", "UNSIGNED BIG INT", "NATIVE CHARACTER(70)", "MEDIUMINT", "geometry", "", "ANY", "INTERVAL", "POINT",
         "timestamptz", "VARCHAR(80)", "CHAR(3)", "NUMERIC(10, 2)", "INT", "INTEGER", "REAL", "DATE", "int[]", "money",
-        "time with time zone", "BIT",
+        "time with time zone", "BIT", "CHARACTER VARYING(10)", "[my type]", "STRING", "DOUBLE PRECISION", "INT2",
+        "LONG VARCHAR", "nvarchar(100)", "DATETIME2(7)", "VARCHAR (80)", "int unsigned", "FLOAT(24)",
+        "decimal( 10 , 5 )",
     ),
     "mysql": (
         "char(3)", "binary(16)", "varbinary(20)", "bit(3)", "tinyint(4)", "tinyint(1)", "tinyint unsigned", "mediumint",
@@ -65,6 +70,8 @@ TYPES = {
         "decimal(10,2) unsigned", "decimal(10,2)", "year", "enum('a','it''s','c,d')", "set('x','y')", "datetime(3)",
         "timestamp null", "timestamp(3) null", "time", "point", "polygon", "geometry", "uuid", "inet4", "inet6", "json",
         "tinytext", "mediumblob", "varchar(20)", "date",
+        "double(10,2)", "float(7,4)", "decimal(10,0) unsigned zerofill", "multipoint", "geometrycollection", "bit(64)",
+        "time(3)", "tinyint(1) unsigned", "national char(3)", "int(7)", "enum('é','x')",
     ),
 }  # fmt: skip
 
@@ -284,7 +291,7 @@ def test_a_data_type_goes_before_another_engine_s_type(engine: Engine):
 SCRIPTS = {
     "duckdb": {"uuid": "UUID", "character(3)": "VARCHAR", "int(10) unsigned": "BIGINT"},
     "postgres": {"UBIGINT": "numeric(156,78)", "uuid": "uuid", "mood": "mood"},
-    "mysql": {"int(10) unsigned": "int unsigned", "ENUM('a', 'b')": "enum('a','b')", "interval": "longtext"},
+    "mysql": {"int(10) unsigned": "int(10) unsigned", "ENUM('a', 'b')": "enum('a','b')", "interval": "longtext"},
     "snowflake": {"uuid": "VARCHAR", "GEOGRAPHY": "GEOGRAPHY", "STRUCT(a INTEGER)": "VARIANT"},
     "spark": {"struct<a:bigint>": "struct<a:bigint>", "uuid": "STRING"},
 }
@@ -299,9 +306,7 @@ def test_a_script_adds_columns_of_the_types_of_its_dialect(dialect: str):
             report = write_script(target, start if is_added else None, dialect, Path("schemas"), PlanOptions())
             statements = " ".join(statement for step in report.plan.steps for statement in step.statements)
             assert f" {word}" in statements
-            assert bool(report.plan.notes) is (
-                word.lower().replace("','", "', '") != written.replace("(10)", "").lower()
-            )
+            assert bool(report.plan.notes) is (word.lower().replace("','", "', '") != written.lower())
 
 
 def test_a_script_refuses_a_type_that_its_dialect_has_not():

@@ -15,7 +15,7 @@ from schemactl.destinations._address import ServerAddress, parse_server_address,
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._session import Session, literal
-from schemactl.destinations.mysql.types import NAMES, column_type, kind_of, own_type
+from schemactl.destinations.mysql.types import NAMES, column_type, kind_of, own_type, without_width
 from schemactl.errors import DestinationError, InputError, LockNotAvailable
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable
@@ -94,7 +94,7 @@ class MySqlSession(Session):
         return f"DELETE o FROM {target} AS o WHERE {condition}"
 
     def column_type(self, column: Column) -> str:
-        return column_type(column)
+        return without_width(column_type(column))
 
     def execute(self, statement: str) -> int:
         with self.connection.cursor() as cursor:
@@ -182,7 +182,7 @@ def json_columns(session: MySqlSession, dataset: str) -> frozenset[tuple[str, st
 def _as_made(written: str) -> str:
     """Return a type of the catalog as this destination writes it: the same type has several spellings there."""
     kind = kind_of(written)
-    return column_type(Column("", kind)) if "data_type" in kind else own_type(written) or written
+    return column_type(Column("", kind)) if "data_type" in kind else without_width(own_type(written) or written)
 
 
 def _wrap_error(error: Any, task: str, address: ServerAddress, hint: str | None = None) -> DestinationError:

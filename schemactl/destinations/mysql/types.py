@@ -68,7 +68,7 @@ _OWN: Final = re.compile(
     | (?P<sized>bit|character\ varying|varchar|character|char|varbinary|binary|datetime|timestamp|time|vector)
         (?P<size>\(\d+\))?
     | (?P<plain>date|(?:tiny|medium|long)?(?:text|blob)|json|uuid|inet4|inet6
-        |geometry|geometrycollection|(?:multi)?(?:point|linestring|polygon))
+        |geometry|geom(?:etry)?collection|(?:multi)?(?:point|linestring|polygon))
     | (?P<year>year)(?:\(4\))?
     | (?P<truth>bool|boolean)
     """,
@@ -95,10 +95,8 @@ _BLANKS: Final = re.compile(rf"({_TEXT_OF_LIST})|\s*([(),])\s*|\s+")
 def own_type(written: str) -> str | None:
     """Return a type as MySQL's catalog writes it; None for a text that is no type of MySQL or MariaDB.
 
-    The width in which MariaDB shows integers is left out: it says nothing of their values, and MySQL has none.
-
     >>> own_type("INT(10) UNSIGNED"), own_type("enum('a', 'B')"), own_type("numeric(5)"), own_type("interval")
-    ('int unsigned', "enum('a','B')", 'decimal(5,0)', None)
+    ('int(10) unsigned', "enum('a','B')", 'decimal(5,0)', None)
     """
     text = _BLANKS.sub(lambda match: match[1] or match[2] or " ", written.strip())
     match = _OWN.fullmatch(re.sub(r"\)(?=[a-z])", ") ", text, flags=re.IGNORECASE))
@@ -111,9 +109,7 @@ def own_type(written: str) -> str | None:
     if match["year"]:
         return "year"
     if (name := match["whole"]) is not None:
-        name, width, sign = _name(name), match["width"] or "", match["sign"].lower()
-        is_shown = sign.endswith("zerofill") or (name, width, sign) == ("tinyint", "(1)", "")
-        return f"{name}{width if is_shown else ''}{sign}"
+        return f"{_name(name)}{match['width'] or ''}{match['sign'].lower()}"
     name = _name(match["number"] or match["sized"] or match["plain"])
     size = match["digits"] or match["size"] or _USUAL_SIZES.get(name, "")
     if name in _NEEDS_SIZE and not size:
@@ -121,6 +117,19 @@ def own_type(written: str) -> str | None:
     if name == "decimal" and "," not in size:
         size = f"{size[:-1]},0)"
     return f"{name}{'' if size == '(0)' else size}{(match['number_sign'] or '').lower()}"
+
+
+_WIDTH: Final = re.compile(r"(?!tinyint\(1\)$)(?P<name>[a-z]*int)\(\d+\)(?P<sign>(?: unsigned)?)")
+
+
+def without_width(written: str) -> str:
+    """Return a type without the width in which MariaDB shows integers: it limits no values, and MySQL has none.
+
+    >>> without_width("int(10) unsigned"), without_width("tinyint(1)"), without_width("int(5) unsigned zerofill")
+    ('int unsigned', 'tinyint(1)', 'int(5) unsigned zerofill')
+    """
+    match = _WIDTH.fullmatch(written)
+    return written if match is None else f"{match['name']}{match['sign']}"
 
 
 def _name(written: str) -> str:
@@ -135,4 +144,4 @@ column_type: Final = TYPES.column_type
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
     """Return what MySQL's catalog says of such a column; it has no zone of a timestamp, which is in UTC."""
-    return with_nullable(kind_of(column_type(column)), column)
+    return with_nullable(kind_of(without_width(column_type(column))), column)
