@@ -44,7 +44,9 @@ _COPIES_INPUT: Final = re.compile(r"copy\b.*\bfrom\s+stdin\b", re.IGNORECASE | r
 _END_OF_INPUT: Final = re.compile(r"^\\\.[ \t\r]*$", re.MULTILINE)
 
 _ROUTINE: Final = re.compile(
-    r"(?:create|alter)\s+(?:\S+\s+){0,4}?(?:trigger|procedure|function|event|package)\b", re.IGNORECASE
+    r"(?:create|alter)\s+(?:(?!(?:table|view|index|type|domain|schema|sequence)\b)\S+\s+){0,4}?"
+    r"(?:trigger|procedure|function|event|package)\b",
+    re.IGNORECASE,
 )
 _BLOCK: Final = re.compile(r"(?P<begin>begin|case)\b|end\b(?P<inner>\s+(?:if|loop|while|repeat|for)\b)?", re.IGNORECASE)
 _CREATES_TABLE: Final = re.compile(
@@ -337,7 +339,8 @@ class _Splitter:
         else:
             block = _BLOCK.match(self._script, token.start()) if token["word"] and self._delimiter == ";" else None
             if block and self._first_part is not None and _ROUTINE.match("".join(self._parts[self._first_part :])):
-                self._block_depth += 1 if block["begin"] else 0 if block["inner"] else -1
+                step = 1 if block["begin"] else 0 if block["inner"] else -1
+                self._block_depth = max(self._block_depth + step, 0)
                 self._position = block.end()
             self._add(self._script[token.start() : self._position], token.start())
 

@@ -882,6 +882,17 @@ CREATE TABLE u (c int);
     ]
 
 
+@pytest.mark.parametrize("name", ["event", "trigger", "package", "t"])
+def test_a_table_whose_name_is_that_of_a_routine_ends_at_its_semicolon(name: str) -> None:
+    text = f"""CREATE TABLE "{name}" ("begin" int);
+CREATE TABLE {name}s (begin int, "end" int);
+CREATE TABLE IF NOT EXISTS {name} (begin int, "case" int);
+CREATE TRIGGER x AFTER INSERT ON t BEGIN SELECT 1; END; END;
+CREATE TABLE v (c int);"""
+    document = sql.in_dialect("sqlite").read(text.partition("\n")[2], "t.sql")
+    assert [table for table in document.schema.tables if not table.startswith("_dlt")] == [f"{name}s", name, "v"]
+
+
 def test_statements_of_sql_server_need_no_semicolons() -> None:
     text = """USE [shop]
 SET ANSI_NULLS ON
