@@ -40,5 +40,5 @@ class RowSample:
         first = self.before[file, block] + offset
         numbers = np.arange(first, first + count, dtype=np.uint64)
         with np.errstate(over="ignore"):
-            hashes = numbers * np.uint64(_GOLDEN_RATIO) + np.uint64(crc32(file.encode()) << 32)
+            hashes = numbers * np.uint64(_GOLDEN_RATIO) + np.uint64(crc32(file.encode("utf-8", "replace")) << 32)
         return pa.array((hashes >> np.uint64(32)) % np.uint64(BUCKETS) < round(self.share * BUCKETS))

@@ -33,3 +33,7 @@ def test_files_give_other_rows_and_a_whole_share_all() -> None:
     masks = [RowSample(0.5, {(file, 0): 0}).mask(file, 0, 0, 1_000) for file in ("a", "b")]
     assert not masks[0].equals(masks[1])
     assert RowSample(1, {("a", 0): 0}).mask("a", 0, 0, 1_000).true_count == 1_000
+
+
+def test_a_name_that_is_no_unicode_has_a_sample() -> None:
+    assert len(RowSample(0.5, {("a\udcff", 0): 0}).mask("a\udcff", 0, 0, 10)) == 10
