@@ -371,7 +371,7 @@ def _convert_kind(targets: KindTargets, values: KindValues, arrays: dict[str, li
             continue
         remaining_count -= count
         if target.problem is None:
-            arrays.setdefault(target.column.name, []).append(array)
+            arrays.setdefault(target.column.name, []).append(_without_json_null(array, target.column))
             cells.note_cut(target.column.name, remaining, array)
             if not remaining_count:
                 break
@@ -387,6 +387,14 @@ def _convert_kind(targets: KindTargets, values: KindValues, arrays: dict[str, li
         cells.problems.append((targets.unfit_problem, mask, values))
         if targets.sized_column is not None:
             cells.oversized.append((targets.sized_column, mask, values))
+
+
+def _without_json_null(array: pa.Array, column: Column) -> pa.Array:
+    """Return values of a column, null for JSON's null: like dlt, which makes None of the text ``null``."""
+    if column.data_type is not DataType.JSON or not pa.types.is_string(array.type):
+        return array
+    is_null = pc.equal(array, "null")
+    return pc.if_else(is_null, None, array) if pc.any(is_null).as_py() else array
 
 
 def _add_row_problems(frame: Frame, cells: _Cells) -> None:

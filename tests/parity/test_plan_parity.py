@@ -450,6 +450,11 @@ def test_filters(filters):
     assert_alike(with_tables(data=table(filters=filters)), "data", found)
 
 
+def test_texts_of_json_s_null_are_null_in_columns_of_json():
+    found = [{"a": []}, {"a": "null"}, {"a": " null "}, {"a": "nul"}, {"a": [None]}]
+    assert_alike(configured(max_nesting=0), "data", found)
+
+
 def test_filters_of_nested_tables():
     nested = {"columns": {}, "parent": "data", "filters": {"excludes": ["re:^x", "re:^m__"]}}
     stored = with_tables(data=table(filters={"excludes": ["l__y"]}), data__l=nested)
