@@ -138,8 +138,9 @@ def test_full_disk_behind_standard_output_is_reported() -> None:
 
 def test_interrupt_ends_with_its_own_code() -> None:
     command = run_with_flow("import time\nprint('started', flush=True)\ntime.sleep(60)")
-    assert command.stdout is not None
-    assert command.stdout.readline() == "started\n"
+    assert command.stderr is not None
+    # Standard output is for results of commands: what else is printed goes to standard error.
+    assert command.stderr.readline() == "started\n"
 
     command.send_signal(signal.SIGINT)
 
