@@ -68,5 +68,7 @@ def _super_journal(journal: Path) -> str | None:
                 return None
             file.seek(size - _END - length)
             return file.read(length).decode(errors="surrogateescape")
+    except FileNotFoundError:
+        return None  # its writer has committed since
     except OSError as error:
         raise DestinationError(f"cannot read `{journal}`: {error.strerror or error}") from error

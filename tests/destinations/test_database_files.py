@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import duckdb
@@ -13,6 +15,7 @@ import pytest
 from staged_loads import order, orders, package, quiet, shop
 
 from schemactl.destinations import DESTINATIONS
+from schemactl.destinations._database_files import check_sqlite_files
 from schemactl.destinations.sqlite.conversion import SECONDS
 from schemactl.errors import DestinationError
 
@@ -196,3 +199,21 @@ def test_own_sql_sets_no_path_for_what_follows_in_duckdb(tmp_path: Path, load: C
             assert session.database.query("SELECT current_setting('search_path'), lower('A')") == [(before[0][0], "a")]
     with duckdb.connect(str(path)) as connection:
         assert connection.execute("SELECT a FROM tools.made").fetchall() == [("x",)]
+
+
+def test_a_journal_that_a_writer_removes_meanwhile_is_no_error(tmp_path: Path) -> None:
+    database, journal, is_done = tmp_path / "shop.db", tmp_path / "shop.db-journal", Event()
+
+    def write() -> None:
+        while not is_done.is_set():
+            journal.write_bytes(b"")
+            journal.unlink()
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        try:
+            for _ in range(3_000):
+                check_sqlite_files(database)
+        finally:
+            is_done.set()
+        writer.result()
