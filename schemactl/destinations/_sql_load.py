@@ -274,9 +274,9 @@ def _upsert(session: Session, target: str, names: Sequence[str], key: str, upser
         condition = f"{match} AND {upsert.is_deleted}"
         yield session.delete_from(target, f"EXISTS (SELECT 1 FROM {source} n WHERE {condition})")
     yield session.update_from(target, names, source, match)
-    listed = ", ".join(f"n.{name}" for name in names)
+    values = ", ".join(f"n.{name}" for name in names)
     among = f"n.{quote(key)} IN (SELECT {quote(KEY)} FROM {quote(new)})"
-    yield f"INSERT INTO {target} ({columns}) SELECT {listed} FROM {source} n WHERE {among}"
+    yield f"INSERT INTO {target} ({columns}) SELECT {values} FROM {source} n WHERE {among}"
 
 
 def choose_target(session: Session, dataset: str | None, schema_name: str) -> str:
@@ -288,13 +288,13 @@ def choose_target(session: Session, dataset: str | None, schema_name: str) -> st
     with session.wrap_errors("read"):
         datasets = sorted(find_dataset(session, dataset, schema_name))
     if len(datasets) > 1:
-        listed = backquoted(datasets)
-        message = f"`{session.shown}` holds {len(datasets)} datasets of schema `{schema_name}`: {listed}"
+        dataset_list = backquoted(datasets)
+        message = f"`{session.shown}` holds {len(datasets)} datasets of schema `{schema_name}`: {dataset_list}"
         raise InputError(message, hint=f"name one: `?dataset={datasets[0]}`")
     return datasets[0] if datasets else dataset or schema_name
 
 
-def check_names(schema: Schema, limits: NameLimits, shown: str) -> None:
+def check_names(schema: Schema, limits: NameLimits, destination: str) -> None:
     """Raise ``DestinationError`` where a name of a schema is too long, or two are one there."""
     complete_tables = {name: table for name, table in schema.tables.items() if not table.is_new}
     names_by_kind = {"tables": list(complete_tables)}
@@ -302,11 +302,11 @@ def check_names(schema: Schema, limits: NameLimits, shown: str) -> None:
         names_by_kind[f"columns of table `{table.name}`"] = [column.name for column in complete(table)]
     for kind, names in names_by_kind.items():
         for name in filter(limits.is_too_long, names):
-            message = f"`{shown}` takes names of up to {limits.max_bytes} bytes; of {kind} `{name}` is longer"
+            message = f"`{destination}` takes names of up to {limits.max_bytes} bytes; of {kind} `{name}` is longer"
             raise DestinationError(message, hint="`schemactl infer SOURCE... --to DEST` makes names that fit")
         for first_name, second_name in limits.clashes(names):
             raise DestinationError(
-                f"`{shown}` does not distinguish `{first_name}` from `{second_name}`: {kind} are one there"
+                f"`{destination}` does not distinguish `{first_name}` from `{second_name}`: {kind} are one there"
             )
 
 
@@ -416,8 +416,10 @@ def _check_table(session: Session, name: str, table: Table, relation: Relation, 
         message = f"table {name} in `{session.shown}` is not one that dlt or schemactl has made"
         hint = f"it holds rows but no column `{key.name}`: rename it, or name another dataset: `?dataset=NAME`"
         raise DestinationError(message, hint=hint)
-    listed = backquoted(column.name for column in needed)
-    message = f"table {name} in `{session.shown}` holds rows, and {listed} may not be null: the column cannot be added"
+    column_list = backquoted(column.name for column in needed)
+    message = (
+        f"table {name} in `{session.shown}` holds rows, and {column_list} may not be null: the column cannot be added"
+    )
     raise DestinationError(message, hint="drop `nullable: false` in the schema, or add the column with values there")
 
 

@@ -45,8 +45,8 @@ class Clash:
 
     def describe(self, column: str) -> str:
         """Return it in words."""
-        place = column + (self.field if self.field.startswith("[") else f".{self.field}" if self.field else "")
-        return f"`{place}` is {shown(self.there)} there, and {shown(self.ours)} in the schema"
+        full_path = column + (self.field if self.field.startswith("[") else f".{self.field}" if self.field else "")
+        return f"`{full_path}` is {shown(self.there)} there, and {shown(self.ours)} in the schema"
 
 
 def as_stored(schema: Schema) -> Schema:
@@ -61,7 +61,7 @@ def as_stored(schema: Schema) -> Schema:
 def package_as_stored(package: LoadPackage) -> LoadPackage:
     """Return a load whose tables are as in ``as_stored``; the schema to remember stays."""
     ignored = _ignored(package.schema)
-    tables = (replace(each, table=_as_texts(each.table, ignored)) for each in package.tables)
+    tables = (replace(staged, table=_as_texts(staged.table, ignored)) for staged in package.tables)
     return replace(package, tables=tuple(tables))
 
 
@@ -73,56 +73,56 @@ def _as_texts(table: Table, ignored: frozenset[str]) -> Table:
     if all(ignored.isdisjoint(column.properties) for column in table.columns.values()):
         return table
     columns = {
-        name: replace(column, properties={key: each for key, each in column.properties.items() if key not in ignored})
+        name: replace(column, properties={key: value for key, value in column.properties.items() if key not in ignored})
         for name, column in table.columns.items()
     }
     return replace(table, columns=columns)
 
 
-def grown(there: NestedType, ours: NestedType, wider: Collection[tuple[str, str]] = ()) -> NestedType | Clash:
+def grown(stored: NestedType, ours: NestedType, wider: Collection[tuple[str, str]] = ()) -> NestedType | Clash:
     """Return the type that holds what is there and what comes: new fields at the end, others as they are.
 
     ``wider`` are pairs of leaves of which a table may make the first the second.
     """
-    return _grown(there, ours, wider, "")
+    return _grown(stored, ours, wider, "")
 
 
-def _grown(there: NestedType, ours: NestedType, wider: Collection[tuple[str, str]], at: str) -> NestedType | Clash:
-    match there, ours:
+def _grown(stored: NestedType, ours: NestedType, wider: Collection[tuple[str, str]], path: str) -> NestedType | Clash:
+    match stored, ours:
         case Struct(), Struct():
-            return _grown_struct(there, ours, wider, at)
+            return _grown_struct(stored, ours, wider, path)
         case ListOf(element), ListOf(our_element):
-            found = _grown(element, our_element, wider, f"{at}[]")
-            return found if isinstance(found, Clash) else ListOf(found)
+            inner = _grown(element, our_element, wider, f"{path}[]")
+            return inner if isinstance(inner, Clash) else ListOf(inner)
         case MapOf(value), MapOf(our_value):
-            found = _grown(value, our_value, wider, f"{at}[]")
-            return found if isinstance(found, Clash) else MapOf(found)
+            inner = _grown(value, our_value, wider, f"{path}[]")
+            return inner if isinstance(inner, Clash) else MapOf(inner)
         case Leaf("string"), Json():
-            return there
+            return stored
         case Leaf(name), Leaf(our_name) if (name, our_name) in wider or _has_more_digits(our_name, name, wider):
             return ours
         case Leaf(name), Leaf(our_name) if _has_room(name, our_name):
-            return there
+            return stored
         case _:
-            return there if there == ours else Clash(at, there, ours)
+            return stored if stored == ours else Clash(path, stored, ours)
 
 
-def _grown_struct(there: Struct, ours: Struct, wider: Collection[tuple[str, str]], at: str) -> Struct | Clash:
-    fields = dict(there.fields)
+def _grown_struct(stored: Struct, ours: Struct, wider: Collection[tuple[str, str]], path: str) -> Struct | Clash:
+    fields = dict(stored.fields)
     spelt = {name.lower(): name for name in fields}
     for name, inner in ours.fields:
-        known = spelt.get(name.lower())
-        place = f"{at}.{name}" if at else name
-        if known is not None and known != name:
-            return Clash(place, Leaf(f"called `{known}`"), Leaf(f"called `{name}`"))
-        found = inner if known is None else _grown(fields[name], inner, wider, place)
-        if isinstance(found, Clash):
-            return found
-        fields[name] = found
+        stored_name = spelt.get(name.lower())
+        field_path = f"{path}.{name}" if path else name
+        if stored_name is not None and stored_name != name:
+            return Clash(field_path, Leaf(f"called `{stored_name}`"), Leaf(f"called `{name}`"))
+        grown_field = inner if stored_name is None else _grown(fields[name], inner, wider, field_path)
+        if isinstance(grown_field, Clash):
+            return grown_field
+        fields[name] = grown_field
     return Struct(tuple(fields.items()))
 
 
-def gained(there: NestedType, wanted: NestedType, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
+def gained(stored: NestedType, declared: NestedType, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
     """Return the fields by which loads make a table's type the schema's; None where they make it another, or refuse.
 
     The order of fields does not count: what is new comes last. ``wider`` is as in ``grown``.
@@ -130,34 +130,34 @@ def gained(there: NestedType, wanted: NestedType, wider: Collection[tuple[str, s
     >>> gained(read_type("struct<a:bigint>"), read_type("struct<b:array<date>,a:bigint>"))
     ('b',)
     """
-    found = grown(there, wanted, wider)
-    if isinstance(found, Clash) or any(differences(found, wanted)):
+    grown_type = grown(stored, declared, wider)
+    if isinstance(grown_type, Clash) or any(differences(grown_type, declared)):
         return None
-    return tuple(path_text(each.path).removeprefix(".") for each in differences(there, found))
+    return tuple(path_text(difference.path).removeprefix(".") for difference in differences(stored, grown_type))
 
 
-def gained_by_ddl(there: str, wanted: str, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
+def gained_by_ddl(stored: str, declared: str, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
     """Do as ``gained`` for catalogs that write types as Spark's DDL."""
     try:
         # A load of bigints is refused by ints.
-        return gained(read_type(there, keeps_sizes=True), read_type(wanted, keeps_sizes=True), wider)
+        return gained(read_type(stored, keeps_sizes=True), read_type(declared, keeps_sizes=True), wider)
     except ValueError:  # a type that no load writes
         return None
 
 
 def _has_room(name: str, for_name: str) -> bool:
     """Return whether one decimal holds another."""
-    held, wanted = _DECIMAL.fullmatch(name), _DECIMAL.fullmatch(for_name)
-    if held is None or wanted is None:
+    size, needed_size = _DECIMAL.fullmatch(name), _DECIMAL.fullmatch(for_name)
+    if size is None or needed_size is None:
         return False
-    digits, places = int(held[1]), int(held[2])
-    return places >= int(wanted[2]) and digits - places >= int(wanted[1]) - int(wanted[2])
+    digits, places = int(size[1]), int(size[2])
+    return places >= int(needed_size[2]) and digits - places >= int(needed_size[1]) - int(needed_size[2])
 
 
-def _has_more_digits(name: str, than: str, wider: Collection[tuple[str, str]]) -> bool:
-    held, wanted = _DECIMAL.fullmatch(than), _DECIMAL.fullmatch(name)
-    are_known = held is not None and wanted is not None and ("decimal", "decimal") in wider
-    return are_known and _has_room(name, than) and held[2] == wanted[2] and name != than  # type: ignore[index]
+def _has_more_digits(name: str, old_name: str, wider: Collection[tuple[str, str]]) -> bool:
+    old_size, new_size = _DECIMAL.fullmatch(old_name), _DECIMAL.fullmatch(name)
+    are_decimals = old_size is not None and new_size is not None and ("decimal", "decimal") in wider
+    return are_decimals and _has_room(name, old_name) and old_size[2] == new_size[2] and name != old_name  # type: ignore[index]
 
 
 def shown(of: NestedType) -> str:

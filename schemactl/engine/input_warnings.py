@@ -31,8 +31,8 @@ def warn_of_left_out(paths: Sequence[str], singular: str, plural: str, way: str 
 
 
 def _named(paths: Sequence[str]) -> str:
-    shown = ", ".join(f"`{path}`" for path in paths[:_MOST_NAMED])
-    return f"{shown} and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else shown
+    names = ", ".join(f"`{path}`" for path in paths[:_MOST_NAMED])
+    return f"{names} and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else names
 
 
 def warn_of_partitions(paths: Sequence[str]) -> None:
@@ -46,25 +46,27 @@ def warn_of_partitions(paths: Sequence[str]) -> None:
             if partition_match := _PARTITION.fullmatch(folder_name):
                 columns.setdefault(partition_match["column"], folder_name)
     if columns:
-        shown = ", ".join(f"`{column}` (`{folder_name}`)" for column, folder_name in columns.items())
-        warn(f"values in folder names do not become columns: {shown}")
+        column_list = ", ".join(f"`{column}` (`{folder_name}`)" for column, folder_name in columns.items())
+        warn(f"values in folder names do not become columns: {column_list}")
 
 
 def warn_of_renamed(cells: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> None:
     """Report columns whose names in the header are blank or equal: Spark numbers them, and they go by ``names``."""
     changed = [(cell, name) for cell, name in zip(cells, names, strict=False) if cell != name]
     if changed and len(cells) == len(names):
-        shown = ", ".join(f"`{name}` for {f'`{cell}`' if cell else 'a blank'}" for cell, name in changed[:_MOST_NAMED])
+        renames = ", ".join(
+            f"`{name}` for {f'`{cell}`' if cell else 'a blank'}" for cell, name in changed[:_MOST_NAMED]
+        )
         more = f" and {len(changed) - _MOST_NAMED:,} more" if len(changed) > _MOST_NAMED else ""
-        warn(f"duplicate or blank column names in {_named(paths)} were numbered: {shown}{more}", paths)
+        warn(f"duplicate or blank column names in {_named(paths)} were numbered: {renames}{more}", paths)
 
 
 def warn_of_durations(columns: Mapping[str, Sequence[str]]) -> None:
     """Name the columns whose durations are read as whole numbers, with their units, and the files that have them."""
     if columns:
-        paths = list(dict.fromkeys(path for of_column in columns.values() for path in of_column))
-        shown = ", ".join(columns)
-        warn(f"durations in {_named(paths)} are read as whole numbers of their unit: {shown}", paths)
+        paths = list(dict.fromkeys(path for column_paths in columns.values() for path in column_paths))
+        column_list = ", ".join(columns)
+        warn(f"durations in {_named(paths)} are read as whole numbers of their unit: {column_list}", paths)
 
 
 def warn_of_cuts(values: Mapping[str, int], where: str = "timestamps with nanoseconds are cut to microseconds") -> None:
@@ -91,12 +93,12 @@ def warn_of_unlike(inputs: Sequence[Input]) -> None:
         if keys and all(3 * len(keys & kind_keys) < min(len(keys), len(kind_keys)) for _, kind_keys in kinds):
             kinds.append((file.path, keys))
     if len(kinds) > 1:
-        named = (
+        file_keys = (
             (path, ", ".join(f"`{key}`" for key in sorted(keys)[:_MOST_KEYS]), len(keys) > _MOST_KEYS)
             for path, keys in kinds[:3]
         )
-        shown = "; ".join(f"`{path}` has {keys}{' ...' if are_more else ''}" for path, keys, are_more in named)
-        message = f"unlike files go to one table: {shown}; `--table-per-file` or `--table NAME=SOURCE` parts them"
+        key_list = "; ".join(f"`{path}` has {keys}{' ...' if are_more else ''}" for path, keys, are_more in file_keys)
+        message = f"unlike files go to one table: {key_list}; `--table-per-file` or `--table NAME=SOURCE` parts them"
         warnings.warn(LeftOutWarning(message, [path for path, _ in kinds]), stacklevel=2)
 
 

@@ -85,13 +85,15 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
         for table, sources in sources_by_table.items()
     ]
     claimed_paths = {file.path for table_part in parts for file in table_part.inputs}
-    saved, inputs = _find_sources(request, request.sources) if request.sources else ((), ())
+    evidence_files, inputs = _find_sources(request, request.sources) if request.sources else ((), ())
     unclaimed = tuple(file for file in inputs if file.path not in claimed_paths)
-    if not (saved or unclaimed):
+    if not (evidence_files or unclaimed):
         return tuple(_checked(table_part, before) for table_part in parts)
     if request.table_per_file:
-        if saved:
-            raise InputError(f"`{saved[0]}` is evidence of several files", hint="`--table-per-file` takes data only")
+        if evidence_files:
+            raise InputError(
+                f"`{evidence_files[0]}` is evidence of several files", hint="`--table-per-file` takes data only"
+            )
         by_name: dict[str, list[Input]] = {}
         for file in unclaimed:
             by_name.setdefault(_root(request, before, table_name([file.path], request.name)), []).append(file)
@@ -99,8 +101,10 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
             _warn_of_names(request, root, files)
             parts.append(_part(request, root, (), tuple(files), is_named=False))
     else:
-        table = _table_of_unclaimed(request, before, has_others=bool(parts), is_saved=bool(saved))
-        parts.append(Part(replace(request, table=table, others=()), saved, unclaimed, request.table is not None))
+        table = _table_of_unclaimed(request, before, has_others=bool(parts), is_saved=bool(evidence_files))
+        parts.append(
+            Part(replace(request, table=table, others=()), evidence_files, unclaimed, request.table is not None)
+        )
     if len(parts) > 1 and request.hints is not None:
         _check_hints(request.hints)
     return tuple(_checked(table_part, before) for table_part in parts)
@@ -115,9 +119,9 @@ def _warn_of_names(request: InferRequest, table: str, inputs: Sequence[Input]) -
     if len({table_name([file.path], request.name) for file in inputs}) > 1:
         files = [file.path for file in inputs]
         more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
-        named = ", ".join(f"`{file}`" for file in files[:_MOST_FILES])
+        file_list = ", ".join(f"`{file}`" for file in files[:_MOST_FILES])
         warnings.warn(
-            LeftOutWarning(f"files of other names go to one table `{table}`: {named}{more}", files), stacklevel=2
+            LeftOutWarning(f"files of other names go to one table `{table}`: {file_list}{more}", files), stacklevel=2
         )
 
 
@@ -131,9 +135,9 @@ def _to_dispatch(request: InferRequest) -> Part:
     conflicts["--typing"] = request.typing is not None
     if other := next((option for option, is_set in conflicts.items() if is_set), None):
         raise InputError(f"`{_by(request)}` and `{other}` do not go together", hint="leave one of them out")
-    saved, inputs = _find_sources(request, request.sources)
-    if saved:
-        raise InputError(f"`{saved[0]}` is evidence of one table", hint=f"`{_by(request)}` takes data only")
+    evidence_files, inputs = _find_sources(request, request.sources)
+    if evidence_files:
+        raise InputError(f"`{evidence_files[0]}` is evidence of one table", hint=f"`{_by(request)}` takes data only")
     return Part(request, (), inputs, is_named=False)
 
 
@@ -245,24 +249,23 @@ def _root(request: InferRequest, before: Schema, table: str) -> str:
 
 
 def _part(
-    request: InferRequest, table: str, saved: tuple[str, ...], inputs: tuple[Input, ...], *, is_named: bool
+    request: InferRequest, table: str, evidence_files: tuple[str, ...], inputs: tuple[Input, ...], *, is_named: bool
 ) -> Part:
-    sources = (*saved, *(file.path for file in inputs))
-    return Part(replace(request, table=table, sources=sources, others=()), saved, inputs, is_named)
+    sources = (*evidence_files, *(file.path for file in inputs))
+    return Part(replace(request, table=table, sources=sources, others=()), evidence_files, inputs, is_named)
 
 
 def _table_of_unclaimed(request: InferRequest, before: Schema, *, has_others: bool, is_saved: bool) -> str | None:
     """Return the table of the remaining sources; None if the saved evidence decides."""
     if request.table is not None:
         return request.table
-    named = table_name(request.sources, request.name)
+    default_table = table_name(request.sources, request.name)
     only = None if has_others else only_root(before)
     if only is None:
-        return None if is_saved else named
-    if not is_saved and _root(request, before, named) != only:
-        message = (
-            f"the data goes to `{only}`, the only table of schema `{before.name}`; `--table {named}` makes another"
-        )
+        return None if is_saved else default_table
+    if not is_saved and _root(request, before, default_table) != only:
+        hint = f"`--table {default_table}` makes another"
+        message = f"the data goes to `{only}`, the only table of schema `{before.name}`; {hint}"
         warnings.warn(LeftOutWarning(message), stacklevel=2)
     return only
 

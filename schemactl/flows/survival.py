@@ -77,11 +77,11 @@ def _find_demands(
     return tuple(demand for demand in data.demands(paths, nested_type) if demand.fed)
 
 
-def _judge_both(saved: Evidence, scanned: Evidence, demand: _Demand) -> tuple[Judged, Judged] | None:
+def _judge_both(saved_evidence: Evidence, scanned: Evidence, demand: _Demand) -> tuple[Judged, Judged] | None:
     """Judge both parts of the data; None if evidence leaves values open that cannot be read again."""
     if demand.target is None:
-        return _all_unfit(saved, demand), _all_unfit(scanned, demand)
-    of_saved = judge_values(saved, demand.fed, demand.target)
+        return _all_unfit(saved_evidence, demand), _all_unfit(scanned, demand)
+    of_saved = judge_values(saved_evidence, demand.fed, demand.target)
     of_scanned = judge_values(scanned, demand.fed, demand.target)
     if of_saved is None or of_scanned is None or of_saved.open_paths:
         return None
@@ -192,9 +192,9 @@ def count_survivors(
     declare their types.
     """
     sample = parse_sample(request.sample)  # a fault in it is reported before anything is read
-    saved, inputs = find_sources(request.sources, request.input_format, engine=request.engine)
-    saved_evidence = read_saved(saved, {file.path for file in inputs})
-    if request.table is not None or not saved:
+    evidence_files, inputs = find_sources(request.sources, request.input_format, engine=request.engine)
+    saved_evidence = read_saved(evidence_files, {file.path for file in inputs})
+    if request.table is not None or not evidence_files:
         # Before the data is read, which may take long.
         _check_root(base, head, table_of(request.table, request.sources, saved_evidence, base.name))
     if not questions:
@@ -236,13 +236,13 @@ class _Survey:
         self._columns = comparison.base_columns
         self._system = SystemNames(naming_of(base)).all()
 
-    def answer(self, saved: Evidence, scanned: Evidence, again: Recount | None) -> Mapping[Question, Counted]:
+    def answer(self, saved_evidence: Evidence, scanned: Evidence, again: Recount | None) -> Mapping[Question, Counted]:
         """Answer the questions.
 
-        ``saved`` is the evidence of data that is not at hand, ``scanned`` that of data that ``again`` reads
+        ``saved_evidence`` is the evidence of data that is not at hand, ``scanned`` that of data that ``again`` reads
         again.
         """
-        request, evidence = self._request, merge(saved, scanned)
+        request, evidence = self._request, merge(saved_evidence, scanned)
         check_documents(request.sources, evidence.files)
         table = table_of(request.table, request.sources, evidence, self._base.name)
         root = _check_root(self._base, self._head, table)
@@ -262,8 +262,8 @@ class _Survey:
             if (question_demands := self._demands(question, question_fed, evidence))
         }
         tallies = {
-            **_count_unfit(demands, saved, scanned, again),
-            **({} if evidence.declared else _count_nulls(nulls, resolution, saved, scanned, again)),
+            **_count_unfit(demands, saved_evidence, scanned, again),
+            **({} if evidence.declared else _count_nulls(nulls, resolution, saved_evidence, scanned, again)),
         }
         return {
             question: self._counted(question, tallies[question]) for question in self._questions if question in tallies
@@ -303,12 +303,15 @@ class _Survey:
 
 
 def _count_unfit(
-    demands_by_question: Mapping[Question, Sequence[_Demand]], saved: Evidence, scanned: Evidence, again: Recount | None
+    demands_by_question: Mapping[Question, Sequence[_Demand]],
+    saved_evidence: Evidence,
+    scanned: Evidence,
+    again: Recount | None,
 ) -> dict[Question, Tally]:
     tallies_by_question: dict[Question, list[Tally]] = {}
     open_values: list[tuple[Question, tuple[paths.Path, ...], FullType]] = []
     for question, demands in demands_by_question.items():
-        judged = [_judge_both(saved, scanned, demand) for demand in demands]
+        judged = [_judge_both(saved_evidence, scanned, demand) for demand in demands]
         complete = [both for both in judged if both is not None]
         if len(complete) < len(judged):
             continue
@@ -326,7 +329,7 @@ def _count_unfit(
 def _count_nulls(
     origins: Mapping[Question, tuple[str, str]],
     resolution: Resolution,
-    saved: Evidence,
+    saved_evidence: Evidence,
     scanned: Evidence,
     again: Recount | None,
 ) -> dict[Question, Tally]:
@@ -339,7 +342,7 @@ def _count_nulls(
         if origin in collided or not all(is_in_rows(path, rows) for path, _ in fed):
             continue
         tally = judge_absences(scanned, rows, fed)
-        tallies[question] = [judge_absences(saved, rows, fed), tally]
+        tallies[question] = [judge_absences(saved_evidence, rows, fed), tally]
         if tally.bad and tally.first is None:
             missing[question] = Absences(rows, fed)
     if missing and again is not None:

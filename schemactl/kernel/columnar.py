@@ -68,8 +68,8 @@ def documents_of(columns: Mapping[str, pa.Array], whole: frozenset[Path]) -> lis
         columns: of the source, one at least.
         whole: as of ``ColumnarSource``.
     """
-    listed = [to_python(column, None, (name,), whole) for name, column in columns.items()]
-    return [dict(zip(columns, values, strict=True)) for values in zip(*listed, strict=True)]
+    value_lists = [to_python(column, None, (name,), whole) for name, column in columns.items()]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*value_lists, strict=True)]
 
 
 def model_chunk(piece: Piece, numbers: Sequence[int], source: ColumnarSource) -> Chunk:

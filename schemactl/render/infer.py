@@ -96,10 +96,10 @@ def _show_files_of(table: str, files: Sequence[FileFinding], sample_size: str, l
 
 def first_files(files: Sequence[Item], describe: Callable[[Item], str], look: Look) -> Iterator[RenderableType]:
     """Yield a line for each of the first files, and one on how many more there are."""
-    listed = files if look.is_verbose else files[:MOST_FILES]
-    yield from (indented(Text(describe(file))) for file in listed)
-    if len(listed) < len(files):
-        yield indented(Text(f"and {counted(len(files) - len(listed), 'more file')} (--verbose lists all)"))
+    listed_files = files if look.is_verbose else files[:MOST_FILES]
+    yield from (indented(Text(describe(file))) for file in listed_files)
+    if len(listed_files) < len(files):
+        yield indented(Text(f"and {counted(len(files) - len(listed_files), 'more file')} (--verbose lists all)"))
 
 
 def _read_of(documents: int, records: int) -> str:
@@ -122,8 +122,8 @@ def show_violation(finding: ViolationFinding) -> Text:
         line += f" {'of' if column is None else 'in'} {counted(finding.values, 'value')}"
     if finding.first:
         is_literal = finding.found != "text" and finding.example is not None and reads_as_literal(finding.example)
-        shown = escape if is_literal else quote
-        example = f": {shown(finding.example)}" if finding.example is not None else ""
+        show_value = escape if is_literal else quote
+        example = f": {show_value(finding.example)}" if finding.example is not None else ""
         line += f", first in {escape(str(finding.first))}{example}"
     contract = f"contract {finding.entity}={finding.mode}"
     level = finding.schema_contract.get(finding.entity, {}).get("level")
@@ -264,13 +264,13 @@ def _is_unseen(column: ColumnFinding) -> bool:
 
 def _with_variants_beside(columns: tuple[ColumnFinding, ...]) -> Iterator[ColumnFinding]:
     """Yield the columns from data in the schema's order, but variants right after their base columns."""
-    shown = [column for column in columns if not _is_unseen(column)]
-    names = {column.name for column in shown}
+    visible_columns = [column for column in columns if not _is_unseen(column)]
+    names = {column.name for column in visible_columns}
     variants: dict[str, list[ColumnFinding]] = {}
-    for column in shown:
+    for column in visible_columns:
         if column.variant_of in names:
             variants.setdefault(column.variant_of or "", []).append(column)
-    for column in shown:
+    for column in visible_columns:
         if column.variant_of not in names:
             yield column
             yield from variants.get(column.name, ())

@@ -58,8 +58,8 @@ def print_applied(report: reports.ApplyReport, look: Look) -> str:
     plan = report.planned.plan
     match report.outcome:
         case reports.Outcome.DONE:
-            done, target = len(plan.steps) - (report.planned.done or 0), plan.target
-            action = f"applied {counted(done, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
+            step_count, target = len(plan.steps) - (report.planned.done or 0), plan.target
+            action = f"applied {counted(step_count, 'step')} in {report.seconds:.1f} s" if plan.steps else "recorded"
             state = f"has {escape(target.name)} version {target.version}, hash {target.version_hash}"
             lines = [Text(f"{action}: {_address(plan.place)}, {state}", style=_GOOD)]
             if report.copy is not None:
@@ -106,9 +106,11 @@ def _plan_counts(report: reports.PlanReport) -> Iterator[RenderableType]:
 def _ledger(report: reports.PlanReport) -> Iterator[RenderableType]:
     """Yield an unfinished earlier run of the ledger, and whether the ledger names the schema."""
     if report.done is not None:
-        left = len(report.plan.steps) - report.done
-        verb = "is" if left == 1 else "are"
-        yield warning("unfinished", f"an earlier run has done {report.done:,} of these steps; {left:,} {verb} left")
+        remaining = len(report.plan.steps) - report.done
+        verb = "is" if remaining == 1 else "are"
+        yield warning(
+            "unfinished", f"an earlier run has done {report.done:,} of these steps; {remaining:,} {verb} left"
+        )
     if not report.plan.steps and not report.is_recorded:
         yield Text("The destination's ledger does not name this schema yet: `apply` records it.", style=FAINT)
 
@@ -323,14 +325,14 @@ def _pending(report: reports.StatusReport, look: Look) -> Iterator[RenderableTyp
     if report.planned is None or not report.planned.plan.steps:
         return
     planned = report.planned
-    done = planned.done
-    open_count = len(planned.plan.steps) - (done or 0)
-    if done is None:
+    finished_count = planned.done
+    open_count = len(planned.plan.steps) - (finished_count or 0)
+    if finished_count is None:
         yield warning("pending", counted(open_count, "step"))
     else:
-        yield warning("unfinished", f"{done:,} of {len(planned.plan.steps):,} steps are done")
+        yield warning("unfinished", f"{finished_count:,} of {len(planned.plan.steps):,} steps are done")
     for number, planned_step in enumerate(planned.plan.steps, 1):
-        if number <= (done or 0):
+        if number <= (finished_count or 0):
             continue
         yield indented(Text(f"{number:>3} {planned_step.step.mark} {escape(planned_step.step.title)}"))
         for own_sql in planned.plan.own_of(number):
@@ -349,15 +351,15 @@ def _drift(changes: Sequence[Change], variants: Sequence[ColumnAdded] = ()) -> I
 
 
 def _runs(runs: Sequence[reports.PastRun], look: Look) -> Iterator[RenderableType]:
-    shown = runs if look.is_verbose else runs[:_MOST_RUNS]
-    for past in shown:
+    listed_runs = runs if look.is_verbose else runs[:_MOST_RUNS]
+    for past in listed_runs:
         run = past.run
         before = short_hash(run.from_hash) if run.from_hash else "nothing"
         steps = f"{past.done:,} of {counted(past.steps, 'step')}, by {escape(run.who)}"
         line = Text().append(f"{_time(run.started)}  ", style=FAINT)
         yield line.append(f"{past.state}: {before} -> {short_hash(run.to_hash)}, {steps}")
-    if len(runs) > len(shown):
-        yield Text(f"... and {counted(len(runs) - len(shown), 'earlier run')} (`--verbose`)", style=FAINT)
+    if len(runs) > len(listed_runs):
+        yield Text(f"... and {counted(len(runs) - len(listed_runs), 'earlier run')} (`--verbose`)", style=FAINT)
 
 
 def _verdict(report: reports.StatusReport) -> Text:

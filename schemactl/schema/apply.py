@@ -123,32 +123,32 @@ def _renamed_tables(tables: Mapping[str, _Draft], renames: Iterable[TableRenamed
     return {names.get(name, name): draft for name, draft in tables.items()}
 
 
-def _new_names(named: Mapping[str, Any], renames: Iterable[TableRenamed | ColumnRenamed], kind: str) -> dict[str, str]:
+def _new_names(items: Mapping[str, Any], renames: Iterable[TableRenamed | ColumnRenamed], kind: str) -> dict[str, str]:
     """Return new names by old ones; the owner of a name that another takes must itself be renamed."""
     names: dict[str, str] = {}
     origins: dict[str, str] = {}
     for change in renames:
         origin = change.before
         # If two columns have had a name, it means the one that still needs a new name.
-        if origin not in named or origin in names:
+        if origin not in items or origin in names:
             origin = _known(origins, change.before, kind)
             del origins[change.before]
         _refuse_taken(origins, change.after, kind)
         names[origin], origins[change.after] = change.after, origin
     for new in origins:
         if new not in names:
-            _refuse_taken(named, new, kind)
+            _refuse_taken(items, new, kind)
     return names
 
 
-def _known(named: Mapping[str, _Named], name: str, kind: str) -> _Named:
-    if name not in named:
+def _known(items: Mapping[str, _Named], name: str, kind: str) -> _Named:
+    if name not in items:
         raise KeyError(f"there is no {kind.format(name)}")
-    return named[name]
+    return items[name]
 
 
-def _refuse_taken(named: Mapping[str, Any], name: str, kind: str) -> None:
-    if name in named:
+def _refuse_taken(items: Mapping[str, Any], name: str, kind: str) -> None:
+    if name in items:
         raise KeyError(f"there is a {kind.format(name)} already")
 
 

@@ -63,7 +63,7 @@ def judge(before: Schema, after: Schema, override: ContractValue = None) -> Judg
         for name, table_violations in violations_by_table.items()
         if any(violation.entity is Entity.TABLES for violation in table_violations)
     }
-    refused = {name for name in after.tables if not banned.isdisjoint(chain_of(after, name))}
+    refused_tables = {name for name in after.tables if not banned.isdisjoint(chain_of(after, name))}
     violations = (
         violation
         for name, table in after.tables.items()
@@ -74,7 +74,7 @@ def judge(before: Schema, after: Schema, override: ContractValue = None) -> Judg
         name: {violation.column for violation in table_violations}
         for name, table_violations in violations_by_table.items()
     }
-    return Judgment(_as_before(before, after, refused, columns), tuple(violations))
+    return Judgment(_as_before(before, after, refused_tables, columns), tuple(violations))
 
 
 def judge_edit(before: Schema, after: Schema) -> tuple[Violation, ...]:
@@ -226,31 +226,31 @@ def base_of(variant: Column, table: Table, naming: Naming) -> Column | None:
     return None
 
 
-def _without_columns(before: Table | None, after: Table, refused: set[str | None]) -> Table:
+def _without_columns(before: Table | None, after: Table, refused_columns: set[str | None]) -> Table:
     """Return ``after`` with the refused columns as they are in ``before``, at their places there."""
-    if not refused:
+    if not refused_columns:
         return after
     columns_before = before.columns if before else {}
     columns: dict[str, Column] = {}
     for name, old in columns_before.items():
         new = after.columns.get(name, old)
-        if name in refused:
+        if name in refused_columns:
             columns[name] = old
         elif old.is_complete or not new.is_complete:
             columns[name] = new
         # otherwise it is complete now and moves to the end
     for name, new in after.columns.items():
-        if name not in refused:
+        if name not in refused_columns:
             columns.setdefault(name, new)
     return replace(after, columns=columns)
 
 
-def _without_propagation(before: Properties, after: Properties, refused: set[str]) -> Properties:
+def _without_propagation(before: Properties, after: Properties, refused_tables: set[str]) -> Properties:
     """Return the ``normalizers`` section without the root keys that refused tables brought (docs/dlt.md §5.5)."""
     tables_before = NormalizerConfig.of(before).propagation_tables
     tables = NormalizerConfig.of(after).propagation_tables
-    if not any(name in tables and tables[name] != tables_before.get(name) for name in refused):
+    if not any(name in tables and tables[name] != tables_before.get(name) for name in refused_tables):
         return after
-    remaining = {name: mapping for name, mapping in tables.items() if name not in refused}
-    remaining.update({name: tables_before[name] for name in refused if name in tables_before})
+    remaining = {name: mapping for name, mapping in tables.items() if name not in refused_tables}
+    remaining.update({name: tables_before[name] for name in refused_tables if name in tables_before})
     return before if remaining == tables_before else with_propagation_tables(after, remaining)

@@ -54,21 +54,21 @@ def find_repository(path: Path) -> Path:
     working = run_git(Path.cwd(), "rev-parse", "--show-toplevel")
     if not working.returncode and path_in_repository(path, top := _top(working)):
         return top
-    named = path_in_repository(path)
-    if named is None:
+    location = path_in_repository(path)
+    if location is None:
         plain = os.path.normpath(path.absolute())
         raise InputError(f"`{plain}` is not in a git repository", hint="`git:` needs one; name a file instead")
-    result = run_git(named.top, "rev-parse", "--show-toplevel")
+    result = run_git(location.top, "rev-parse", "--show-toplevel")
     if result.returncode:
         if b"dubious ownership" in result.stderr:
-            hint = f"git config --global --add safe.directory {named.top}"
-            raise InputError(f"git refuses `{named.top}`: it belongs to another user", hint=hint)
-        raise failure(f"git cannot use `{named.top}`", result)
+            hint = f"git config --global --add safe.directory {location.top}"
+            raise InputError(f"git refuses `{location.top}`: it belongs to another user", hint=hint)
+        raise failure(f"git cannot use `{location.top}`", result)
     return _top(result)
 
 
-def _top(shown: subprocess.CompletedProcess[bytes]) -> Path:
-    return Path(os.fsdecode(shown.stdout.removesuffix(b"\n")))
+def _top(result: subprocess.CompletedProcess[bytes]) -> Path:
+    return Path(os.fsdecode(result.stdout.removesuffix(b"\n")))
 
 
 def commit_of(top: Path, revision: str) -> str:
@@ -113,8 +113,8 @@ def _how_to_fetch(revision: str, top: Path) -> str:
     is_hash = re.fullmatch("[0-9a-f]{7,64}", branch)
     if remote and re.fullmatch(r"\w[\w./-]*", branch) and not is_hash and (is_tracked or is_cut):
         deepen, in_actions = ("--unshallow ", " (in GitHub Actions: `fetch-depth: 0`)") if is_cut else ("", "")
-        named = "" if is_tracked else f", then `git:{remote}/{branch}`"
-        return f"`git fetch {deepen}{remote} {branch}:refs/remotes/{remote}/{branch}`{in_actions}{named}"
+        then = "" if is_tracked else f", then `git:{remote}/{branch}`"
+        return f"`git fetch {deepen}{remote} {branch}:refs/remotes/{remote}/{branch}`{in_actions}{then}"
     return UNSHALLOW if is_cut else "`git fetch` brings what the remote has; a remote branch reads `origin/NAME`"
 
 
@@ -130,10 +130,10 @@ def colors_diffs(folder: Path) -> bool:
 
 def path_inside(top: Path, path: Path) -> str:
     """Return ``path`` from the repository's top, as git writes it, by its name: its links may lead elsewhere."""
-    named = path_in_repository(path, top)
-    if named is None or named.inside is None:
+    location = path_in_repository(path, top)
+    if location is None or location.inside is None:
         raise InputError(f"`{path}` is outside the git repository `{top}`")
-    return named.inside
+    return location.inside
 
 
 _Asked = tuple[Path, tuple[str, ...], str]

@@ -152,13 +152,13 @@ def _ask_each(
     source = source_of(step)
     kind, renamed = duckdb_type(source), replace(source, name=_VALUE)
     value = f'"{_VALUE}"' if kind is None else f'CAST("{_VALUE}" AS {kind}) AS "{_VALUE}"'
-    named = [_KEY for _ in keys]
-    rows = f"(SELECT {', '.join([value, *named])} FROM {ROWS})"
+    key_names = [_KEY for _ in keys]
+    rows = f"(SELECT {', '.join([value, *key_names])} FROM {ROWS})"
     step = replace(step, before=renamed) if isinstance(step, ChangeType) else replace(step, source=renamed)
     if is_undone and isinstance(step, ChangeType):
-        query, read = undo_query(step, rows, named, ENGINE), undone_of
+        query, read = undo_query(step, rows, key_names, ENGINE), undone_of
     else:
-        query, read = count_query(step, rows, named, ENGINE), unfit_of
+        query, read = count_query(step, rows, key_names, ENGINE), unfit_of
     if query is None:
         return
     with duckdb_session() as connection:
@@ -208,9 +208,13 @@ def _parts_of_microseconds(rows: pyarrow.Table) -> Unfit:
 def _chosen(rows: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
     """Return the rows that a mask chooses as what stands in the way."""
     chosen = rows.filter(mask)
-    shown = chosen.slice(0, MOST_EXAMPLES)
-    keys = shown.column(_KEY).to_pylist() if _KEY in shown.column_names else [None] * shown.num_rows
-    values = [scalar.cast("string").as_py() for scalar in shown.column(_VALUE)]
+    examples_table = chosen.slice(0, MOST_EXAMPLES)
+    keys = (
+        examples_table.column(_KEY).to_pylist()
+        if _KEY in examples_table.column_names
+        else [None] * examples_table.num_rows
+    )
+    values = [scalar.cast("string").as_py() for scalar in examples_table.column(_VALUE)]
     examples = tuple(
         Example({} if key is None else {ROW_KEY: str(key)}, value) for key, value in zip(keys, values, strict=True)
     )
@@ -372,8 +376,8 @@ def _write(step: Written, columns: tuple[str, ...]) -> Assignment:
                 # Of the values that went into the new column, nulls alone count.
                 needed.setdefault(new_column(step, columns))
     value = values_after((step,), Table(step.table, {name: Column(name) for name in columns}), ENGINE)[column]
-    listed = ", ".join(
+    column_list = ", ".join(
         ENGINE.name(name) if kind is None else f"CAST({ENGINE.name(name)} AS {kind}) AS {ENGINE.name(name)}"
         for name, kind in needed.items()
     )
-    return Assignment(column, list(needed), f"SELECT {value} AS made FROM (SELECT {listed} FROM {ROWS})")
+    return Assignment(column, list(needed), f"SELECT {value} AS made FROM (SELECT {column_list} FROM {ROWS})")

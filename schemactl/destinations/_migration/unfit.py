@@ -23,9 +23,11 @@ def count_query(step: Step, table: str, keys: Sequence[str], engine: Engine) -> 
     if value_and_condition is None:
         return None
     value, condition = value_and_condition
-    shown = [f"CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys)]
-    listed = ", ".join(["count(*) OVER () AS unfit", f"{engine.shown(value, SHOWN_CHARACTERS)} AS shown", *shown])
-    bad = f"SELECT {listed} FROM {table} WHERE {condition} LIMIT {MOST_EXAMPLES}"
+    key_texts = [f"CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys)]
+    column_list = ", ".join(
+        ["count(*) OVER () AS unfit", f"{engine.shown(value, SHOWN_CHARACTERS)} AS shown", *key_texts]
+    )
+    bad = f"SELECT {column_list} FROM {table} WHERE {condition} LIMIT {MOST_EXAMPLES}"
     total = f"SELECT count(*) AS all_rows FROM {table}"
     return f"SELECT total.all_rows, bad.* FROM ({total}) AS total LEFT JOIN ({bad}) AS bad ON 1 = 1"
 
@@ -40,16 +42,16 @@ def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine
         return None
     name, back = engine.name(step.before.name), Retype(step.after, step.before, is_strict=False)
     again = engine.convert(back, "made").or_null
-    listed = "".join(f", CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys))
-    named = "".join(f", k{number}" for number in range(len(keys)))
+    key_texts = "".join(f", CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys))
+    key_names = "".join(f", k{number}" for number in range(len(keys)))
     converted = engine.convert(retype, name).or_null
     # Each in a part of its own: a conversion mentions its value many times.
     return (
-        f"WITH converted AS MATERIALIZED (SELECT {name} AS given, {converted} AS made{listed} FROM {table} "
+        f"WITH converted AS MATERIALIZED (SELECT {name} AS given, {converted} AS made{key_texts} FROM {table} "
         f"WHERE {name} IS NOT NULL), "
-        f"undone AS MATERIALIZED (SELECT given, {again} AS again{named} FROM converted WHERE made IS NOT NULL), "
+        f"undone AS MATERIALIZED (SELECT given, {again} AS again{key_names} FROM converted WHERE made IS NOT NULL), "
         f"other AS (SELECT count(*) OVER () AS unfit, {engine.shown('given', SHOWN_CHARACTERS)} AS shown, "
-        f"{engine.shown('again', SHOWN_CHARACTERS)} AS again{named} FROM undone "
+        f"{engine.shown('again', SHOWN_CHARACTERS)} AS again{key_names} FROM undone "
         f"WHERE coalesce(again <> given, TRUE) LIMIT {MOST_EXAMPLES}) "
         f"SELECT total.all_rows, other.* FROM (SELECT count(*) AS all_rows FROM {table}) AS total "
         "LEFT JOIN other ON 1 = 1"
@@ -80,11 +82,11 @@ def _condition(step: Step, table: str, engine: Engine) -> tuple[str, str] | None
         case AddPrimaryKey():
             # By its key, which has a null, or which another row has.
             names = [engine.name(name) for name in step.columns]
-            listed, is_null = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
-            twice = f"SELECT {listed} FROM {table} GROUP BY {listed} HAVING count(*) > 1"
-            shown = [f"coalesce(CAST({name} AS {engine.text}), 'null')" for name in names]
-            value = names[0] if len(names) == 1 else " || ', ' || ".join(shown)
-            return value, f"({is_null} OR ({listed}) IN ({twice}))"
+            name_list, is_null = ", ".join(names), " OR ".join(f"{name} IS NULL" for name in names)
+            twice = f"SELECT {name_list} FROM {table} GROUP BY {name_list} HAVING count(*) > 1"
+            texts = [f"coalesce(CAST({name} AS {engine.text}), 'null')" for name in names]
+            value = names[0] if len(names) == 1 else " || ', ' || ".join(texts)
+            return value, f"({is_null} OR ({name_list}) IN ({twice}))"
         case _:
             return None
     return name, f"{name} IS NOT NULL AND NOT coalesce({engine.convert(retype_of(step), name).fits}, FALSE)"
@@ -96,6 +98,6 @@ def unfit_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:
     if not count:
         return Unfit(0, all_rows)
     examples = tuple(
-        Example({name: str(value) for name, value in zip(keys, key, strict=True)}, shown) for _, _, shown, *key in rows
+        Example({name: str(value) for name, value in zip(keys, key, strict=True)}, text) for _, _, text, *key in rows
     )
     return Unfit(count, all_rows, examples)

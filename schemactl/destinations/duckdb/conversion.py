@@ -73,10 +73,10 @@ def convert(retype: Retype, value: str) -> Converted:
     """Return how DuckDB converts a value that is not null."""
     before, after = retype.before, retype.after
     kind = type_of(after)
-    refused = f"error('a value does not survive: ' || left(CAST({value} AS VARCHAR), 200))"
+    raised_error = f"error('a value does not survive: ' || left(CAST({value} AS VARCHAR), 200))"
     if before.data_type is None or after.data_type is None:
         is_sure, cast = _cast_other(retype, value, kind)
-        return Converted(is_sure, cast, f"CAST(NULL AS {kind})", refused)
+        return Converted(is_sure, cast, f"CAST(NULL AS {kind})", raised_error)
     is_sure, cast = _cast_text(retype, value, kind) if before.data_type is DataType.TEXT else _cast(retype, value, kind)
     text = f"{COERCED}({_as_text(value, before)}, {literal(write_retype(retype, type_of))})"
     match after.data_type:
@@ -86,7 +86,7 @@ def convert(retype: Retype, value: str) -> Converted:
             coerced = f"unhex({text})"
         case _:
             coerced = f"CAST({text} AS {kind})"
-    return Converted(is_sure, cast, coerced, f"coalesce({coerced}, {refused})")
+    return Converted(is_sure, cast, coerced, f"coalesce({coerced}, {raised_error})")
 
 
 def _as_text(value: str, column: Column) -> str:
@@ -110,8 +110,8 @@ def _cast_other(retype: Retype, value: str, kind: str) -> tuple[str, str]:
         outside_texts = f"regexp_replace(CAST(to_json({value}) AS VARCHAR), {_TEXT_IN_JSON}, '', 'g')"
         return f"NOT regexp_matches({outside_texts}, 'NaN|Infinity')", f"CAST(to_json({value}) AS {kind})"
     if before.data_type is DataType.JSON:
-        made = f"TRY_CAST({value} AS {kind})"
-        return f"CAST(to_json({made}) AS VARCHAR) = CAST({value} AS VARCHAR)", made
+        converted = f"TRY_CAST({value} AS {kind})"
+        return f"CAST(to_json({converted}) AS VARCHAR) = CAST({value} AS VARCHAR)", converted
     if after.data_type is DataType.TEXT and has_texts(before.properties.get(DATABASE_TYPE, "")):
         return is_short(f"CAST({value} AS VARCHAR)", after), f"CAST({value} AS VARCHAR)"
     if before.data_type is DataType.TEXT and has_texts(after.properties.get(DATABASE_TYPE, "")):
@@ -179,14 +179,14 @@ def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
 ) -> tuple[str, str]:
     """Return the condition under which DuckDB casts a value that is no text as dlt coerces it, and the cast."""
     before, after = retype.before, retype.after
-    there = type_of(before)
+    stored_type = type_of(before)
     cast, tried = f"CAST({value} AS {kind})", f"TRY_CAST({value} AS {kind})"
     match before.data_type, after.data_type:
         case _, DataType.TEXT:
             is_sure, text = _text_of(retype, value)
             return conjoin(is_sure, is_short(text, after)), text
         case DataType.BIGINT, DataType.BIGINT:
-            is_wider = there == kind and bits_of(before) <= bits_of(after)
+            is_wider = stored_type == kind and bits_of(before) <= bits_of(after)
             return TRUE if is_wider else conjoin(f"{tried} IS NOT NULL", _in_bits(tried, after)), cast
         case DataType.BIGINT, DataType.DECIMAL | DataType.WEI:
             precision, scale = sizes_of(kind)
@@ -202,19 +202,19 @@ def _cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
             return conjoin(f"{tried} = {value}", _in_bits(tried, after)), cast
         case DataType.DOUBLE, DataType.DECIMAL | DataType.WEI:
             text = _as_text(value, before)
-            made = f"TRY_CAST({text} AS {kind})"
-            is_same = f"CAST(CAST({made} AS VARCHAR) AS DOUBLE) = {value}"
-            return is_same if retype.is_strict else f"{made} IS NOT NULL", f"CAST({text} AS {kind})"
+            decimal = f"TRY_CAST({text} AS {kind})"
+            is_same = f"CAST(CAST({decimal} AS VARCHAR) AS DOUBLE) = {value}"
+            return is_same if retype.is_strict else f"{decimal} IS NOT NULL", f"CAST({text} AS {kind})"
         case DataType.DECIMAL | DataType.WEI, DataType.BIGINT:
-            return conjoin(f"TRY_CAST({tried} AS {there}) = {value}", _in_bits(tried, after)), cast
+            return conjoin(f"TRY_CAST({tried} AS {stored_type}) = {value}", _in_bits(tried, after)), cast
         case DataType.DECIMAL | DataType.WEI, DataType.DOUBLE:
             # By way of its text: DuckDB divides, and is wrong in the last digit.
             number = f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
-            return f"TRY_CAST(CAST({number} AS VARCHAR) AS {there}) = {value}", number
+            return f"TRY_CAST(CAST({number} AS VARCHAR) AS {stored_type}) = {value}", number
         case DataType.DECIMAL | DataType.WEI, DataType.DECIMAL | DataType.WEI:
-            if there == kind:
+            if stored_type == kind:
                 return TRUE, value
-            is_same = f"TRY_CAST({tried} AS {there}) = {value}"
+            is_same = f"TRY_CAST({tried} AS {stored_type}) = {value}"
             return is_same if retype.is_strict else f"{tried} IS NOT NULL", cast
         case DataType.BINARY, DataType.BINARY:
             return is_short(value, after, "octet_length"), value

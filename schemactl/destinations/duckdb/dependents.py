@@ -105,9 +105,9 @@ def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker |
     if isinstance(step, AddColumn | CreateTable | DropTable):
         return None  # what refers to a table that is dropped may be dropped before
     if dependents.referring:
-        listed = backquoted(dependents.referring)
+        table_list = backquoted(dependents.referring)
         return Blocker(
-            f"foreign keys of {listed} refer to `{table}`, and DuckDB changes no such table",
+            f"foreign keys of {table_list} refer to `{table}`, and DuckDB changes no such table",
             "make the tables without foreign keys first",
         )
     if dependents.indexes:

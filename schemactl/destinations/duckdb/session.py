@@ -127,8 +127,8 @@ class DuckDbSession(Session):
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         if folded is None:
             return [(*row[:3], row[3], spelt(row[4])) for row in self.query(_COLUMNS, dataset)]
-        named = [name for name in self.relation_names(dataset) if name.lower() == folded.lower()]
-        return [row for name in named for row in self._columns_of(dataset, name)]
+        relation_names = [name for name in self.relation_names(dataset) if name.lower() == folded.lower()]
+        return [row for name in relation_names for row in self._columns_of(dataset, name)]
 
     def relation(self, dataset: str, name: str) -> Relation | None:
         rows = self._columns_of(dataset, name)
@@ -265,8 +265,8 @@ def _check_macros(connection: DuckDBPyConnection) -> None:
     macros = {name for database, schema, name in rows if (database, schema) == (_ALIAS, "main")}
     shadowing = sorted(name for name in macros if name.lower() in builtin)
     if shadowing:
-        listed = ", ".join(f"`{name}`" for name in shadowing)
-        message = f"macros of the file would be called in the place of DuckDB's own functions: {listed}"
+        macro_list = ", ".join(f"`{name}`" for name in shadowing)
+        message = f"macros of the file would be called in the place of DuckDB's own functions: {macro_list}"
         raise DestinationError(message, hint=f"DROP MACRO main.{quote(shadowing[0])}; or: DROP MACRO TABLE")
 
 

@@ -155,8 +155,8 @@ def type_name(written: str) -> str:
     >>> type_name("geometry(Point,4326)[]"), type_name('"a (b"')
     ('geometry', '"a (b"')
     """
-    named = _NAMED.match(written)
-    return "" if named is None else f"{named['schema'] or ''}{named['name']}"
+    match = _NAMED.match(written)
+    return "" if match is None else f"{match['schema'] or ''}{match['name']}"
 
 
 @lru_cache(maxsize=4096)
@@ -197,11 +197,11 @@ def _built_in(of: DatabaseType) -> str | None:
     sizes = of.sizes or _USUAL_SIZES.get(name, ())
     if name == "NUMERIC" and len(sizes) == 1:
         sizes = (*sizes, 0)
-    listed = f"({','.join(map(str, sizes))})" if sizes else ""
+    size_list = f"({','.join(map(str, sizes))})" if sizes else ""
     if (match := _SIZE_FIRST.fullmatch(name)) is not None:
-        return f"{match[1]}{listed}{name.removeprefix(match[1])}".lower()
+        return f"{match[1]}{size_list}{name.removeprefix(match[1])}".lower()
     if sizes:
-        return f"{name}{listed}".lower() if _SIZE_LAST.fullmatch(name) else None
+        return f"{name}{size_list}".lower() if _SIZE_LAST.fullmatch(name) else None
     is_other = _INTERVAL.fullmatch(name) or (_OTHERS.fullmatch(name.lower()) and name.split()[0] not in _QUALIFIED)
     is_built_in = is_other or name in _KINDS or name in ("NUMERIC", "BIT VARYING") or name.lower() in WITH_TEXTS
     return name.lower() if is_built_in else None
@@ -234,9 +234,9 @@ def type_statement(column: Column) -> str | None:
         return f"CREATE TYPE {name} AS ENUM ({enum['labels']})"
     if text.startswith("STRUCT(") and text.endswith(")"):
         fields = [(field["name"], own_type(field["type"])) for field in _FIELD.finditer(text, 7, len(text) - 1)]
-        listed = ", ".join(f"{field} {written}" for field, written in fields)
-        if fields and f"STRUCT({listed})" == text:
-            return f"CREATE TYPE {name} AS ({listed})"
+        field_list = ", ".join(f"{field} {written}" for field, written in fields)
+        if fields and f"STRUCT({field_list})" == text:
+            return f"CREATE TYPE {name} AS ({field_list})"
     elif own_type(text) == text:
         return f"CREATE DOMAIN {name} AS {text}"
     raise InputError(f"`{TYPE_DEFINITION}` of column `{column.name}` is not a definition of a type: `{definition}`")

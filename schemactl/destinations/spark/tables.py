@@ -72,8 +72,8 @@ def held_tables(spark: SparkSession, namespace: Namespace) -> HeldTables:
 def find_views(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
     """Return the names of the tables of a schema that are views."""
     # Other catalogs list views elsewhere, if they have any.
-    shown = spark.sql(f"SHOW VIEWS IN {namespace}").collect() if namespace.has_files else []
-    return frozenset(row.viewName for row in shown if not row.isTemporary)
+    views = spark.sql(f"SHOW VIEWS IN {namespace}").collect() if namespace.has_files else []
+    return frozenset(row.viewName for row in views if not row.isTemporary)
 
 
 COPY: Final = "_schemactl_copy_"
@@ -126,15 +126,15 @@ class Tables:
         """Return rows of a table; see ``ReadRows``."""
         rows: list[Mapping[str, Any]] = []
         for name, columns in self.held_as(table):
-            listed = [
+            selected = [
                 # As a number, whatever the session's time zone is.
                 f"unix_micros({quoted(stored_name)}) / 1e6"
                 if table.columns[column].data_type is DataType.TIMESTAMP
                 else quoted(stored_name)
                 for column, stored_name in columns.items()
             ]
-            same = [f"{quoted(columns[column])} = {literal(value)}" for column, value in equal.items()]
-            query = f"SELECT {', '.join(listed)} FROM {self.full(name)} WHERE {' AND '.join(['true', *same])}"
+            conditions = [f"{quoted(columns[column])} = {literal(value)}" for column, value in equal.items()]
+            query = f"SELECT {', '.join(selected)} FROM {self.full(name)} WHERE {' AND '.join(['true', *conditions])}"
             rows += rows_of(table, self.spark.sql(query).collect())
         return rows
 
@@ -178,8 +178,8 @@ def mend_copies(tables: Tables) -> None:
 def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
     if not spark.catalog.databaseExists(str(namespace)):
         return frozenset()
-    shown = spark.sql(f"SHOW TABLES IN {namespace}").collect()
-    return frozenset(row.tableName for row in shown if not row.isTemporary)
+    tables = spark.sql(f"SHOW TABLES IN {namespace}").collect()
+    return frozenset(row.tableName for row in tables if not row.isTemporary)
 
 
 BY_HAND: Final = "change it by hand, and let `schemactl migrate baseline` record what it is then"
@@ -235,8 +235,8 @@ def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:
     for index, column in enumerate(columns):
         if column.needs is not None:
             value = F.col(quoted(f"{_VALUE}{index}"))
-            refused = F.raise_error(F.lit(column.blocker)).cast(column.field.dataType)
-            values[index] = F.when(value.isNull() & column.needs.isNotNull(), refused).otherwise(value)
+            raised_error = F.raise_error(F.lit(column.blocker)).cast(column.field.dataType)
+            values[index] = F.when(value.isNull() & column.needs.isNotNull(), raised_error).otherwise(value)
     return frame.select(*(value.alias(column.field.name) for value, column in zip(values, columns, strict=True)))
 
 
@@ -259,8 +259,10 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
     details, blocker = _describe(tables, name)
     if blocker is not None:
         raise DestinationError(blocker, hint=BY_HAND)
-    shown = spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
-    properties = ", ".join(f"{literal(row[0])} = {literal(row[1])}" for row in shown if row[0] not in _OWN_PROPERTIES)
+    property_rows = spark.sql(f"SHOW TBLPROPERTIES {tables.full(name)}").collect()
+    properties = ", ".join(
+        f"{literal(row[0])} = {literal(row[1])}" for row in property_rows if row[0] not in _OWN_PROPERTIES
+    )
     spark.sql(f"DROP TABLE IF EXISTS {copy_name}")  # of a step that failed
     spark.catalog.createTable(
         copy_name, source=details["Provider"].lower(), schema=kinds, description=details.get("Comment")
@@ -289,8 +291,8 @@ def copy_blocker(tables: Tables, name: str) -> str | None:
 
 def _describe(tables: Tables, name: str) -> tuple[Mapping[str, str], str | None]:
     """Return what Spark says of a table, by titles, and what of it a copy would not have; None where it has all."""
-    shown = tables.spark.sql(f"DESCRIBE TABLE EXTENDED {tables.full(name)}").collect()
-    rows = [(row[0], row[1]) for row in shown]
+    described = tables.spark.sql(f"DESCRIBE TABLE EXTENDED {tables.full(name)}").collect()
+    rows = [(row[0], row[1]) for row in described]
     start = next((index for index, (title, _) in enumerate(rows) if title.startswith("# Detailed Table")), len(rows))
     details = dict(rows[start + 1 :])
     headings = [title for title, _ in rows if title.startswith("# ")]

@@ -79,12 +79,19 @@ def _open_dataset(url: str) -> Iterator[tuple[SqliteDatabase, str]]:
 def read_session(session: SqliteDatabase, dataset: str) -> Catalogue:
     """Return the tables of an open file, which is the one of a dataset."""
     rows = session.query(_COLUMNS)
-    several = {table for table, *_, place in rows if place > 1}
+    with_several_keys = {table for table, *_, key_position in rows if key_position > 1}
     columns = (
-        (table, name, kind_of_key(of) if place and table not in several else kind_of(of), not forbids, None, None)
-        for table, name, of, forbids, place in rows
+        (
+            table,
+            name,
+            kind_of_key(of) if key_position and table not in with_several_keys else kind_of(of),
+            not forbids,
+            None,
+            None,
+        )
+        for table, name, of, forbids, key_position in rows
     )
-    primary = ((table, "", True, name) for table, name, *_, place in rows if place)
+    primary = ((table, "", True, name) for table, name, *_, key_position in rows if key_position)
     return catalogue_of(
         session,
         dataset,

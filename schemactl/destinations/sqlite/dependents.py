@@ -40,9 +40,9 @@ _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]
 
 def lost_by_copy(database: SqliteDatabase, table: str) -> Blocker | None:
     """Return why a table cannot be copied: what the copy would not have; None where it has all."""
-    found = database.query(_MADE_FOR, table)
-    made = (_LOST_BY_COPY.findall(_QUOTED.sub("", sql)) for kind, sql in found if kind == "table")
-    lost = [" ".join(word.upper().split()) for words in made for word in words]
+    objects = database.query(_MADE_FOR, table)
+    clauses = (_LOST_BY_COPY.findall(_QUOTED.sub("", sql)) for kind, sql in objects if kind == "table")
+    lost = [" ".join(word.upper().split()) for words in clauses for word in words]
     lost = ["GENERATED" if word == "AS" else word for word in lost]
     lost += [f"UNIQUE ({row[0]})" for row in database.query(_SEVERAL_UNIQUE, table)]
     if not lost:
@@ -55,22 +55,22 @@ def lost_by_copy(database: SqliteDatabase, table: str) -> Blocker | None:
 
 def made_again(database: SqliteDatabase, table: str) -> list[str]:
     """Return the statements that made the indexes and triggers of a table."""
-    found = database.query(_MADE_FOR, table)
-    return [sql for kind, sql in found if kind in ("index", "trigger")]
+    objects = database.query(_MADE_FOR, table)
+    return [sql for kind, sql in objects if kind in ("index", "trigger")]
 
 
 def outdated_indexes(database: SqliteDatabase, steps: Sequence[Step]) -> list[str]:
     """Return the indexes that a copy of the table must not have again, each once."""
-    found: list[tuple[Any, ...]] = []
+    indexes: list[tuple[Any, ...]] = []
     for step in steps:
         match step:
             case DropUnique():
-                found += database.query(_UNIQUE_INDEXES, step.table, step.column)
+                indexes += database.query(_UNIQUE_INDEXES, step.table, step.column)
             case DropColumn():  # made again, it would take the name of the column that is gone for a text
-                found += database.query(_INDEXES, step.table, step.column.name)
+                indexes += database.query(_INDEXES, step.table, step.column.name)
             case _:
                 pass
-    return [name for (name,) in dict.fromkeys(found)]
+    return [name for (name,) in dict.fromkeys(indexes)]
 
 
 # Tries on an empty copy of a SQLite file, in memory, what its views, triggers and indexes do not take.
@@ -94,10 +94,10 @@ _DEFAULT: Final = "select dflt_value from pragma_table_xinfo(?) where name = ? c
 @contextmanager
 def trial_of(database: SqliteDatabase, table: str) -> Iterator[SqliteDatabase]:
     """Yield a database in memory that has what a file has, as far as it may concern a table, but for the rows."""
-    made = database.query(_MADE, table)
+    statements = database.query(_MADE, table)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         register(connection)
-        for name, statement in made:
+        for name, statement in statements:
             # A virtual table has made its own tables along with it.
             if not connection.execute("select 1 from sqlite_master where name = ?", [name]).fetchone():
                 connection.execute(statement)
@@ -106,8 +106,8 @@ def trial_of(database: SqliteDatabase, table: str) -> Iterator[SqliteDatabase]:
 
 def has_column(database: SqliteDatabase, table: str, column: str) -> bool:
     """Return whether a table is there and has a column."""
-    asked = "select 1 from pragma_table_xinfo(?) where name = ? collate nocase"
-    return bool(database.query(asked, table, column))
+    query = "select 1 from pragma_table_xinfo(?) where name = ? collate nocase"
+    return bool(database.query(query, table, column))
 
 
 def unreadable(database: SqliteDatabase) -> str | None:
@@ -133,10 +133,10 @@ def trial_error_of_rename(database: SqliteDatabase, table: str, column: str) -> 
 
 def dependents_of(database: SqliteDatabase, table: str, column: str) -> list[str]:
     """Return what goes with a column of a trial when that gets another name, which it has afterwards; see ``SPARE``."""
-    found = database.query(_DEFAULT, table, column)
+    defaults = database.query(_DEFAULT, table, column)
     before = database.query(_DEPENDENTS)
     if trial_error_of_rename(database, table, column) is not None:
         return []  # what is in its way is reported as that
     after = {(kind, name): sql for kind, name, sql in database.query(_DEPENDENTS)}
     dependents = [f"{kind} `{name}`" for kind, name, sql in before if after.get((kind, name)) != sql]
-    return [*dependents, *(["its default"] if found and found[0][0] is not None else [])]
+    return [*dependents, *(["its default"] if defaults and defaults[0][0] is not None else [])]

@@ -116,8 +116,8 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:  #
 
 
 def _add_unique(step: AddUnique, index: str) -> str:
-    place = ENGINE.table(MAIN, index)
-    return f"CREATE UNIQUE INDEX {place} ON {ENGINE.name(step.table)}({ENGINE.name(step.column)})"
+    index_name = ENGINE.table(MAIN, index)
+    return f"CREATE UNIQUE INDEX {index_name} ON {ENGINE.name(step.table)}({ENGINE.name(step.column)})"
 
 
 def _drop_index(name: str) -> str:
@@ -138,23 +138,23 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
     def read_tables(self) -> Catalogue:
         return read_session(self.database, self.dataset)
 
-    def sampled(self, place: str, relation: Relation, share: float) -> str | None:
+    def sampled(self, table: str, relation: Relation, share: float) -> str | None:
         """Return the rows by their row ids, shuffled: data that repeats at even steps would fool each n-th row."""
-        taken = {name.lower() for name in relation.columns}
-        row_id = next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), None)
+        column_names = {name.lower() for name in relation.columns}
+        row_id = next((name for name in ("rowid", "_rowid_", "oid") if name not in column_names), None)
         if row_id is None or not relation.is_table:
             return None
         # Times a factor modulo a prime, each rest comes once: the share is exact.
         shuffled = f"abs({row_id} % {_PRIME}) * {_FACTOR} % {_PRIME}"
-        return f"SELECT * FROM {place} WHERE {shuffled} < {math.ceil(share * _PRIME)}"
+        return f"SELECT * FROM {table} WHERE {shuffled} < {math.ceil(share * _PRIME)}"
 
     @property
     def file(self) -> Path:
         return self.database.path
 
     def copy_file(self, copy: Path) -> None:
-        with self.database.wrap_errors("copy the file"), closing(sqlite3.connect(copy)) as made:
-            self.database.connection.backup(made)
+        with self.database.wrap_errors("copy the file"), closing(sqlite3.connect(copy)) as target:
+            self.database.connection.backup(target)
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         """Run the statements of a step; indexes and triggers of a table that is copied are made again."""
@@ -189,22 +189,24 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
             if not has_column(trial, step.table, column):
                 return None  # an earlier step makes it
             if isinstance(step, RenameColumn):
-                verb, said = "gets no other name", trial_error_of_rename(trial, step.table, column)
+                verb, error = "gets no other name", trial_error_of_rename(trial, step.table, column)
             else:
-                verb, said = "cannot be dropped", self._trial_error_of_drop(trial, step)
-        if said is None:
+                verb, error = "cannot be dropped", self._trial_error_of_drop(trial, step)
+        if error is None:
             return None
         hint = "drop before what it names, and make it again afterwards where still wanted"
-        return Blocker(f"`{step.table}.{column}` {verb}: {said}", hint)
+        return Blocker(f"`{step.table}.{column}` {verb}: {error}", hint)
 
     def _trial_error_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
         session = replace(self, database=trial, is_read_only=False)
         # So that the column is not the only one: an earlier step may add others.
         trial.execute(f"ALTER TABLE {ENGINE.name(step.table)} ADD COLUMN {ENGINE.name(SPARE)} TEXT")
-        there = session.catalogue().schema
-        named = Table(step.table, {step.column.name: step.column})
+        stored_schema = session.catalogue().schema
+        table_of_step = Table(step.table, {step.column.name: step.column})
         # A key of the column that the step does not know of is taken away by an earlier one.
-        table = spelled_as(there, replace(there, tables={step.table: named}), NAMES).tables[step.table]
+        table = spelled_as(stored_schema, replace(stored_schema, tables={step.table: table_of_step}), NAMES).tables[
+            step.table
+        ]
         was_readable = unreadable(trial) is None
         try:
             session.run(step, render(step, table, self.dataset))
@@ -234,10 +236,10 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
 
     def _free_index(self, step: AddUnique) -> str:
         """Return a name for the step's index; one that was made before a rename keeps the name that it had."""
-        taken = {row[0] for row in self.database.query("select lower(name) from sqlite_master")}
+        used_names = {row[0] for row in self.database.query("select lower(name) from sqlite_master")}
         name = _index(step)
-        free = (f"{name}{ending}" for ending in ("", *(f"_{number}" for number in range(2, len(taken) + 3))))
-        return next(each for each in free if each.lower() not in taken)
+        free = (f"{name}{ending}" for ending in ("", *(f"_{number}" for number in range(2, len(used_names) + 3))))
+        return next(candidate for candidate in free if candidate.lower() not in used_names)
 
 
 @contextmanager
@@ -261,17 +263,17 @@ def connect(
 
 def choose_file(address: FileAddress, schema_name: str) -> tuple[str, Path]:
     """Return the dataset that is meant with its file: the one asked for, that of the schema, the only one, `main`."""
-    beside = dict(files_of(address.path)) if address.path.parent.is_dir() else {MAIN: address.path}
+    files = dict(files_of(address.path)) if address.path.parent.is_dir() else {MAIN: address.path}
     if address.dataset is not None:
-        return address.dataset, beside.get(address.dataset) or dataset_file(address.path, address.dataset)
-    held = {name: path for name, path in beside.items() if path.is_file() and has_tables(path)}
-    if len(held) > 1:
+        return address.dataset, files.get(address.dataset) or dataset_file(address.path, address.dataset)
+    datasets = {name: path for name, path in files.items() if path.is_file() and has_tables(path)}
+    if len(datasets) > 1:
         loaded = []
-        for name, path in held.items():
+        for name, path in datasets.items():
             with open_database(address, path, is_read_only=True) as database, database.wrap_errors("read the ledger"):
                 if knows_schema(Bookkeeping(database, MAIN).read_rows, schema_name):
                     loaded.append(name)
         if len(loaded) == 1:
-            return loaded[0], held[loaded[0]]
-    name = choose_dataset(held, None, str(address)) if held else MAIN
-    return name, beside[name]
+            return loaded[0], datasets[loaded[0]]
+    name = choose_dataset(datasets, None, str(address)) if datasets else MAIN
+    return name, files[name]

@@ -88,9 +88,9 @@ class SqliteDatabase(Session):
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            found = "another process has it open: end that first, or wait" if is_busy(error) else hint
-            found = LACKS_VALUE if "NOT NULL constraint failed" in str(error) else found
-            raise DestinationError(f"cannot {task} in `{self.path}`: {error}", hint=found) from error
+            error_hint = "another process has it open: end that first, or wait" if is_busy(error) else hint
+            error_hint = LACKS_VALUE if "NOT NULL constraint failed" in str(error) else error_hint
+            raise DestinationError(f"cannot {task} in `{self.path}`: {error}", hint=error_hint) from error
 
 
 _COMMIT_SECONDS: Final = 5.0
@@ -114,9 +114,9 @@ def open_database(
         recover(path)
         patience = max(patience, _COMMIT_SECONDS)
     mode = "ro" if is_read_only else "rwc"
-    place = "file::memory:" if is_new and is_read_only else f"{path.absolute().as_uri()}?mode={mode}"
+    uri = "file::memory:" if is_new and is_read_only else f"{path.absolute().as_uri()}?mode={mode}"
     try:
-        connection = sqlite3.connect(place, uri=True, timeout=patience, isolation_level=None)
+        connection = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
     except sqlite3.Error as error:
         raise DestinationError(f"cannot open `{path}`: {error}") from error
     try:

@@ -41,33 +41,33 @@ def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Bloc
 
 
 def count_unfit(
-    session: MigrationSession, plan: MigrationPlan, done: int, barred: Collection[int] = ()
+    session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
 ) -> tuple[Counted, ...]:
     """Return the values that block steps, before the first step has run.
 
-    An earlier run has done the first ``done`` of them. Not asked for are those at the ``barred`` places among the steps
-    that are left: if a table does not take its step, its rows may not be readable, either.
+    An earlier run has done the first ``finished_count`` steps. Steps at the ``barred`` indexes among the remaining ones
+    are not counted: if a table does not take its step, its rows may not be readable either.
     """
-    counts, steps = [], [planned.step for planned in plan.steps[done:]]
+    counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
     for index, step in enumerate(steps):
         is_asked = index not in barred and (
             step.needs_count or (isinstance(step, Backfill) and step.conversion is not Conversion.WHOLE)
         )
         looked_at = traced(steps, index) if is_asked else None
         if looked_at is not None and (unfit := session.unfit(looked_at)).count:
-            counts.append(counted(done + index + 1, unfit, plan.target, step))
+            counts.append(counted(finished_count + index + 1, unfit, plan.target, step))
     return tuple(counts)
 
 
 def count_not_undone(
-    session: MigrationSession, plan: MigrationPlan, done: int, barred: Collection[int] = ()
+    session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
 ) -> tuple[Counted, ...]:
     """Return what undoing steps would bring back in another spelling; arguments as in ``count_unfit``."""
-    counts, steps = [], [planned.step for planned in plan.steps[done:]]
+    counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
     for index, step in enumerate(steps):
         looked_at = traced(steps, index) if isinstance(step, ChangeType) and index not in barred else None
         if isinstance(looked_at, ChangeType) and (others := session.not_undone(looked_at)).count:
-            counts.append(counted(done + index + 1, others, plan.target, step))
+            counts.append(counted(finished_count + index + 1, others, plan.target, step))
     return tuple(counts)
 
 
@@ -169,8 +169,8 @@ def _words(step: Step, count: int) -> tuple[str, str, str]:
             message = f"{count:,} rows of {name} share their value with another row"
             return message, "remove what is there twice", "leave `unique` out of the schema"
         case AddPrimaryKey():
-            listed = backquoted(step.columns)
-            message = f"{count:,} rows of `{step.table}` have in {listed} a null, or what another row has"
+            column_list = backquoted(step.columns)
+            message = f"{count:,} rows of `{step.table}` have in {column_list} a null, or what another row has"
             return message, "fix or remove them", "leave `primary_key` out of the schema"
         case _:
             before = step.before if isinstance(step, ChangeType) else None

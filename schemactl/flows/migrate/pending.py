@@ -57,22 +57,22 @@ def apply_folder(
     plans = tuple(unbound_plan(migration, target, standing.place) for migration in later)
     report, _ = read_and_plan(goals[0])
     check_resumed(report, goals[0])
-    shown = FolderApplyReport(standing, report, plans, Outcome.REFUSED)
+    proposal = FolderApplyReport(standing, report, plans, Outcome.REFUSED)
     losing = [migration.name for migration, plan in zip(later, plans, strict=True) if plan.is_destructive]
     if losing and not request.allows_destructive:
         # Found out now, not when half of them have run.
         blocker = PlanBlocker(BlockerKind.DESTRUCTIVE, f"`{losing[0]}` loses data", "`--allow-destructive` allows it")
-        return replace(shown, standing=replace(standing, blocker=blocker))
-    if shown.next is not None and shown.next.blockers:
-        return shown
-    if not agree(shown):
-        return replace(shown, outcome=Outcome.DECLINED)
+        return replace(proposal, standing=replace(standing, blocker=blocker))
+    if proposal.next is not None and proposal.next.blockers:
+        return proposal
+    if not agree(proposal):
+        return replace(proposal, outcome=Outcome.DECLINED)
     applied = []
     for goal in goals:
         applied.append(apply_goal(goal, request, lambda _: True, open_progress))
         if applied[-1].is_refused:
-            return replace(shown, applied=tuple(applied), outcome=Outcome.REFUSED)
-    return replace(shown, applied=tuple(applied), outcome=Outcome.DONE)
+            return replace(proposal, applied=tuple(applied), outcome=Outcome.REFUSED)
+    return replace(proposal, applied=tuple(applied), outcome=Outcome.DONE)
 
 
 def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStanding, tuple[Migration, ...]]:
@@ -89,8 +89,10 @@ def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStanding
 
 def _ahead_of(state: DestinationState, folder: Folder) -> tuple[FolderStanding, tuple[Migration, ...]]:
     migrations = folder.migrations
-    done = [mark for run in state.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None]
-    last = _check_applied(folder, done, state.session.origin)
+    applied_marks = [
+        mark for run in state.runs if run.state is RunState.DONE and (mark := mark_in(run.plan)) is not None
+    ]
+    last = _check_applied(folder, applied_marks, state.session.origin)
     count = _count_there(migrations, state.ledger_hash, last)
     is_unfinished = state.unfinished is not None and (
         (count or 0) < len(migrations) and mark_in(state.unfinished.plan) == migrations[count or 0].mark
@@ -99,15 +101,15 @@ def _ahead_of(state: DestinationState, folder: Folder) -> tuple[FolderStanding, 
     elsewhere = _find_elsewhere(state, migrations, count, last)
     if count is None or elsewhere is not None:
         return FolderStanding(state_place, version, migrations[last - 1].name if last else None, (), elsewhere), ()
-    left = migrations[count:]
+    remaining = migrations[count:]
     blocker: PlanBlocker | None = None
     if state.unfinished is not None and not is_unfinished:
         blocker = refuse_unfinished(state.unfinished)
-    elif left and not is_unfinished:
-        blocker = find_start_blocker(state, left[0])
-    names = tuple(migration.name for migration in left)
+    elif remaining and not is_unfinished:
+        blocker = find_start_blocker(state, remaining[0])
+    names = tuple(migration.name for migration in remaining)
     last_name = migrations[count - 1].name if count else None
-    return FolderStanding(state_place, version, last_name, names, blocker, is_unfinished), left
+    return FolderStanding(state_place, version, last_name, names, blocker, is_unfinished), remaining
 
 
 def _find_elsewhere(
@@ -131,18 +133,20 @@ def _find_elsewhere(
         return PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
     if count <= last or state.ledger_schema is None or not (differing := differing_places(state, state.ledger_schema)):
         return None
-    listed = ", ".join(f"`{column_place}`" for _, column_place in differing)
-    message = f"the ledger names the schema of `{migrations[count - 1].name}`, which the tables do not have: {listed}"
+    place_list = ", ".join(f"`{column_place}`" for _, column_place in differing)
+    message = (
+        f"the ledger names the schema of `{migrations[count - 1].name}`, which the tables do not have: {place_list}"
+    )
     schema_name = state.ledger_schema.name
     hint = f"it was loaded before the migration ran: `schemactl migrate apply {schema_name} --to DEST` goes on"
     return PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
 
 
-def _check_applied(folder: Folder, done: list[MigrationMark], origin: str) -> int:
+def _check_applied(folder: Folder, applied_marks: list[MigrationMark], origin: str) -> int:
     """Return how many of a folder's migrations are up to the last one that the ledger has."""
     by_name = {migration.name: (number, migration.mark) for number, migration in enumerate(folder.migrations, 1)}
     last = 0
-    for mark in done:
+    for mark in applied_marks:
         location = Location(str(folder.path / json_name(mark.name)))
         if mark.name not in by_name:
             hint = "take its files from git; a rebase moves only migrations that were applied nowhere"

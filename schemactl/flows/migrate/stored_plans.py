@@ -38,15 +38,15 @@ def check_file(state: DestinationState, plan: MigrationPlan) -> None:
             raise InputError(f"the risk or the undo of the plan's step {number} is not that of the step", hint=_HINT)
     tables = state.tables_for(plan.target)
     try:
-        again = _with_statements(state, plan, tables)
+        rendered_plan = _with_statements(state, plan, tables)
     except StepDoesNotFit as error:
         raise InputError(f"the plan's steps do not fit the tables: {error.message}", hint="make it anew") from error
     if plan.has_groups:
-        again = state.target.decide_rewrites(state.session, again, tables)
-    derived, saved = (
-        [(planned.statements, planned.done_with) for planned in version.steps] for version in (again, plan)
+        rendered_plan = state.target.decide_rewrites(state.session, rendered_plan, tables)
+    derived, stored = (
+        [(planned.statements, planned.done_with) for planned in version.steps] for version in (rendered_plan, plan)
     )
-    if derived != saved:
+    if derived != stored:
         raise InputError("the plan's statements are not those of its steps", hint=_HINT)
 
 
@@ -56,20 +56,20 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
 
 
 def _with_statements(
-    state: DestinationState, plan: MigrationPlan, tables: Mapping[str, Table], done: int = 0
+    state: DestinationState, plan: MigrationPlan, tables: Mapping[str, Table], finished_count: int = 0
 ) -> MigrationPlan:
     """Return a plan whose steps that are left have the statements of their own, each by itself.
 
     Raises:
         StepDoesNotFit: a step does not fit the tables.
     """
-    model, render, left = dict(tables), state.target.renderer(state.session), plan.steps[done:]
-    check_reached(tables, [planned.step for planned in left], plan.target, state.target.destination)
+    model, render, remaining = dict(tables), state.target.renderer(state.session), plan.steps[finished_count:]
+    check_reached(tables, [planned.step for planned in remaining], plan.target, state.target.destination)
     rendered = (
         replace(planned, statements=render_step(planned.step, model, render, is_possible=planned.is_possible))
-        for planned in left
+        for planned in remaining
     )
-    return replace(plan, steps=(*plan.steps[:done], *rendered))
+    return replace(plan, steps=(*plan.steps[:finished_count], *rendered))
 
 
 def _check_schema(plan: MigrationPlan) -> None:
@@ -86,8 +86,8 @@ def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Sc
     after = dict(tables)
     apply_to_model(after, steps)
     catalogue = Schema(name=schema.name, tables=after)
-    left = plan_steps(catalogue, schema, schema, stored=destination.stored, abilities=destination.ABILITIES)
-    for step in (planned.step for planned in left.steps):
+    missing = plan_steps(catalogue, schema, schema, stored=destination.stored, abilities=destination.ABILITIES)
+    for step in (planned.step for planned in missing.steps):
         if step.is_structural and not is_bookkeeping(step.table_name):
             need = f"`{step.table_name}` would still need another step, {step.kind}"
             raise InputError(f"the plan's steps do not lead to its schema: {need}", hint=_HINT)
@@ -116,19 +116,21 @@ def resume_plan(state: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
     """
     abilities = state.target.destination.ABILITIES
     plan = derived_plan(plan_of(run), abilities)
-    done = len(done_numbers(state, plan, state.session.steps(run.run_id)))
+    finished_count = len(done_numbers(state, plan, state.session.steps(run.run_id)))
     _check_schema(plan)
     tables = state.tables_for(plan.target)
     try:
-        remaining = _with_statements(state, plan, tables, done)
+        remaining = _with_statements(state, plan, tables, finished_count)
     except StepDoesNotFit:
         # The run refuses it: its steps do not fit the tables.
-        return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps)), done
-    for number, (planned, again) in enumerate(zip(plan.steps, remaining.steps, strict=True), 1):
-        if planned.done_with is None and abilities.transactional_ddl and planned.statements != again.statements:
+        return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps)), finished_count
+    for number, (planned, rendered) in enumerate(zip(plan.steps, remaining.steps, strict=True), 1):
+        if planned.done_with is None and abilities.transactional_ddl and planned.statements != rendered.statements:
             hint = "`schemactl migrate rollback` takes back what is done; see who has written into the ledger"
             raise InputError(f"the ledger's statements of step {number} are not those of the step", hint=hint)
-    return state.target.decide_rewrites(state.session, remaining, tables, done) if plan.has_groups else remaining, done
+    return state.target.decide_rewrites(
+        state.session, remaining, tables, finished_count
+    ) if plan.has_groups else remaining, finished_count
 
 
 def done_numbers(
@@ -138,15 +140,15 @@ def done_numbers(
 
     A step that was begun, forth or back, by a process that was killed counts by what the tables show.
     """
-    done = [record.number for record in records if record.state is StepState.DONE]
-    begun = [record.number for record in records if record.state is StepState.RUNNING]
-    if begun:
+    finished = [record.number for record in records if record.state is StepState.DONE]
+    running = [record.number for record in records if record.state is StepState.RUNNING]
+    if running:
         tables = state.tables_for(plan.target)
-        for numbers in _runs(begun):
+        for numbers in _runs(running):
             steps = [plan.steps[number - 1].step for number in numbers]
             is_left = is_undoing and any(isinstance(step, Prepare) for step in steps)
-            done += numbers if is_left or are_done(steps, tables, state.target.destination.stored) else []
-    return tuple(sorted(done))
+            finished += numbers if is_left or are_done(steps, tables, state.target.destination.stored) else []
+    return tuple(sorted(finished))
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:

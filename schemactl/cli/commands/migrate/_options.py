@@ -119,12 +119,12 @@ class WritingOptions(MigrateOptions):
     @property
     def protected_name(self) -> str | None:
         """The name that settings give the destination, where they protect it."""
-        named = self.named_destination[0].values if self.named_destination else {}
-        return str(named["name"]) if named.get("protected") is True else None
+        settings = self.named_destination[0].values if self.named_destination else {}
+        return str(settings["name"]) if settings.get("protected") is True else None
 
-    def agree(self, terminal: Terminal, question: str, shown: str, *, loses_data: bool = False) -> bool:
+    def agree(self, terminal: Terminal, question: str, summary: str, *, loses_data: bool = False) -> bool:
         """Return whether a person agrees; a protected destination that loses data asks for its name."""
-        agreed = ask(question, shown, terminal, self, yes=self.yes)
+        agreed = ask(question, summary, terminal, self, yes=self.yes)
         return agreed and confirm_loss(self.protected_name if loses_data else None, self.confirm, terminal)
 
     def patience(self) -> Patience:
@@ -193,11 +193,11 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
         from schemactl.render.progress import show_progress
 
         read_address(options.to or "")  # a wrong one is reported before Spark starts
-        with ExitStack() as shown:
+        with ExitStack() as progress_bars:
 
             def notify(stage: str, fraction: float | None) -> None:
                 # Only with a stage to report: the command has a line of progress of its own, which counts its steps.
-                if stage and (report := shown.enter_context(show_progress(terminal.progress))) is not None:
+                if stage and (report := progress_bars.enter_context(show_progress(terminal.progress))) is not None:
                     report(stage, fraction)
 
             with open_session(options.spark(), notify):
