@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -25,12 +24,9 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_file_that_is_no_database_is_not_waited_for_whatever_its_name() -> None:
     ADDRESS.path.write_text("no database " * 1000)
-    start = time.monotonic()
-
-    with pytest.raises(DestinationError, match="not a valid DuckDB") as reported, await_session(ADDRESS, 60.0):
+    with pytest.raises(DestinationError, match="not a valid DuckDB") as reported, await_session(ADDRESS, 3600.0):
         pass
 
-    assert time.monotonic() - start < 30.0
     assert reported.value.hint == "name a DuckDB file, or one that is not there yet"
 
 

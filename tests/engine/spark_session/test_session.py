@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[3]
 LIMIT_SECONDS = 240
-END_LIMIT_SECONDS = 15
+END_LIMIT_SECONDS = 50
 
 
 @dataclass(frozen=True)
