@@ -1,4 +1,4 @@
-"""Finds and reads a git repository through the ``git`` command, and never changes it.
+"""Finds and reads a git repository through the ``git`` command; only ``store.merge_driver`` changes its configuration.
 
 The only place that starts git. Files of a pull request are data, also if they look like a repository of their own
 (``HEAD``, ``config`` and ``objects/`` in a folder of schemas): git starts in the working folder, or in the folder of

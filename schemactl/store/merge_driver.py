@@ -1,0 +1,123 @@
+"""Register schemactl as git's merge driver for the files of a schemas folder.
+
+``.gitattributes``, which is committed, says which files the driver merges; the configuration of each clone, which is
+not, says how to run it (gitattributes(5), "Defining a custom merge driver").
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Final
+
+from schemactl.errors import InputError
+from schemactl.store.folder import SchemasFolder
+from schemactl.store.git import failure, find_repository, path_inside, run_git
+from schemactl.store.text import read_text, replace_file
+
+DRIVER: Final = "schemactl"
+"""The driver's name in ``.gitattributes`` and in ``merge.NAME.driver``."""
+
+ATTRIBUTES: Final = ".gitattributes"
+
+_PLACEHOLDERS: Final = "%O %A %B %L %P"
+
+_SPECIAL: Final = re.compile(r"[*?\[\]\\]")
+
+
+def install_merge_driver(folder: SchemasFolder) -> tuple[str, ...]:
+    """Let git merge the schema files and lineage files of a folder with ``schemactl merge-driver``.
+
+    Adds lines to ``.gitattributes`` at the top of the repository, and the driver to the clone's configuration. What is
+    set up already stays as it is.
+
+    Returns:
+        The files that changed: ``.gitattributes`` and git's configuration; empty if both were complete.
+
+    Raises:
+        InputError: git is absent, the folder is in no repository, or its files have another merge driver.
+    """
+    top = find_repository(folder.exports)
+    attributes = top / ATTRIBUTES
+    text = read_text(attributes) if attributes.exists() else ""
+    lines = [line for line in _attribute_lines(top, folder) if line not in text.splitlines()]
+    _refuse_other_driver(top, folder)
+    written: tuple[str, ...] = ()
+    if lines:
+        start = text if not text or text.endswith("\n") else f"{text}\n"
+        replace_file(attributes, start + "".join(f"{line}\n" for line in lines))
+        written = (str(attributes),)
+    if _configure(top):
+        written += (_git_output(top, "rev-parse", "--git-path", "config"),)
+    return written
+
+
+def _attribute_lines(top: Path, folder: SchemasFolder) -> list[str]:
+    """Return a line for each kind of file; patterns that begin with `/` match at the top of the repository."""
+    patterns = [
+        _pattern(path_inside(top, directory), files)
+        for directory, files in (
+            (folder.imports, "*.schema.*"),
+            (folder.exports, "*.schema.*"),
+            (folder.exports, "*.lineage.json"),
+        )
+    ]
+    return [f"{pattern} merge={DRIVER}" for pattern in dict.fromkeys(patterns)]
+
+
+def _pattern(directory: str, files: str) -> str:
+    literal = "" if directory == "." else _SPECIAL.sub(r"\\\g<0>", directory) + "/"
+    pattern = f"/{literal}{files}"
+    if not any(character.isspace() or character == '"' for character in pattern):
+        return pattern
+    # In quotes, git reads backslashes as C does.
+    return '"' + pattern.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _refuse_other_driver(top: Path, folder: SchemasFolder) -> None:
+    for directory in dict.fromkeys((folder.imports, folder.exports)):
+        path = path_inside(top, directory / "name.schema.yaml")
+        driver = _git_output(top, "check-attr", "merge", "--", path).rpartition(": ")[2]
+        if driver not in ("unspecified", DRIVER):
+            message = f"git merges the schema files in `{directory}` with another driver: `merge={driver}`"
+            raise InputError(message, hint=f"remove `merge` for these files from `{ATTRIBUTES}`")
+
+
+def _configure(top: Path) -> bool:
+    """Set the driver in the configuration of the clone, and return whether that changed it."""
+    settings = {
+        "name": "schemactl: merge schemas by table and column",
+        "driver": _driver_command(),
+        # Of several common ancestors git merges one first: a conflict there must not end up within a schema.
+        "recursive": "binary",
+    }
+    has_changed = False
+    for key, value in settings.items():
+        name = f"merge.{DRIVER}.{key}"
+        configured = run_git(top, "config", "--local", "--get", name).stdout
+        if os.fsdecode(configured).removesuffix("\n") != value:
+            _git_output(top, "config", "--local", "--replace-all", name, value)
+            has_changed = True
+    return has_changed
+
+
+def _driver_command() -> str:
+    """Return the shell command that git runs.
+
+    Without an installed schemactl the shell exits with 126 or 127, for git a conflict whose file lacks the other side:
+    then git's own merge of lines writes the file.
+    """
+    # `-P`: modules in the working folder belong to the repository and are not imported.
+    schemactl = f"{shlex.quote(sys.executable)} -P -m schemactl merge-driver {_PLACEHOLDERS}"
+    git = "git merge-file -q --marker-size=%L -L ours -L base -L theirs %A %O %B"
+    return f"{schemactl}; code=$?; if test $code -lt 126; then exit $code; fi; {git}"
+
+
+def _git_output(top: Path, *arguments: str) -> str:
+    result = run_git(top, *arguments)
+    if result.returncode:
+        raise failure(f"git cannot set up the merge driver in `{top}`", result)
+    return os.fsdecode(result.stdout).removesuffix("\n")
