@@ -13,7 +13,7 @@ from types import ModuleType
 
 from schemactl.cli.app import PROGRAM
 from schemactl.cli.commands import command_names, load_command
-from schemactl.cli.declarations import Group, OptionSpec, option_specs
+from schemactl.cli.declarations import CommandGroup, Group, OptionSpec, option_specs
 from schemactl.cli.options import CommonOptions, SparkCommandOptions
 from schemactl.cli.parsing import split_examples
 
@@ -34,7 +34,7 @@ GUIDES = {
 }
 """The page that explains what a command is about."""
 
-SHARED = {CommonOptions: "Options of all commands", SparkCommandOptions: "Options of Spark"}
+SHARED = {CommonOptions: "Options of all commands", SparkCommandOptions: "Spark options"}
 
 
 def main() -> None:
@@ -56,13 +56,24 @@ def pages() -> dict[str, str]:
 
 def index(names: Iterable[str]) -> str:
     """Return the page that lists the commands, and the options that they share."""
-    lines = ["# Commands", "", "Written by `docs/command_pages.py` from the code that makes `--help`.", ""]
-    lines += ["| command | |", "| --- | --- |"]
-    for file in names:
-        name = file.removesuffix(".md")
-        lines.append(f"| [`{PROGRAM} {name}`]({file}) | {_escaped(_paragraphs(load_command(name).__doc__)[0])} |")
-    lines += ["", "A setting stands in [a settings file](../settings.md) by this name, and in the environment as"]
-    lines += ["`SCHEMACTL_NAME` (`on-bad-record`: `SCHEMACTL_ON_BAD_RECORD`) unless the table says otherwise.", ""]
+    lines = ["# Commands", "", "`docs/command_pages.py` writes these pages from the code behind `--help`.", ""]
+    commands = {file: load_command(file.removesuffix(".md")) for file in names}
+    for group in CommandGroup:
+        lines += [f"## {group}", "", "| command | |", "| --- | --- |"]
+        lines += [
+            f"| [`{PROGRAM} {file.removesuffix('.md')}`]({file}) | {_escaped(_paragraphs(command.__doc__)[0])} |"
+            for file, command in commands.items()
+            if command.Options.command_group is group
+        ]
+        lines.append("")
+    lines += ["## Settings of options", ""]
+    lines += [
+        "Set an option with a setting in [a settings file](../settings.md) by that name, or in the environment as"
+    ]
+    lines += [
+        "`SCHEMACTL_NAME` (`on-bad-record`: `SCHEMACTL_ON_BAD_RECORD`), unless its table gives another variable.",
+        "",
+    ]
     for cls, title in SHARED.items():
         own = [each for each in option_specs(cls) if _declaring(cls, each) is cls]
         lines += [f"## {title}", "", *_table(own)]
@@ -74,7 +85,7 @@ def page(name: str) -> str:
     module = load_command(name)
     lines = [f"# {PROGRAM} {name}", ""]
     if isinstance(module, ModuleType) and hasattr(module, "__path__"):
-        lines += _described(module.__doc__)
+        lines += _about(module.__doc__)
         for each in command_names(module):
             command = load_command(each, module)
             lines += [f"## {PROGRAM} {name} {each}", "", *_command(f"{name} {each}", command.__doc__, command.Options)]
@@ -92,10 +103,7 @@ def _command(words: str, text: str | None, options: type[CommonOptions]) -> Iter
     specs = [each for each in option_specs(options) if not each.setting.in_file_only]
     arguments = [each for each in specs if each.is_argument]
     usage = " ".join([PROGRAM, words, *(_metavar(each) for each in arguments), "[OPTIONS]"])
-    about, examples = split_examples(text or "")
-    yield from ("```text", usage, "```", "", *_described(about))
-    if examples:
-        yield from ("```sh", *examples, "```", "")
+    yield from ("```text", usage, "```", "", *_about(text))
     if arguments:
         yield from ("| argument | |", "| --- | --- |")
         yield from (f"| `{_cell(_metavar(each))}` | {_help(each)} |" for each in arguments)
@@ -113,6 +121,14 @@ def _command(words: str, text: str | None, options: type[CommonOptions]) -> Iter
         if issubclass(options, cls)
     ]
     yield from (f"Also: {', '.join(shared)}.", "")
+
+
+def _about(text: str | None) -> Iterator[str]:
+    """Yield the lines of a help text and its examples."""
+    about, examples = split_examples(text or "")
+    yield from _described(about)
+    if examples:
+        yield from ("```sh", *examples, "```", "")
 
 
 def _table(specs: Iterable[OptionSpec]) -> Iterator[str]:

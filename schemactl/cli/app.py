@@ -22,10 +22,10 @@ from typer.main import get_command
 from schemactl import __version__
 from schemactl.cli import commands
 from schemactl.cli.commands import CommandModule, all_options, command_names, load_command
-from schemactl.cli.declarations import Group, OptionValues, flag, option_specs
+from schemactl.cli.declarations import CommandGroup, Group, OptionValues, flag, option_specs
 from schemactl.cli.environments import at_environment, at_references
 from schemactl.cli.options import CommonOptions, SparkCommandOptions
-from schemactl.cli.parsing import PlainGroup, make_command, with_signature
+from schemactl.cli.parsing import PlainGroup, make_command, split_examples, with_signature
 from schemactl.cli.removed import check_removed_command, check_removed_option
 from schemactl.cli.settings import (
     Call,
@@ -58,10 +58,12 @@ PROGRAM = "schemactl"
 _WITH_ADDRESSES = ("SCHEMACTL_", "SPARK_", "PG")
 """The prefixes of variables that may hold addresses or their parts."""
 
-HELP = """Keep the schemas of data under control: infer, review, normalize, migrate.
+HELP = "Infer dlt schemas, catch breaking changes, and migrate destinations."
 
-Exit codes: 0 done; 1 findings (a broken contract, pending changes under --check); 2 the call or its input is
-wrong; 3 Spark or the destination failed; 130 interrupted."""
+FOOTER = """\
+Options:     --help, --version, --install-completion; COMMAND --help lists more
+Exit codes:  0 done, 1 findings, 2 bad input, 3 Spark or destination failed
+"""
 
 
 _ENDINGS = (SystemExit, GeneratorExit, typer.Exit, typer.Abort)
@@ -112,9 +114,10 @@ class LazyGroup(PlainGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         # Typer would make all commands, with all their options, for a line of each.
-        modules = {name: load_command(name, self.package) for name in self.list_commands(ctx)}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _first_line(module)) for name, module in modules.items()])
+            formatter.write_dl(
+                [(name, _first_line(load_command(name, self.package))) for name in self.list_commands(ctx)]
+            )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known_names = args[0], command_names(self.package)
@@ -125,6 +128,25 @@ class LazyGroup(PlainGroup):
             hint = did_you_mean(name, known_names) or f"`{call} --help` lists the commands"
             raise InputError(f"there is no command `{' '.join((*self.words, name))}`", hint=hint)
         return super().resolve_command(ctx, args)
+
+
+class RootGroup(LazyGroup):
+    """The group of all commands: its help fits on 30 lines of 80 columns, and leaves options to the commands."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        modules = {name: load_command(name, self.package) for name in self.list_commands(ctx)}
+        width = max(map(len, modules))
+        for group in CommandGroup:
+            lines = [
+                (name.ljust(width), _first_line(module))
+                for name, module in modules.items()
+                if module.Options.command_group is group
+            ]
+            formatter.write_heading(group)
+            formatter.indent()
+            formatter.write_dl(lines)
+            formatter.dedent()
+        formatter.write(FOOTER)
 
 
 @cache
@@ -148,10 +170,11 @@ def _first_line(module: CommandModule | ModuleType) -> str:
 
 def _make_group(words: tuple[str, ...], package: ModuleType) -> Any:
     """Return the commands of a package as one command."""
+    about, examples = split_examples(package.__doc__ or "")
     app = typer.Typer(
         name=words[-1],
-        cls=type("Group", (LazyGroup,), {"package": package, "words": words}),
-        help=package.__doc__ or "",
+        cls=type("Group", (LazyGroup,), {"package": package, "words": words, "examples": examples}),
+        help=about,
         short_help=_first_line(package),
         invoke_without_command=True,
         rich_markup_mode=None,
@@ -267,7 +290,7 @@ def build() -> Any:
     """Return the command line as one typer command."""
     app = typer.Typer(
         name=PROGRAM,
-        cls=LazyGroup,
+        cls=RootGroup,
         help=HELP,
         invoke_without_command=True,
         rich_markup_mode=None,

@@ -71,6 +71,16 @@ class Group(StrEnum):
     GLOBAL = "Global options"
 
 
+class CommandGroup(StrEnum):
+    """The heading below which ``schemactl --help`` lists a command, in the order of the headings."""
+
+    DATA = "Data"
+    REVIEW = "Review"
+    SCHEMAS = "Schemas"
+    DATABASES = "Databases"
+    SETTINGS = "Settings"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionSpec:
     """An option or argument of a command, as its field declares it (`option`, `flag`, `argument`).

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import typer
 
 from schemactl.cli import completing
-from schemactl.cli.declarations import Group, Setting, argument, flag, option
+from schemactl.cli.declarations import CommandGroup, Group, Setting, argument, flag, option
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.store.sources import is_local
 
@@ -42,19 +42,23 @@ def ref(metavar: str, help: str, **more: Any) -> Any:
 def text_or_json(**more: Any) -> str:
     """Declare ``--format`` of a command whose result is text or JSON."""
     more = {"annotation": Literal["text", "json"], **more}
-    return option("How the result is printed.", Group.OUTPUT, Setting(), default="text", **more)
+    return option("The output format.", Group.OUTPUT, Setting(), default="text", **more)
 
 
 def output_file() -> str | None:
     """Declare ``--output``, where the result of a command may go to a file."""
     return option(
-        "Write the result to a file instead.", Group.OUTPUT, metavar="FILE", short="-o", check=check_file_to_write
+        "Write the result to FILE, not to standard output.",
+        Group.OUTPUT,
+        metavar="FILE",
+        short="-o",
+        check=check_file_to_write,
     )
 
 
 def sql_dialect(used: str, default: str) -> str | None:
     """Declare ``--dialect``, by which text of SQL is read or written where it is ``used``; with its default."""
-    help = f"{used}: the SQL dialect, such as `snowflake` or `mssql`; by default {default}."
+    help = f"{used}: the SQL dialect, such as `snowflake` or `mssql`. Default: {default}."
     return option(help, metavar="DIALECT", completes=completing.complete_dialects)
 
 
@@ -95,44 +99,49 @@ def parse_report(report: str) -> tuple[str, str]:
 
 def migration_folder() -> str:
     """Declare the folder of migrations that a command is about."""
-    return argument("DIR", "The folder of the migrations.")
+    return argument("DIR", "The migrations folder.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonOptions:
-    """The options of every command; they are also allowed before the command's name."""
+    """The options of every command; they are also allowed before the command's name.
+
+    Attributes:
+        command_group: the group that lists the command in ``schemactl --help``.
+    """
+
+    command_group: ClassVar[CommandGroup] = CommandGroup.SCHEMAS
 
     schemas: str = option(
-        "The folder that holds `import/` and `export/`.",
+        "The folder that contains `import/` and `export/`.",
         Group.GLOBAL,
         Setting(is_path=True, found_by=("import", "export")),
         metavar="DIR",
         default="schemas",
     )
     import_schemas: str | None = option(
-        "The folder of the import files, in place of `import/` (dlt's `import_schema_path`).",
+        "The folder of import files, instead of `import/` (dlt's `import_schema_path`).",
         Group.GLOBAL,
         Setting(is_path=True, gives_way_to="schemas"),
         metavar="DIR",
     )
     export_schemas: str | None = option(
-        "The folder of the export files, in place of `export/` (dlt's `export_schema_path`).",
+        "The folder of export files, instead of `export/` (dlt's `export_schema_path`).",
         Group.GLOBAL,
         Setting(is_path=True, gives_way_to="schemas"),
         metavar="DIR",
     )
     format: str = text_or_json(annotation=str, metavar="FORMAT")
     naming_module: Sequence[str] = option(
-        "Admit a module of your own as a naming convention or normalizer that schemas name; may be given more "
-        "than once.",
+        "Let schemas use this Python module as naming convention or normalizer. Repeatable.",
         Group.GLOBAL,
         Setting(in_file=False),
         metavar="MODULE",
         default=[],
     )
     quiet: bool = flag("Print only what needs attention.", Group.OUTPUT, Setting(), short="-q")
-    verbose: bool = flag("Print all the evidence as well.", Group.OUTPUT, Setting(), short="-v")
-    debug: bool = flag("Show tracebacks and Spark's log.", Group.GLOBAL, Setting())
+    verbose: bool = flag("Print all evidence and details.", Group.OUTPUT, Setting(), short="-v")
+    debug: bool = flag("Print tracebacks and the Spark log.", Group.GLOBAL, Setting())
     color: Literal["auto", "always", "never"] = option("When to use colors.", Group.OUTPUT, Setting(), default="auto")
 
     @property
@@ -184,7 +193,7 @@ class FindingsOptions(CommonOptions):
 
     format: str = text_or_json(annotation=Literal["text", "json", "markdown", "github", "gitlab", "sarif", "junit"])
     report: Sequence[str] = option(
-        "Write the result to a file as well, in a format of its own; may be given more than once.",
+        "Also write the result to a file in this format. Repeatable.",
         Group.OUTPUT,
         metavar="FORMAT=FILE",
         default=[],
@@ -202,12 +211,12 @@ class ReviewOptions(CommonOptions):
     """The options of a command that reads files which anybody may have written: it ends within its time and memory."""
 
     timeout: str | None = option(
-        "Give up, with exit code 2, after so long; `0` never. By default 300.",
+        "Stop with exit code 2 after this time; `0` for no limit. Default: 300.",
         setting=Setting(in_file=False),
         metavar="SECONDS",
     )
     max_memory: str | None = option(
-        "Give up, with exit code 2, where it takes more memory, on Linux; `0` never. By default 4096.",
+        "Stop with exit code 2 above this memory (Linux); `0` for no limit. Default: 4096.",
         setting=Setting(in_file=False),
         metavar="MB",
     )
@@ -246,25 +255,26 @@ class SparkCommandOptions(CommonOptions):
     """The options of a command that works with Spark."""
 
     engine: Literal["spark", "local", "auto"] | None = option(
-        "What reads data: Spark, this machine's own processes, or `auto`: this machine for up to 128 MB. By default "
-        "Spark if it is installed.",
+        "Read data with Spark, with processes of this machine (`local`), or `auto`: this machine for up to "
+        "128 MB. Default: Spark if it is installed.",
         Group.SPARK,
         Setting(),
     )
     master: str | None = option(
         "The Spark master: `local[*]`, `spark://HOST:PORT`, `yarn` ...", Group.SPARK, Setting(), metavar="URL"
     )
-    remote: str | None = option("A Spark Connect server, `sc://HOST:PORT`.", Group.SPARK, Setting(), metavar="URL")
+    remote: str | None = option("The Spark Connect server: `sc://HOST:PORT`.", Group.SPARK, Setting(), metavar="URL")
     conf: Sequence[str] = option(
-        "A setting of Spark; may be given more than once.",
+        "A Spark setting. Repeatable.",
         Group.SPARK,
         Setting(in_environment=False),
         metavar="K=V",
         default=[],
     )
     examples: Literal["none", "masked", "plain"] | None = option(
-        "How values of rows are shown and kept in evidence: not at all, by their shape, or as they are. By "
-        "default masked where `CI` is set and for columns marked as personal (`x-annotation-pii` ...), else plain.",
+        "How to show row values and save them in evidence: not at all, masked by their shape, or plain. "
+        "Default: masked if `CI` is set and for columns marked as personal (`x-annotation-pii` ...), plain "
+        "otherwise.",
         Group.OUTPUT,
         Setting(),
     )
@@ -316,44 +326,43 @@ class DataOptions(SparkCommandOptions):
         default=[],
     )
     name: str | None = option(
-        "The schema's name; by default the source's, and what `SOURCE.schema.yaml` beside it states holds as "
-        "`--hints` does.",
+        "The schema's name. Default: the name of the source, with the hints of `SOURCE.schema.yaml` next to "
+        "it (see `--hints`).",
         Group.SCHEMA,
         metavar="NAME",
         completes=complete_names,
     )
     table: Sequence[str] = option(
-        "The root table; by default the schema's only one, or one named after the source. With a source, the "
-        "table of that data; may be given more than once: `--table 'contacts=crm/*.csv'`.",
+        "The root table. Default: the schema's only root table, or a table named after the source. "
+        "TABLE=SOURCE sets the table of a source: `--table 'contacts=crm/*.csv'`. Repeatable.",
         Group.INPUT,
         metavar="TABLE|TABLE=SOURCE",
         default=[],
     )
-    table_per_file: bool = flag("Give each file a root table, named after the file.", Group.INPUT)
+    table_per_file: bool = flag("Load each file into a root table named after the file.", Group.INPUT)
     table_by: str | None = option(
-        "Give each record the root table that this field of it names: `type`, `meta.kind`; records without "
-        "such a text go to `--table`, if it is given.",
+        "Load each record into the root table that this field names: `type`, `meta.kind`. Records without the "
+        "field go to `--table`, if set.",
         Group.INPUT,
         metavar="FIELD",
     )
     dispatch: Sequence[str] = option(
-        "Tables of values of the field of `--table-by` that are not called after them: "
-        "`click=click_events,purchase=purchase_events`.",
+        "Table names for `--table-by` values, if not the value itself: `click=click_events,purchase=purchase_events`.",
         Group.INPUT,
         Setting(in_environment=False, only_with=("table_by", "model")),
         metavar="VALUE=TABLE,...",
         default=[],
     )
     model: str | None = option(
-        "A Pydantic model that states the columns and validates the data; a union with a discriminator "
-        "names the table of each record. The module is imported: its code runs.",
+        "A Pydantic model that declares the columns and validates the data. In a discriminated union, each "
+        "variant is a table. Importing the module runs its code.",
         Group.INPUT,
         Setting(in_file=False),
         metavar="MODULE:CLASS",
     )
     contract: str | None = option(
-        "What data may change: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
-        "`tables=M,columns=M,data_type=M`; it goes before the schema's own.",
+        "Which schema changes data can make: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
+        "`tables=M,columns=M,data_type=M`. Overrides the schema's contract.",
         Group.CONTRACT,
         Setting(),
         metavar="C",
@@ -361,80 +370,80 @@ class DataOptions(SparkCommandOptions):
         is_joined=True,
     )
     column: Sequence[str] = option(
-        "What a column is, whatever the data says: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; may "
-        "be given more than once.",
+        "Set a column's type and hints, overriding inference: `id:bigint,primary_key`, "
+        "`lines.price:decimal(10,2)`. Repeatable.",
         Group.SCHEMA,
         Setting(in_environment=False),
         metavar="NAME:TYPE,HINT",
         default=[],
     )
     write_disposition: Literal["append", "replace", "merge", "skip"] | None = option(
-        "What a load does with the rows of the root table that are there.", Group.SCHEMA, Setting()
+        "What a load does with existing rows of the root table.", Group.SCHEMA, Setting()
     )
     hints: str | None = option(
-        "A schema file with what tables, columns and settings are, whatever the data says; it may leave out all else.",
+        "A schema file whose tables, columns and settings override inference. It can be partial.",
         Group.SCHEMA,
         Setting(is_path=True),
         metavar="FILE",
     )
     on_bad_record: Literal["stop", "skip"] = option(
-        "What a record that cannot be read does.", Group.CONTRACT, Setting(), default="stop"
+        "What to do with unreadable records.", Group.CONTRACT, Setting(), default="stop"
     )
     input_format: str | None = option(
-        "The sources' format, if it is misdetected; `xml:TAG` also names the elements that are records.",
+        "The format of the sources, if detection fails. `xml:TAG` also sets the record element.",
         Group.INPUT,
         Setting(),
         metavar="FORMAT",
         completes=completing.complete_input_formats,
     )
     naming: str | None = option(
-        "How a new schema's tables and columns are named: `snake_case`, `duck_case`, `direct`, `sql_ci_v1`, "
-        "`sql_cs_v1`, `s3_tables`, `hash_names`, or a module of your own.",
+        "The naming convention of a new schema: `snake_case`, `duck_case`, `direct`, `sql_ci_v1`, "
+        "`sql_cs_v1`, `s3_tables`, `hash_names`, or a Python module.",
         Group.SCHEMA,
         Setting(),
         metavar="NAME",
         completes=completing.complete_namings,
     )
     normalizer: str | None = option(
-        "How a new schema's data becomes tables: `relational`, `relational_no_coercion`, `nested` (it keeps "
-        "structs and lists), or a module of your own.",
+        "The normalizer of a new schema: `relational`, `relational_no_coercion`, `nested` (keeps structs and "
+        "lists), or a Python module.",
         Group.SCHEMA,
         Setting(),
         metavar="NAME",
         completes=completing.complete_normalizers,
     )
     typing: str | None = option(
-        "How columns of texts become typed ones: an Arc schema file, or a schema that was imported from one.",
+        "An Arc schema file, or a schema imported from one, that types text columns.",
         Group.INPUT,
         metavar="FILE|NAME",
     )
     typing_errors: Literal["column", "reject", "fail"] | None = option(
-        "What becomes of rows with texts that cannot be typed: nulls, with the reasons in the column "
-        "`_errors` (default, if any text of the column can be typed); rejects; or nothing is written. "
-        "If a field allows no null, nothing is written anyway.",
+        "What to do with rows that have text that cannot be typed: `column` loads null and writes the reason "
+        "to `_errors` (default, if some values of the column can be typed), `reject` rejects the rows, `fail` "
+        "writes nothing. If a required field cannot be typed, nothing is written.",
         Group.CONTRACT,
         Setting(),
     )
-    header: bool = flag("The first row of CSV and TSV has the names of columns, whatever it looks like.", Group.INPUT)
+    header: bool = flag("Read the first row of CSV and TSV as column names, without detection.", Group.INPUT)
     no_header: bool = flag(
-        "The first row of CSV and TSV is a record; columns are called `_c0`, `_c1` and so on.", Group.INPUT
+        "Read the first row of CSV and TSV as a record, and name columns `_c0`, `_c1` ...", Group.INPUT
     )
     null_value: Sequence[str] = option(
-        "A text of CSV, TSV or XML that stands for null, as `N/A`; may be given more than once.",
+        "String to read as null in CSV, TSV and XML, such as `N/A`. Repeatable.",
         Group.INPUT,
         Setting(in_environment=False, section=("csv", "null-values")),
         metavar="TEXT",
         default=[],
     )
     detect: str | None = option(
-        "Detectors that give new columns types by their values: `digits,number,bool,iso_date` (the default of "
-        "CSV, TSV and XML), `iso_timestamp`, `timestamp`, `large_integer`, `all_text`; `--detect=-NAME,+NAME` "
-        "changes the list.",
+        "Detectors that pick a new column's type from its values: `digits,number,bool,iso_date` (default for "
+        "CSV, TSV and XML), `iso_timestamp`, `timestamp`, `large_integer`, `all_text`. `--detect=-NAME,+NAME` "
+        "changes the default.",
         Group.INPUT,
         Setting(in_environment=False),
         metavar="LIST",
     )
-    resolve_collisions: bool = flag("Give keys that become one column a column each.", Group.SCHEMA, Setting())
+    resolve_collisions: bool = flag("Give each key its own column if several share a name.", Group.SCHEMA, Setting())
 
     def all_sources(self) -> list[str]:
         """Return the sources, those of single tables too."""

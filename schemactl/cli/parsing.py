@@ -52,6 +52,12 @@ def _format_groups(params: Sequence[Any], ctx: Any, formatter: Any) -> None:
                 formatter.write_dl([(name.ljust(width), text) for name, text in rows], col_max=_NAME_WIDTH)
 
 
+def _format_examples(examples: Sequence[str], formatter: Any) -> None:
+    if examples:
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line}".rstrip() + "\n" for line in examples))
+
+
 class PlainCommand(TyperCommand):
     """A command whose values stay the texts that were typed."""
 
@@ -68,9 +74,7 @@ class PlainCommand(TyperCommand):
         _format_groups(self.get_params(ctx), ctx, formatter)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
-        if self.examples:
-            with formatter.section("Examples"):
-                formatter.write("".join(f"  {line}".rstrip() + "\n" for line in self.examples))
+        _format_examples(self.examples, formatter)
 
 
 def split_examples(text: str) -> tuple[str, tuple[str, ...]]:
@@ -86,12 +90,17 @@ def split_examples(text: str) -> tuple[str, tuple[str, ...]]:
 class PlainGroup(TyperGroup):
     """A group whose values stay the texts that were typed."""
 
+    examples: ClassVar[Sequence[str]] = ()
+
     def get_params(self, ctx: Any) -> list[Any]:
         return _leave_as_typed(super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         self.format_commands(ctx, formatter)
         _format_groups(self.get_params(ctx), ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
+        _format_examples(self.examples, formatter)
 
 
 def make_command(name: str, options: type[Any], callback: Callable[..., object], text: str) -> Any:

@@ -16,7 +16,7 @@ import pytest
 
 from schemactl.cli.app import run
 from schemactl.cli.commands import command_names, load_command
-from schemactl.cli.declarations import Group, option_specs
+from schemactl.cli.declarations import CommandGroup, Group, option_specs
 from schemactl.cli.parsing import split_examples
 from schemactl.formats import dlt
 from schemactl.schema.hash import bump
@@ -47,16 +47,47 @@ def examples_of(words: tuple[str, ...]) -> list[str]:
 
 
 COMMANDS = list(commands())
-EXAMPLES = [(words, call) for words in COMMANDS for call in examples_of(words)]
+GROUPS = {words[:depth] for words in COMMANDS for depth in range(1, len(words))}
+EXAMPLES = [(words, call) for words in (*COMMANDS, *sorted(GROUPS)) for call in examples_of(words)]
 READS_DATA = ("infer", "normalize")
 
 
 def test_each_command_has_two_examples_of_itself() -> None:
     assert len(COMMANDS) > 20
-    for words in COMMANDS:
+    for words in (*COMMANDS, *GROUPS):
         calls = examples_of(words)
         assert len(calls) == 2, words
         assert all(call.startswith(f"schemactl {' '.join(words)}") for call in calls)
+
+
+def help_of(words: tuple[str, ...]) -> str:
+    """The docstring of a command, or of a group."""
+    module = load_command(words[0])
+    for word in words[1:]:
+        module = load_command(word, module)
+    return module.__doc__ or ""
+
+
+def test_the_commands_fit_on_one_screen_below_their_groups(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert run(["--help"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if line.endswith(":")] == [f"{group}:" for group in CommandGroup]
+    listed = [line.split()[0] for line in lines[lines.index("Data:") :] if line.startswith("  ")]
+    assert sorted(listed) == list(command_names())
+
+
+def test_help_begins_with_an_imperative_sentence() -> None:
+    for words in (*COMMANDS, *GROUPS):
+        first = help_of(words).partition("\n")[0]
+        assert first.endswith("."), words
+        assert re.match(r"[A-Z][a-z]*[a-rt-z] [a-zA-Z`]", first), f"{words}: {first}"  # not `Shows the`
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

@@ -1,15 +1,15 @@
-"""Silence exactly the given findings of `schemactl diff`, until a day.
+"""Silence specific `diff` findings until a date.
 
-Each silence names the fingerprint of one finding and how bad it is: a later change, or a worse one, is not covered.
-They are added to the settings file, and `schemactl diff` reports those whose day is over. `--format json` and
-`--verbose` of `schemactl diff` show the fingerprints.
+Each silence covers one finding, by its fingerprint and severity: a later change or a worse finding is not covered.
+The silences go into the settings file; `schemactl diff` reports the expired ones. `schemactl diff --verbose` and
+`--format json` show the fingerprints.
 
 Examples:
-    # Accept what this branch changes, until its readers have followed
+    # Silence the findings of this branch until its readers are updated
     schemactl accept --all --base git:main... --until 2030-06-30 --reason "agreed"
 
-    # Accept what the edit of the import file will do
-    schemactl accept --all --until 2030-06-30 --reason "nobody reads it yet"
+    # Silence the findings of an import file edit
+    schemactl accept --all --until 2030-06-30 --reason "no readers yet"
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from schemactl.cli.declarations import argument, flag, option
+from schemactl.cli.declarations import CommandGroup, argument, flag, option
 from schemactl.cli.options import ReviewOptions, complete_references, text_or_json
 from schemactl.cli.settings import (
     FILE_NAME,
@@ -44,18 +44,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(ReviewOptions):
+    command_group: ClassVar[CommandGroup] = CommandGroup.REVIEW
+
     format: str = text_or_json()
     fingerprints: Sequence[str] = argument(
-        "FINGERPRINT...", "Of the findings, as `schemactl diff` shows them.", default=[]
+        "FINGERPRINT...", "Fingerprints of findings, as `schemactl diff --verbose` prints them.", default=[]
     )
-    all: bool = flag("Accept all errors and warnings.")
-    until: str | None = option("The last day on which it holds, as 2026-03-31.", metavar="DATE")
-    reason: str | None = option("Why, for those who read it.", metavar="TEXT")
+    all: bool = flag("Silence all errors and warnings.")
+    until: str | None = option("The last day of the silence: `2030-06-30`.", metavar="DATE")
+    reason: str | None = option("Why the findings are acceptable. Saved with each silence.", metavar="TEXT")
     base: str | None = option(
-        "As BASE of `schemactl diff`.", metavar="REF", completes=complete_references, is_reference=True
+        "Same as BASE in `schemactl diff`.", metavar="REF", completes=complete_references, is_reference=True
     )
     head: str | None = option(
-        "As HEAD of `schemactl diff`.", metavar="REF", completes=complete_references, is_reference=True
+        "Same as HEAD in `schemactl diff`.", metavar="REF", completes=complete_references, is_reference=True
     )
 
 

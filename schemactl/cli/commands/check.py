@@ -1,12 +1,13 @@
-"""Check schema files: valid, their naming convention and normalizer known, no export file edited by hand.
+"""Validate schema files, and detect hand-edited exports.
 
-The exit code is 1 where something is wrong. Reads no data and starts no Spark; a pre-commit hook runs it.
+Checks the content, the naming convention and the normalizer of each file. Exits with 1 if a file has problems. Reads
+no data and does not start Spark, so it can run as a pre-commit hook.
 
 Examples:
     # Check all schemas of the folder
     schemactl check
 
-    # Check the files of a commit, as the pre-commit hook does
+    # Check one file, as the pre-commit hook does
     schemactl check schemas/import/crm.schema.yaml
 """
 
@@ -24,7 +25,7 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(ReviewOptions):
-    files: Sequence[str] = argument("[FILE...]", "Schema files; by default all of the folder.", default=[])
+    files: Sequence[str] = argument("[FILE...]", "Schema files. Default: all files of the folder.", default=[])
     format: str = text_or_json()
 
 

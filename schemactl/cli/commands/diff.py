@@ -1,19 +1,19 @@
-"""Say what changed between two schemas, whom it breaks, and what to do.
+"""Compare two schemas: what changed, who it breaks, how to fix it.
 
 BASE and HEAD are REFs: NAME, import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, or - for standard
-input; git:REV... is the commit at which this branch left REV. A folder or a revision stands for its export files with
-edited import files taken over. Without references the export folder is compared with that: what your edit will do; a
-NAME alone is that schema. Any other BASE alone is compared with what the schemas folder means.
+input; git:REV... is the merge base of this branch and REV. A folder or a revision means its export files plus
+unapplied import edits. Without references, `diff` previews what your import edits will do; with only a NAME, it
+previews the edit of that schema. Any other BASE without HEAD is compared with the schemas folder.
 
-With a base of git's the settings that decide are the base's, not the head's; a change of them is a finding.
+If BASE is a git revision, the review settings of BASE apply; a change of these settings is a finding.
 
-The exit code is 1 where a finding is as bad as --fail-on says. `schemactl rules ID` explains the rule of a finding.
+Exits with 1 if a finding reaches the severity of --fail-on. `schemactl rules ID` explains a rule.
 
 Examples:
-    # Show what the edit of an import file will do
+    # Preview the edit of an import file
     schemactl diff
 
-    # Review a branch, as a comment in Markdown
+    # Review this branch, for a Markdown comment
     schemactl diff git:main... --format markdown
 """
 
@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from schemactl.cli.completing import complete_input_formats, complete_outputs, complete_severities
-from schemactl.cli.declarations import Group, Setting, SettingsTable, flag, option, option_specs
+from schemactl.cli.declarations import CommandGroup, Group, Setting, SettingsTable, flag, option, option_specs
 from schemactl.cli.options import (
     DEFAULT_LIMITS,
     FindingsOptions,
@@ -55,17 +55,25 @@ NEVER = "0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, ReviewOptions, SparkCommandOptions):
-    references: Sequence[str] = ref("[BASE [HEAD]]", "What to compare; by default what an edit will do.", default=[])
-    compat: Literal["readers", "writers", "full", "none"] = option(
-        "Whom a change must not break; stored data counts for all but `none`.", setting=Setting(), default="full"
+    command_group: ClassVar[CommandGroup] = CommandGroup.REVIEW
+
+    references: Sequence[str] = ref(
+        "[BASE [HEAD]]", "The schemas to compare. Default: preview import edits.", default=[]
     )
-    transitive: bool = flag("Hold the head against all older versions of the base in git as well.", setting=Setting())
-    explain: bool = flag("Name the mode as Confluent's schema registry does, and what it means.", Group.OUTPUT)
+    compat: Literal["readers", "writers", "full", "none"] = option(
+        "Who a change must not break. Stored rows are protected too, except with `none`.",
+        setting=Setting(),
+        default="full",
+    )
+    transitive: bool = flag("Also compare HEAD with all older versions of BASE in git.", setting=Setting())
+    explain: bool = flag(
+        "Print the compatibility mode under its Confluent Schema Registry name, with its meaning.", Group.OUTPUT
+    )
     fail_on: Literal["error", "warn", "never"] = option(
-        "How bad a finding has to be for exit code 1.", setting=Setting(), default="error"
+        "The lowest severity that makes `diff` exit with 1.", setting=Setting(), default="error"
     )
     severity: Sequence[str] = option(
-        "Set a rule to `error`, `warn`, `info` or `none`.",
+        "Set the severity of a rule: `error`, `warn`, `info` or `none`.",
         setting=Setting(in_environment=False),
         metavar="RULE=LEVEL",
         completes=complete_severities,
@@ -73,34 +81,34 @@ class Options(FindingsOptions, ReviewOptions, SparkCommandOptions):
     )
     silence: Sequence[SettingsTable] = option("", setting=Setting(in_file_only=True), default=[])
     policy: str | None = option(
-        "Take what decides the verdict from this settings file; by default a base of git's brings its own.",
+        "Read review settings from this file or revision. Default: BASE, if it is a git revision.",
         setting=Setting(in_file=False),
         metavar="FILE|git:REV",
     )
     data: Sequence[str] = option(
-        "Count in this data, with Spark, what a change would lose.", Group.INPUT, metavar="SOURCE", default=[]
+        "Count the values in this data that a change would lose, with Spark.", Group.INPUT, metavar="SOURCE", default=[]
     )
     model: str | None = option(
-        "Compare BASE with what a load with this Pydantic model would make of it. The module is imported: its "
-        "code runs.",
+        "Compare BASE with the schema that a load with this Pydantic model would produce. Importing the "
+        "module runs its code.",
         Group.INPUT,
         Setting(in_file=False),
         metavar="MODULE:CLASS",
     )
     table: str | None = option(
-        "The root table: of the data, by default named after the source; of a model, by default the only one.",
+        "The root table. Default: named after the source of `--data`, or the only root table for `--model`.",
         Group.INPUT,
         metavar="TABLE",
     )
-    sample: str = option("How much of the data is looked at.", Group.INPUT, metavar="10%|ROWS|full", default="full")
+    sample: str = option("How much of the data to read.", Group.INPUT, metavar="10%|ROWS|full", default="full")
     input_format: str | None = option(
-        "The data's format, if it is misdetected; `xml:TAG` also names the elements that are records.",
+        "The format of the data, if detection fails. `xml:TAG` also sets the record element.",
         Group.INPUT,
         metavar="FORMAT",
         completes=complete_input_formats,
     )
     format: str = option(
-        "How the result is printed: text, json, markdown, github, gitlab, sarif or junit.",
+        "The output format: text, json, markdown, github, gitlab, sarif or junit.",
         Group.OUTPUT,
         Setting(),
         metavar="FORMAT",
@@ -109,18 +117,17 @@ class Options(FindingsOptions, ReviewOptions, SparkCommandOptions):
         check=check_output,
     )
     timeout: str | None = option(
-        "Give up, with exit code 2, after so long; `0` never. By default 300, and never with `--data`.",
+        "Stop with exit code 2 after this time; `0` for no limit. Default: 300, or no limit with `--data`.",
         setting=Setting(),
         metavar="SECONDS",
     )
     max_memory: str | None = option(
-        "Give up, with exit code 2, where it takes more memory, on Linux; `0` never. By default 4096, and never with "
-        "`--data`.",
+        "Stop with exit code 2 above this memory (Linux); `0` for no limit. Default: 4096, or no limit with `--data`.",
         setting=Setting(),
         metavar="MB",
     )
     output: str | None = output_file()
-    git: bool = flag("Take the arguments that git gives to an external diff; always exits with 0.", Group.OUTPUT)
+    git: bool = flag("Read the arguments that git passes to an external diff; always exit with 0.", Group.OUTPUT)
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
         """Return the settings that decide the review: with a base of git's, or a policy, none of the head's."""

@@ -1,14 +1,14 @@
-"""State hints in the import file of the schema NAME, whose comments and form stay.
+"""Set hints in a schema's import file, keeping its comments.
 
-Where there is no import file yet, it begins as the schema of the export file. `schemactl diff NAME` then says what the
-edit will do, and `schemactl sync NAME` takes it over without data. `--naming` is taken over at once, in both files and
-in the lineage; `schemactl migrate` then renames tables and columns.
+If the schema has no import file, `edit` creates one from the export file. Next, `schemactl diff NAME` previews the
+edit, and `schemactl sync NAME` applies it without data. `--naming` applies at once, to both files and the lineage;
+`schemactl migrate` then renames tables and columns.
 
 Examples:
-    # State the type of a column, whatever the data says
+    # Set the type of a column
     schemactl edit crm --column vip:text
 
-    # Make all names anew by another convention, from where in the data they come
+    # Rename all tables and columns by another naming convention
     schemactl edit crm --naming direct
 """
 
@@ -28,22 +28,24 @@ from schemactl.errors import ExitCode, InputError
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
     format: str = text_or_json()
-    name: str = argument("NAME", "The schema.", completes=complete_names)
+    name: str = argument("NAME", "The schema to edit.", completes=complete_names)
     column: Sequence[str] = option(
-        "What a column is: `id:bigint,primary_key`, `lines.price:decimal(10,2)`; a type without a size takes a size "
-        "away. May be given more than once.",
+        "Set a column's type and hints: `id:bigint,primary_key`, `lines.price:decimal(10,2)`. A type without "
+        "a size removes the size. Repeatable.",
         metavar="NAME:TYPE,HINT",
         default=[],
     )
-    table: str | None = option("The table of hints that name none; by default the only root.", metavar="TABLE")
+    table: str | None = option(
+        "The table of columns without a table name. Default: the only root table.", metavar="TABLE"
+    )
     write_disposition: Literal["append", "replace", "merge", "skip"] | None = option(
-        "What a load does with the rows that are there."
+        "What a load does with existing rows."
     )
     contract: str | None = option(
-        "What data may change: a mode, or `tables=M,columns=M ...`.", metavar="C", is_joined=True
+        "Which schema changes data can make: a mode, or `tables=M,columns=M ...`.", metavar="C", is_joined=True
     )
     naming: str | None = option(
-        "Name tables and columns by another naming convention; what data comes later goes to the same ones.",
+        "Rename tables and columns by another naming convention. Later data goes to the renamed tables and columns.",
         metavar="CONVENTION",
         completes=complete_namings,
     )

@@ -1,8 +1,8 @@
-"""Write a schema in another format, to standard output or to a file.
+"""Convert a schema to another format.
 
-REF is NAME (the export folder's), import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, - for standard
-input, or a destination: then the last schema that its ledger names, or the one of --hash. Files of older engine
-versions are brought up to date, and the hash is that of the content.
+REF is NAME (from the export folder), import:NAME, export:NAME, a file, a folder, git:REV, git:REV:PATH, - for
+standard input, or a destination: the latest schema in its ledger, or the schema with --hash. Files of older engine
+versions are upgraded, and the version hash is recomputed from the content.
 
 Examples:
     # Print an Avro schema
@@ -27,29 +27,31 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    reference: str = ref("REF", "The schema; a folder or revision of several with `--output DIR`.")
+    reference: str = ref("REF", "The schema. A folder or a revision with several schemas needs `--output DIR`.")
     to: str = option("The format to write.", metavar="FORMAT", completes=complete_formats, default="dlt")
     output: str | None = option(
-        "Where to write; in a folder each schema gets a file of its name. A name that ends in `.json` asks "
-        "for dlt's JSON.",
+        "The output file, or a folder for one file per schema. A name that ends in `.json` selects JSON for "
+        "`--to dlt`.",
         Group.OUTPUT,
         metavar="FILE|DIR",
         short="-o",
     )
     version_hash: str | None = option(
-        "Of a destination: the schema of this hash; its beginning will do.", metavar="HASH", word="--hash"
+        "Of a destination: export the schema with this hash or hash prefix.",
+        metavar="HASH",
+        word="--hash",
     )
-    tables: bool = flag("Of a destination: its tables as they are, not the schema of its ledger.")
-    table: str | None = option("This table alone, with the tables nested in it.", metavar="TABLE")
-    nested: bool = flag("Fold nested tables and columns `a__b` back into documents.")
-    strict: bool = flag("Fail where the format cannot say all that the schema does.")
-    dialect: str | None = sql_dialect("With `--to sql` or `dbt`", "`postgresql`; for dbt standard SQL")
-    foreign_keys: bool = flag("With `--to sql`: state references as foreign keys.")
+    tables: bool = flag("Of a destination: export the schema of its tables, not the schema in its ledger.")
+    table: str | None = option("Export only this table and its nested tables.", metavar="TABLE")
+    nested: bool = flag("Fold nested tables and `a__b` columns back into documents.")
+    strict: bool = flag("Stop if the format cannot express the whole schema.")
+    dialect: str | None = sql_dialect("With `--to sql` or `dbt`", "`postgresql`, or standard SQL for dbt")
+    foreign_keys: bool = flag("With `--to sql`: write references as foreign keys.")
     data: str | None = option(
-        "With `--to arc`: CSV or TSV whose texts say which types and formatters columns have.", metavar="FILE"
+        "With `--to arc`: a CSV or TSV file whose values select types and formatters.", metavar="FILE"
     )
     format: Literal["text", "json"] = option(
-        "Changes nothing here: what is printed is the schema, as `--to` says.", Group.OUTPUT, default="text"
+        "Has no effect: the output is the schema in the format of `--to`.", Group.OUTPUT, default="text"
     )
 
 

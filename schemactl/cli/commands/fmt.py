@@ -1,7 +1,7 @@
-"""Write schema files in the form that dlt takes: all keys stated, engine version and hash of today; comments stay.
+"""Format schema files for dlt, keeping comments.
 
-A file written by hand that states no more than its author cares about becomes one that dlt reads. With --check nothing
-is written, and the exit code is 1 where a file would change.
+Adds missing keys and updates the engine version and the hash, so dlt can read a partial file that you wrote by hand.
+With --check, writes nothing and exits with 1 if a file would change.
 
 Examples:
     # Format all schemas of the folder
@@ -26,8 +26,8 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    files: Sequence[str] = argument("[FILE...]", "Schema files; by default all of the folder.", default=[])
-    check: bool = flag("Write nothing; exit with 1 where a file would change.")
+    files: Sequence[str] = argument("[FILE...]", "Schema files. Default: all files of the folder.", default=[])
+    check: bool = flag("Write nothing; exit with 1 if a file would change.")
     format: str = text_or_json()
 
 

@@ -1,14 +1,14 @@
-"""Take schemas of other formats in: files, or the tables of a database, become the content of the schema NAME.
+"""Import a schema from another format or a database.
 
-The next version of the schema is saved in the export folder (and in the import folder where there is none yet).
-Where the stored schema's own contract forbids a change nothing is written, and the exit code is 1. With --check
-nothing is written at all, and the exit code is 1 where the schema would change; with --dry-run it is 0.
+Saves the next version of the schema NAME in the export folder, and in the import folder if it has no import file. If
+the contract of the stored schema forbids a change, writes nothing and exits with 1. With --check, writes nothing and
+exits with 1 if the schema would change; with --dry-run, exits with 0.
 
 Examples:
-    # Make a schema of a JSON Schema
+    # Import a JSON Schema
     schemactl import crm.json --from jsonschema --name contacts
 
-    # Show what a data contract would change
+    # Preview what a data contract would change
     schemactl import crm.odcs.yaml --name crm --merge --dry-run
 """
 
@@ -29,37 +29,37 @@ from schemactl.errors import ExitCode
 class Options(CommonOptions):
     files: Sequence[str] = argument(
         "FILE...",
-        "Files, `-` for standard input, or addresses of destinations; each brings tables of its own.",
+        "Files, `-` for standard input, or addresses of destinations. Their tables become one schema.",
         is_reference=True,
         default=[],
     )
     name: str = option("The schema's name.", metavar="NAME", completes=complete_names, is_required=True)
     model: str | None = option(
-        "A Pydantic model that brings its table, or the tables of a union's variants. The module is imported: "
-        "its code runs.",
+        "A Pydantic model whose table to import, or the tables of its union variants. Importing the module "
+        "runs its code.",
         setting=Setting(in_file=False),
         metavar="MODULE:CLASS",
     )
-    table: str | None = option("The model's table; by default named after its class.", metavar="TABLE")
+    table: str | None = option("The table of the model. Default: named after its class.", metavar="TABLE")
     source: str | None = option(
-        "The format to read; by default that of the file's name or content.",
+        "The format to read. Default: detected from file name and content.",
         metavar="FORMAT",
         completes=complete_formats,
         word="--from",
     )
     dialect: str | None = sql_dialect(
-        "Of SQL files, and of the types in dbt files", "`postgresql`; for dbt that of no one engine"
+        "For SQL files and types in dbt files", "`postgresql`, or a generic dialect for dbt"
     )
     versions: Literal["latest", "all"] | None = option(
-        "The versions of dbt models that become tables: the latest one, or each (`orders_v1`). By default the latest.",
+        "Which versions of dbt models become tables: the latest, or all (`orders_v1` ...). Default: latest.",
     )
-    check: bool = flag("Write nothing; exit with 1 where the schema would change.")
+    check: bool = flag("Write nothing; exit with 1 if the schema would change.")
     dry_run: bool = flag("Write nothing; show what would change.")
     merge: bool = flag(
-        "Whether tables and columns that no file brings stay. By default the files replace the schema.",
+        "Keep tables and columns that the files do not contain, or remove them. Default: `--replace`.",
         word="--merge/--replace",
     )
-    strict: bool = flag("Fail where a file says what a schema cannot.")
+    strict: bool = flag("Stop if a schema cannot express the whole file.")
     format: str = text_or_json()
 
 

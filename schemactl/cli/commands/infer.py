@@ -1,18 +1,17 @@
-"""Read data with Spark, evolve the schema NAME under its contract, and print what is new and why.
+"""Infer or update a schema from data, and explain each change.
 
-Files of a folder or a pattern that have no known format are skipped, and so are plain texts beside files of records;
-standard error names them.
+Saves the schema in the export folder, and in the import folder if it has no import file. If the data violates a
+frozen contract, writes nothing and exits with 1. Rows and values that a contract discards are reported, but do not
+change the schema or the exit code. With --check, writes nothing and exits with 1 if the schema would change.
 
-The schema is saved in the export folder (and in the import folder where there is none yet). Where the data
-violates a frozen contract nothing is written, and the exit code is 1. What a contract rejects does not enter
-the schema and is reported; that alone is not a failure. With --check nothing is written at all, and the exit code is 1
-where the schema would change.
+In folders and patterns, skips files of unknown formats and text files next to files of records, and lists them on
+standard error.
 
 Examples:
     # Infer the schema `shop` from a file
     schemactl infer fixtures/orders.jsonl --name shop
 
-    # State a key, and write nothing (exits with 1: the schema is new)
+    # Set a key and write nothing (exits with 1: the schema is new)
     schemactl infer fixtures/customers.csv --column id:bigint,primary_key --check
 """
 
@@ -21,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
-from schemactl.cli.declarations import Group, Setting, argument, flag, option
+from schemactl.cli.declarations import CommandGroup, Group, Setting, argument, flag, option
 from schemactl.cli.options import DataOptions, FindingsOptions, check_file_to_write
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
@@ -30,25 +30,27 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, DataOptions):
+    command_group: ClassVar[CommandGroup] = CommandGroup.DATA
+
     sources: Sequence[str] = argument(
         "SOURCE...",
-        "Files, globs, folders, object-store paths, `table:CATALOG.SCHEMA.TABLE`, or evidence that `infer "
-        "--evidence` has saved (`*.evidence.json`), which stands for the data it was collected from.",
+        "Files, globs, folders, object-store paths, `table:CATALOG.SCHEMA.TABLE`, or evidence files "
+        "(`*.evidence.json`) that `infer --evidence` saved.",
         default=[],
     )
     to: str | None = option(
-        "The destination that the schema is for: names get no longer than it keeps them, and what its "
-        "`_dlt_version` has and the schema's file has lost comes back. Nothing is written there.",
+        "The destination that the schema is for: limits the length of names, and restores tables and columns "
+        "that are in its `_dlt_version` but missing in the schema file. Does not write to the destination.",
         Group.SCHEMA,
         metavar="DEST",
         is_destination=True,
     )
     sample: str = option(
-        "How much of the data is looked at.", Group.INPUT, Setting(), metavar="10%|ROWS|full", default="full"
+        "How much of the data to read.", Group.INPUT, Setting(), metavar="10%|ROWS|full", default="full"
     )
-    check: bool = flag("Write nothing; exit with 1 where the schema would change.")
+    check: bool = flag("Write nothing; exit with 1 if the schema would change.")
     evidence: str | None = option(
-        "Save what was seen in all sources as `NAME.evidence.json`, which can be a source of a later call.",
+        "Save the evidence from all sources as `NAME.evidence.json`, to use as a source later.",
         Group.OUTPUT,
         metavar="FILE",
         check=check_file_to_write,

@@ -1,10 +1,10 @@
-"""List the schemas of the folder, and those whose import file was edited and is not taken over.
+"""List schemas and flag unapplied import edits.
 
 Examples:
     # List the schemas of the folder
     schemactl list
 
-    # List them for a script
+    # Print the list as JSON
     schemactl list --format json
 """
 

@@ -1,16 +1,16 @@
-"""Read data with Spark, evolve the schema NAME as infer does, and load the relational tables into a destination.
+"""Load data into a destination, updating the schema like `infer`.
 
-All or nothing: a reader of the destination sees all of a load or none of it, and a load of the same id is not loaded
-twice. Nothing is loaded, and the exit code is 1, where the data violates a frozen contract, holds a null where the
-schema allows none, or holds values that no column can take or that would overwrite one another. Rows and values that
-a contract rejects are kept with their reason and place (table `_rejects`, or files below --rejects DIR); that alone
-is not a failure.
+A load is atomic: readers of the destination see all of it or none. A load ID that exists in the destination is not
+loaded again. Loads nothing and exits with 1 if the data violates a frozen contract, contains a null in a required
+column, or contains values that do not fit a column or that would overwrite each other. Rows and values that a
+contract discards are saved with their reason and place, in the table `_rejects` or in files below --rejects DIR; they
+do not change the exit code.
 
 Examples:
     # Load a file into DuckDB
     schemactl normalize fixtures/customers.csv --to duckdb:///data.duckdb
 
-    # Load Parquet files into `warehouse`; reject rows that need variants
+    # Write Parquet files to `warehouse`; reject rows that need variant columns
     schemactl normalize fixtures/orders.jsonl --contract data_type=discard_row
 """
 
@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
-from schemactl.cli.declarations import Group, Setting, flag, option
+from schemactl.cli.declarations import CommandGroup, Group, Setting, flag, option
 from schemactl.cli.options import DataOptions, FindingsOptions
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode
@@ -27,11 +28,13 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, DataOptions):
+    command_group: ClassVar[CommandGroup] = CommandGroup.DATA
+
     to: str = option(
-        "Where the tables go: a folder (of Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
-        "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `iceberg:FOLDER`, `delta:FOLDER`, `spark:CATALOG.SCHEMA`, "
-        "`dlt:NAME` (any destination of dlt's); `?dataset=NAME` names the database schema. Or a name "
-        "that settings give one: `[destinations.prod]`.",
+        "The destination: a folder (Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
+        "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `iceberg:FOLDER`, `delta:FOLDER`, "
+        "`spark:CATALOG.SCHEMA`, `dlt:NAME` (a dlt destination); `?dataset=NAME` sets the database schema. Or "
+        "a name from the settings: `[destinations.prod]`.",
         Group.LOAD,
         Setting(),
         metavar="DEST",
@@ -39,22 +42,22 @@ class Options(FindingsOptions, DataOptions):
         default="warehouse",
     )
     rejects: str | None = option(
-        "Keep rejected rows and values as Parquet files in DIR, not in a table beside the others.",
+        "Save rejects as Parquet files in DIR, not in the table `_rejects`.",
         Group.CONTRACT,
         Setting(is_path=True),
         metavar="DIR",
     )
     load_id: str | None = option(
-        "The load's id; a load that is there already is not repeated.", Group.LOAD, metavar="ID"
+        "The load ID. A load ID that exists in the destination is not loaded again.", Group.LOAD, metavar="ID"
     )
     new_only: bool = flag(
-        "Skip files that were loaded before. Stop at changed and renamed files whose rows would be appended again.",
+        "Skip files that are already loaded. Stop at changed and renamed files whose rows would be appended again.",
         Group.INPUT,
         Setting(),
     )
     lineage: bool = flag("Print where in the data each column comes from.", Group.OUTPUT)
     staging: str | None = option(
-        "Where rows are kept while they are made, on disk; a cluster's machines must all reach it.",
+        "The folder for rows during the load. All machines of a cluster must reach it.",
         Group.LOAD,
         Setting(is_path=True),
         metavar="DIR",

@@ -1,23 +1,24 @@
-"""List the rules of reviews, migrations and data, or explain one.
+"""List the rules behind findings, or explain one.
 
-A rule's severities are for those who read the tables, those who write them, and the rows that are stored; `depends`
-is decided by the rows, and `schemactl diff --data SOURCE` counts them. M001 to M303 are those of `schemactl migrate`,
-and of data in CI; no settings change them.
+A rule has a severity for readers, for writers and for stored rows. The severity `depends` is decided by the rows;
+`schemactl diff --data SOURCE` counts them. Rules M001 to M303 are findings of `schemactl migrate` and of `infer` and
+`normalize`; settings cannot change their severity.
 
 Examples:
     # List the rules
     schemactl rules
 
-    # Explain one
+    # Explain one rule
     schemactl rules D301
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from schemactl.cli.completing import complete_rules
-from schemactl.cli.declarations import argument
+from schemactl.cli.declarations import CommandGroup, argument
 from schemactl.cli.options import CommonOptions, text_or_json
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError, did_you_mean
@@ -25,7 +26,9 @@ from schemactl.errors import ExitCode, InputError, did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    rule: str | None = argument("[RULE]", "The id of a rule, such as C204.", completes=complete_rules)
+    command_group: ClassVar[CommandGroup] = CommandGroup.REVIEW
+
+    rule: str | None = argument("[RULE]", "The ID of a rule, such as C204.", completes=complete_rules)
     format: str = text_or_json()
 
 

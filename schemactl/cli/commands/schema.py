@@ -1,15 +1,14 @@
-"""Print a JSON Schema by which editors complete and check files while they are written.
+"""Print a JSON Schema for editor completion and validation.
 
-`file` is that of schema files (`*.schema.yaml`), with the `x-` hints that schemactl reads; `config` that of
-`schemactl.toml`, `pyproject` that of `[tool.schemactl]` in a `pyproject.toml`. All are made from the code that reads
-these files. With --output it is written to a file, and --name-in has YAML and TOML files name it in a comment that
-editors know.
+`file` describes schema files (`*.schema.yaml`), including the `x-` hints of schemactl. `config` describes
+`schemactl.toml`, and `pyproject` describes `[tool.schemactl]` in a `pyproject.toml`. --output writes the JSON Schema
+to a file, and --name-in adds a comment to YAML and TOML files that tells editors to use it.
 
 Examples:
     # Print the JSON Schema of schema files
     schemactl schema file
 
-    # Have an editor check an import file
+    # Write it to a file, and validate an import file in an editor
     schemactl schema file -o file.json --name-in schemas/import/crm.schema.yaml
 """
 
@@ -19,9 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
-from schemactl.cli.declarations import Group, argument, option
+from schemactl.cli.declarations import CommandGroup, Group, argument, option
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
 from schemactl.errors import ExitCode, InputError
@@ -29,17 +28,17 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    kind: Literal["file", "config", "pyproject"] = argument("file|config|pyproject", "Which files it describes.")
-    output: str | None = option("Write it to FILE.", Group.OUTPUT, metavar="FILE", short="-o")
+    command_group: ClassVar[CommandGroup] = CommandGroup.SETTINGS
+
+    kind: Literal["file", "config", "pyproject"] = argument("file|config|pyproject", "The kind of files to describe.")
+    output: str | None = option("Write the JSON Schema to FILE.", Group.OUTPUT, metavar="FILE", short="-o")
     name_in: Sequence[str] = option(
-        "Have a YAML or TOML file name the file of --output in a comment; may be given more than once.",
+        "Add a comment to a YAML or TOML file that tells editors to use the file of `--output`. Repeatable.",
         Group.OUTPUT,
         metavar="FILE",
         default=[],
     )
-    format: Literal["text", "json"] = option(
-        "Changes nothing here: what is printed is JSON.", Group.OUTPUT, default="text"
-    )
+    format: Literal["text", "json"] = option("Has no effect: the output is JSON.", Group.OUTPUT, default="text")
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:

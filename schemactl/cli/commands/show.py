@@ -1,13 +1,13 @@
-"""Show schemas at a glance: their tables as a tree of nesting, with columns, types and keys.
+"""Show tables, columns, types and keys as a tree.
 
-REF is NAME, a file, a folder, git:REV ... or a destination; by default all schemas of the folder, edited import files
-taken over. dlt's own tables and columns are shown with --verbose.
+REF is NAME, a file, a folder, git:REV ... or a destination. The default is all schemas of the folder, with unapplied
+import edits. --verbose adds dlt's own tables and columns.
 
 Examples:
     # Show all schemas of the folder
     schemactl show
 
-    # Show what a database has
+    # Show the tables of a database
     schemactl show duckdb:///data.duckdb
 """
 
@@ -23,7 +23,7 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    reference: str | None = ref("[REF]", "What to show.")
+    reference: str | None = ref("[REF]", "The schema to show.")
     lineage: bool = flag("Show where in the data each table and column comes from.")
     format: str = text_or_json()
 

@@ -1,14 +1,15 @@
-"""Take edited import files over, without data: what they state wins, what data brought stays.
+"""Apply import file edits without reading data.
 
-Shows what changes and what goes, and asks before a column or table is dropped that data brought. Where only data can
-say what becomes of a column nothing is written, and the exit code is 1: `schemactl infer` takes the edit over. With
---check nothing is written at all, and the exit code is 1 where an import file was edited and not taken over.
+Hints in the import file override the schema; columns and tables that come from data stay. Shows all changes, and asks
+before it drops a column or table that came from data. If only data can decide the result for a column, writes nothing
+and exits with 1; `schemactl infer` applies such an edit. With --check, writes nothing and exits with 1 if an import
+file has unapplied edits.
 
 Examples:
-    # Check in CI that no edit is pending
+    # Check in CI that all edits are applied
     schemactl sync --check
 
-    # Take the edits of one schema over without a question
+    # Apply the edits of one schema without asking
     schemactl sync crm --yes
 """
 
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
-    names: Sequence[str] = argument("[NAME...]", "Schemas; by default all.", completes=complete_names, default=[])
-    check: bool = flag("Write nothing; exit with 1 where an edit is not taken over.")
+    names: Sequence[str] = argument("[NAME...]", "Schemas. Default: all.", completes=complete_names, default=[])
+    check: bool = flag("Write nothing; exit with 1 if an import file has unapplied edits.")
     to: str | None = option(
-        "Take back what this destination holds, and a dlt pipeline has lost in the export file.", metavar="DEST"
+        "Restore tables and columns in this destination that a dlt pipeline dropped from the export file.",
+        metavar="DEST",
     )
-    yes: bool = flag("Drop what the edit drops without asking.", short="-y")
+    yes: bool = flag("Drop columns and tables that the edit removes, without asking.", short="-y")
     format: str = text_or_json()
 
 

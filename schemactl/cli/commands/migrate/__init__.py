@@ -1,20 +1,30 @@
-"""Bring a destination to its schema: plan, apply, status, verify, rollback, baseline, clean.
+"""Plan and run migrations that make a destination match its schema.
 
-`plan` shows the steps that a destination needs to have what a schema says, with their statements, risks and undo;
-`apply` shows them, asks, and runs them; `status` and `verify` hold a destination against a schema; `rollback` undoes;
-`baseline` takes a database over that existed before; `clean` drops what destructive plans have kept.
+`plan` shows each step with SQL, risk and undo; `apply` asks, then runs the steps; `rollback` undoes them. `status`
+and `verify` compare a destination with a schema.
 
-Tables and columns that the schema does not know are left alone and named, and those of dlt are never dropped. Steps
-that lose data are skipped and named, the rest is applied; --allow-destructive takes them in.
+Tables and columns that the schema does not declare are reported and left alone, and tables of dlt are never dropped.
+Steps that lose data are skipped and reported, unless you pass --allow-destructive.
+
+Examples:
+    # Preview the migration of a database
+    schemactl migrate plan crm --to duckdb:///data.duckdb
+
+    # Show the steps, ask, and run them
+    schemactl migrate apply crm --to duckdb:///data.duckdb
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from schemactl.cli.commands.migrate._options import PlanningOptions, WritingOptions
+from schemactl.cli.declarations import CommandGroup
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(PlanningOptions, WritingOptions):
     """The settings of ``schemactl migrate`` in a file, for all of its commands."""
+
+    command_group: ClassVar[CommandGroup] = CommandGroup.DATABASES

@@ -24,9 +24,9 @@ class MigrateOptions(SparkCommandOptions):
     """The options of all of them."""
 
     to: str | None = option(
-        "The destination: `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, "
-        "`mysql://USER@HOST/DATABASE`, `sqlite:///PATH`, `spark:CATALOG.SCHEMA` ...; `?dataset=NAME` names the "
-        "database schema. Or a name that settings give one: `[destinations.prod]`.",
+        "The destination: `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE`, `mysql://USER@HOST/DATABASE`, "
+        "`sqlite:///PATH`, `spark:CATALOG.SCHEMA` ...; `?dataset=NAME` sets the database schema. Or a name "
+        "from the settings: `[destinations.prod]`.",
         setting=Setting(),
         metavar="DEST",
         is_destination=True,
@@ -38,14 +38,14 @@ class KeyOptions(MigrateOptions):
     """The options of those that may heed keys."""
 
     unique: bool = flag(
-        "Also enforce `unique`: plan the constraints, or look for duplicate values. dlt makes none on "
-        "most destinations.",
+        "Also enforce `unique`: plan the constraints, or check for duplicate values. dlt creates none on most "
+        "destinations.",
         Group.PLAN,
         Setting(),
     )
     primary_keys: bool = flag(
-        "Also enforce `primary_key`: plan the constraints, or look for nulls and duplicate values. dlt "
-        "makes none by itself.",
+        "Also enforce `primary_key`: plan the constraints, or check for nulls and duplicate values. dlt "
+        "creates none by default.",
         Group.PLAN,
         Setting(),
     )
@@ -56,18 +56,20 @@ class PlanningOptions(KeyOptions):
     """The options of those that make a plan."""
 
     on_unfit: Literal["refuse", "expand", "variant"] = option(
-        "What becomes of a column whose values may not all survive its new type: refuse it where one would "
-        "not; expand into a new column and keep the old one; or also put the others into a variant column.",
+        "What to do if values of a column do not fit its new type: `refuse` blocks the step, `expand` fills a "
+        "new column and keeps the old one, `variant` also moves the other values into a variant column.",
         Group.PLAN,
         Setting(),
         default="refuse",
     )
-    allow_destructive: bool = flag("Drop what the schema has no more, and old columns that were kept.", Group.PLAN)
-    guess_renames: bool = flag("Take for renamed what looks like it, without `x-renamed-from`.", Group.PLAN)
+    allow_destructive: bool = flag(
+        "Drop tables and columns removed from the schema, and old columns that earlier plans kept.", Group.PLAN
+    )
+    guess_renames: bool = flag("Treat likely renames as renames, without `x-renamed-from`.", Group.PLAN)
 
     online: bool = flag(
-        "Do steps so that others read and write meanwhile (PostgreSQL): columns are filled in batches, keys "
-        "and NOT NULL are prepared. Each step is kept when it is done.",
+        "Run steps without blocking other sessions (PostgreSQL): fill columns in batches, prepare keys and "
+        "NOT NULL. Each step commits separately.",
         Group.PLAN,
         Setting(),
     )
@@ -94,23 +96,23 @@ class WritingOptions(MigrateOptions):
         "How long to wait for another migration to end.", setting=Setting(), metavar="SECONDS", default="10"
     )
     step_lock_timeout: str = option(
-        "How long a step waits for a lock of the database (PostgreSQL). Later sessions wait behind it for as long.",
+        "How long a step waits for a database lock (PostgreSQL). Later sessions wait behind it for the same time.",
         setting=Setting(),
         metavar="SECONDS",
         default="2",
     )
     lock_retries: str = option(
-        "How often to retry when a step gets no lock, after growing pauses.",
+        "How often to retry a step that gets no lock, with growing pauses.",
         setting=Setting(),
         metavar="N",
         default="10",
     )
     statement_timeout: str | None = option(
-        "How long a statement may run (PostgreSQL). Unset: no limit.", setting=Setting(), metavar="SECONDS"
+        "How long a statement can run (PostgreSQL). Default: no limit.", setting=Setting(), metavar="SECONDS"
     )
-    yes: bool = flag("Do not ask.", short="-y")
+    yes: bool = flag("Do not ask for confirmation.", short="-y")
     confirm: str | None = option(
-        "The name of a protected destination, which else is asked for where data is lost.", metavar="NAME"
+        "The name of a protected destination, to confirm data loss without a prompt.", metavar="NAME"
     )
     named_destination: Sequence[SettingsTable] = option(
         "", setting=Setting(in_file=False, in_file_only=True), default=[]
@@ -145,8 +147,8 @@ class SigningOptions(MigrateOptions):
     """The options of those that write and read plans as files."""
 
     sign_key: str | None = option(
-        "The environment variable that holds a key: `plan --out` signs the plan with it, `apply` takes only a "
-        "plan that is signed with it.",
+        "An environment variable that contains a key. `plan --out` signs the plan with the key; `apply` "
+        "accepts only plans signed with it.",
         metavar="NAME",
     )
 
@@ -165,7 +167,7 @@ class SigningOptions(MigrateOptions):
 class FolderOptions(MigrateOptions):
     """The options of those that may work with migrations in a folder."""
 
-    dir: str | None = option("The folder of the migrations that live in git: `migrations`.", metavar="DIR")
+    dir: str | None = option("The migrations folder that you keep in git, such as `migrations`.", metavar="DIR")
 
 
 def check_is_plain(formats: Iterable[str], instead: str) -> None:

@@ -1,18 +1,18 @@
-"""Run the steps that bring a destination to a schema, after showing them and asking.
+"""Show the plan, ask for confirmation, and run it.
 
-With --dir, the migrations of a folder that the destination does not have yet, in their order and nothing else: each is
-a run of its own, which `rollback` undoes. A destination that does not have the schema that one begins with is refused.
+REF is a schema (with --to DEST) or a plan saved by `schemactl migrate plan --out FILE`. `apply` stops if the
+destination has changed since the plan was saved. All steps run in one transaction if the engine supports it, and the
+tables are checked before the commit: they match the schema, or they stay unchanged. With --step-by-step, each step
+commits separately; if a run is interrupted, the next `apply` resumes it, and `rollback` undoes it.
 
-REF is a schema, with --to DEST, or a plan that `schemactl migrate plan --out FILE` has kept: it is refused where the
-destination is another than it was. All steps run in one transaction where the engine can, and the tables are read
-again before it ends: they are as the schema says, or as they were. With --step-by-step each step is kept when it is
-done; a run that was killed is taken up again by the next `apply`, or undone by `rollback`.
+With --dir, `apply` runs the pending migrations of a folder, in order. Each migration is a separate run for
+`rollback`. `apply` stops if the destination does not have the schema that the next migration starts from.
 
 Examples:
     # Show the steps, ask, and run them
     schemactl migrate apply crm --to duckdb:///data.duckdb
 
-    # Run the migrations of a folder that are pending
+    # Run the pending migrations of a folder
     schemactl migrate apply --dir migrations --to duckdb:///data.duckdb
 """
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(PlanningOptions, WritingOptions, SigningOptions, FolderOptions):
     format: str = text_or_json()
-    reference: str | None = ref("[REF|PLAN]", "The schema, or a plan `*.plan.json`.")
+    reference: str | None = ref("[REF|PLAN]", "A schema, or a plan file `*.plan.json`.")
     batch_rows: str = option(
-        "How many rows a transaction fills with `--online`.", setting=Setting(), metavar="N", default="5000"
+        "Rows per transaction when `--online` fills columns.", setting=Setting(), metavar="N", default="5000"
     )
-    step_by_step: bool = flag("Keep each step when it is done, not all of them at the end.")
+    step_by_step: bool = flag("Commit each step separately, not all steps at the end.")
 
 
 @with_spark

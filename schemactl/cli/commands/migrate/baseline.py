@@ -1,13 +1,13 @@
-"""Take over a database that existed before: record that it has a schema, and change none of its tables.
+"""Record that an existing database already has this schema.
 
-REF is the schema that it has; where its tables are otherwise nothing is recorded, and the exit code is 1. Afterwards
-`plan` knows what was removed from the schema on purpose, and a dlt pipeline finds the schema there.
+Changes no tables. If the tables do not match the schema REF, records nothing and exits with 1. Afterwards, `plan`
+knows which tables and columns were removed from the schema on purpose, and dlt pipelines can keep loading.
 
 Examples:
     # Record that a database has the schema `crm`
     schemactl migrate baseline crm --to duckdb:///data.duckdb
 
-    # Record it without a question
+    # Record it without asking
     schemactl migrate baseline crm --to duckdb:///data.duckdb --yes
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Options(WritingOptions):
     format: str = text_or_json()
     reference: str = ref("REF", "The schema that the database has.")
-    force: bool = flag("Record it although the tables are otherwise.")
+    force: bool = flag("Record the schema even if the tables do not match.")
 
 
 @with_spark

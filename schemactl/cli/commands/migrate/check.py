@@ -1,13 +1,14 @@
-"""Check a folder of migrations: no file changed or missing, each follows the one before it, no number twice.
+"""Check a migrations folder for changed, missing or misordered files.
 
-With --schema REF also that the last migration leads to that schema: a change of the schema without a migration is
-found. Nothing of the folder is run, and no destination is needed. The exit code is 1 where something is wrong.
+Exits with 1 if a migration file was changed or is missing, if two migrations have the same number, or if a migration
+does not follow the one before it. With --schema REF, the last migration must also produce that schema, so `check`
+detects a schema change without a migration. Runs no migration and needs no destination.
 
 Examples:
-    # Check that no file was changed, and no number is there twice
+    # Check the files and their order
     schemactl migrate check migrations
 
-    # Check in CI that the folder is sound and up to date
+    # Check in CI that the migrations also produce the schema `crm`
     schemactl migrate check migrations --schema crm
 """
 
@@ -26,7 +27,7 @@ from schemactl.errors import ExitCode
 class Options(ReviewOptions):
     dir: str = migration_folder()
     schema: str | None = option(
-        "The schema that the last migration must lead to.",
+        "The schema that the last migration must produce.",
         metavar="REF",
         completes=complete_references,
         is_reference=True,

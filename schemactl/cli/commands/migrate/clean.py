@@ -1,13 +1,14 @@
-"""Drop for good what destructive plans have kept: tables that were dropped, copies of files.
+"""Delete the backups that destructive plans kept.
 
-PostgreSQL keeps a table that a plan drops as `_schemactl_old_VERSION_NAME`, and `rollback` takes it back. Of a file of
-DuckDB's or SQLite's a copy is made before a plan that loses data. What is kept is shown before.
+On PostgreSQL, a plan renames the tables that it drops to `_schemactl_old_VERSION_NAME`, so `rollback` can restore
+them. A DuckDB or SQLite file is copied before a plan that loses data. `clean` lists these backups, asks, and deletes
+them.
 
 Examples:
-    # Show what is kept, ask, and drop it
+    # List the backups, ask, and delete them
     schemactl migrate clean --to duckdb:///data.duckdb
 
-    # Drop it without a question
+    # Delete the backups without asking
     schemactl migrate clean --to duckdb:///data.duckdb --yes
 """
 

@@ -1,13 +1,13 @@
-r"""Compare two destinations: the schemas that their ledgers name, and their tables.
+r"""Compare the ledger schemas and tables of two destinations.
 
-BASE and HEAD are addresses, or names that settings give them: `[destinations.staging]`. Nothing is written. The exit
-code is 1 where they differ.
+BASE and HEAD are addresses, or names from the settings: `[destinations.staging]`. Writes nothing. Exits with 1 if the
+destinations differ.
 
 Examples:
     # Compare two databases
     schemactl migrate compare duckdb:///data.duckdb duckdb:///data.duckdb
 
-    # Print how they differ for a script
+    # Print the differences as JSON
     schemactl migrate compare duckdb:///data.duckdb duckdb:///data.duckdb \
         --format json
 """
@@ -25,7 +25,7 @@ from schemactl.errors import ExitCode
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
     base: str = argument("BASE", "A destination, or its name.", is_destination=True)
-    head: str = argument("HEAD", "The other one.", is_destination=True)
+    head: str = argument("HEAD", "Another destination, or its name.", is_destination=True)
     format: str = text_or_json()
 
 

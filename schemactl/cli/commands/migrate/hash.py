@@ -1,12 +1,13 @@
-"""Write the sum file of a folder of migrations anew, after a merge, or after you have deleted the last migration.
+"""Rewrite a migrations folder's checksum file.
 
-Migrations stay as they were made: one that was changed is refused, with exit code 1.
+Use it after a merge, or after you delete the last migration. If a migration file was changed, writes nothing and
+exits with 1.
 
 Examples:
-    # Delete the last migration, to plan it anew
+    # Rewrite the checksums after deleting the last migration
     schemactl migrate hash migrations
 
-    # Print what is wrong with the migrations for a script
+    # Rewrite the checksums and print problems as JSON
     schemactl migrate hash migrations --format json
 """
 

@@ -1,15 +1,15 @@
-"""Judge migrations in CI: what they lock, what they lose, and what cannot be undone. Nothing of a file is run.
+"""Check migrations for locks, data loss and irreversible steps.
 
-DIR is a folder of migrations: it is checked as `schemactl migrate check` does, and each step is judged by the lock that
-it takes, the rows that it writes, and its undo. With --since git:main... only those that the branch adds. PLAN is a
-plan that `schemactl migrate plan --out` has kept. No destination is needed. The exit code is 1 where a finding is as
-bad as --fail-on says; no settings file decides that, as it may come with the migration.
+DIR is a folder of migrations: `lint` runs `schemactl migrate check`, then checks the lock, the written rows and the
+undo of each step. With --since git:main..., it checks only the migrations that this branch adds. PLAN is a file that
+`schemactl migrate plan --out` saved. `lint` runs no migration and needs no destination. Exits with 1 if a finding
+reaches the severity of --fail-on; settings files cannot change that, because they may come with the migration.
 
 Examples:
-    # Judge all migrations of a folder
+    # Check all migrations of a folder
     schemactl migrate lint migrations
 
-    # Judge a plan, as a comment in Markdown
+    # Check a plan, for a Markdown comment
     schemactl migrate lint crm.plan.json --format markdown
 """
 
@@ -30,11 +30,14 @@ from schemactl.errors import ExitCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, ReviewOptions):
-    target: str = argument("DIR|PLAN", "A folder of migrations, or a plan `*.plan.json`.")
+    target: str = argument("DIR|PLAN", "A migrations folder, or a plan file `*.plan.json`.")
     since: str | None = option(
-        "Judge only migrations that this revision does not have; others must be as it has them.", metavar="git:REV"
+        "Check only migrations that are not in this revision. Other migrations must match the revision.",
+        metavar="git:REV",
     )
-    fail_on: Literal["error", "warn", "never"] = option("How bad a finding has to be for exit code 1.", default="error")
+    fail_on: Literal["error", "warn", "never"] = option(
+        "The lowest severity that makes `lint` exit with 1.", default="error"
+    )
     output: str | None = output_file()
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:

@@ -1,19 +1,19 @@
-"""Show the steps that bring a destination to a schema, with statement, risk, undo and reason of each.
+"""Show migration steps with SQL, reason, risk and undo.
 
-Nothing is written. The data is looked at: where stored values would not survive a step, they are counted and reported,
-and the exit code is 1. --out FILE keeps the plan, for `schemactl migrate apply FILE` to run it as it was shown.
+Writes nothing. Counts and reports stored values that would not survive a step, and exits with 1 if there are any.
+--out FILE saves the plan, so `schemactl migrate apply FILE` runs exactly these steps.
 
-With --dir, the next migration of a folder that lives in git: the steps from the schema of the last one, for every
-destination that has that schema. Its data is looked at where --to names one.
+With --dir, writes the next migration of a folder that you keep in git: the steps from the schema of the last
+migration, for each destination with that schema. With --to, `plan` also counts values in that destination.
 
-With --dialect and without --to, a script for an engine that is not connected: the steps from the schema that
---from names, by default from nothing.
+With --dialect and without --to, prints an SQL script for an engine that is not connected: the steps from the --from
+schema, or from an empty database.
 
 Examples:
-    # Show what a database needs
+    # Preview the migration of a database
     schemactl migrate plan crm --to duckdb:///data.duckdb
 
-    # Write the next migration, to be reviewed and committed
+    # Write the next migration file, to review and commit
     schemactl migrate plan crm --dir migrations --name add_amount
 """
 
@@ -48,23 +48,23 @@ if TYPE_CHECKING:
 class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
     reference: str = ref("REF", "The schema: NAME, a file, git:REV ...")
     out: str | None = option(
-        "Keep the plan in FILE, named `*.plan.json`.",
+        "Save the plan to FILE, named `*.plan.json`.",
         Group.OUTPUT,
         metavar="FILE",
         short="-o",
         check=check_file_to_write,
     )
-    check: bool = flag("Exit with 1 where there is anything to do.")
+    check: bool = flag("Exit with 1 if the plan has steps.")
     dialect: str | None = option(
-        "Print a script for `snowflake`, `bigquery`, `redshift` ... With --dir the kinds of destinations that "
-        "the first migration is for: `postgresql`, or `duckdb,postgresql`.",
+        "Print an SQL script for `snowflake`, `bigquery`, `redshift` ... With --dir: the destination kinds of "
+        "the first migration: `postgresql`, or `duckdb,postgresql`.",
         Group.SCRIPT,
         metavar="D",
         completes=complete_dialects,
     )
     start: str | None = option(
-        "With --dialect: the schema that the engine has now; of several (`git:main`) the one of that name. "
-        "With --dir: the schema that the first migration begins with.",
+        "With --dialect: the current schema of the engine; a reference to several schemas (`git:main`) "
+        "selects the schema with the same name. With --dir: the schema that the first migration starts from.",
         Group.SCRIPT,
         metavar="REF",
         completes=complete_references,
@@ -72,7 +72,9 @@ class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
         word="--from",
     )
 
-    name: str | None = option("With --dir: what the migration is called; by default its first step.", metavar="NAME")
+    name: str | None = option(
+        "With --dir: the name of the migration. Default: named after its first step.", metavar="NAME"
+    )
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
         """Return the settings, without the destination if the result is a script or a migration."""

@@ -1,14 +1,15 @@
-"""Give migrations of a folder new numbers, where another branch was faster.
+"""Renumber your migrations after another branch merged first.
 
-After a merge two migrations may have one number, or follow the same one. Those that are named move behind all others,
-and are planned again from the schema that is before them now: their steps must stay what was reviewed. Without a name
-those move that no other one follows. Migrations that were applied somewhere stay where they are: move the others.
+After a merge, two migrations can have the same number or follow the same migration. `rebase` moves the MIGRATIONs
+that you name behind all others, and plans them again from the new previous schema; their steps must not change.
+Without names, it moves the migrations that no other migration follows. Migrations that were applied to a destination
+must not move: move the others.
 
 Examples:
-    # Move the migration of this branch behind those of the other
+    # Move one migration behind all others
     schemactl migrate rebase migrations 0002_add_phone
 
-    # Move those that no other one follows
+    # Move the migrations that no other migration follows
     schemactl migrate rebase migrations
 """
 
@@ -27,7 +28,7 @@ from schemactl.errors import ExitCode
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(CommonOptions):
     dir: str = migration_folder()
-    names: Sequence[str] = argument("[MIGRATION...]", "Those that move: `0007_add_amount`.", default=[])
+    names: Sequence[str] = argument("[MIGRATION...]", "Migrations to move: `0007_add_amount`.", default=[])
     format: str = text_or_json()
 
 

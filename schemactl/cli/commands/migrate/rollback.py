@@ -1,14 +1,15 @@
-"""Undo the last run, the last steps, or all that came after a schema, by the undo steps of the ledger.
+"""Undo the last run, the last N steps, or every run after a schema.
 
-What is undone is shown before, with what cannot be. A run that was killed half-way is undone as far as it came.
-Afterwards the schema from before is the ledger's again, so a dlt pipeline with the newer one makes its changes anew.
-With --dir, what undoes a migration's own SQL is taken from its folder; without, such a migration is not undone.
+Shows the undo steps from the ledger, and the steps that cannot be undone, before it asks. An interrupted run is
+undone as far as it ran. Afterwards the ledger names the previous schema, so a dlt pipeline with the newer schema
+makes its changes again. With --dir, the undo of custom SQL comes from the migration's folder; without --dir, a
+migration with custom SQL is not undone.
 
 Examples:
     # Undo the last run
     schemactl migrate rollback --to duckdb:///data.duckdb
 
-    # Undo the last step alone, without a question
+    # Undo only the last step, without asking
     schemactl migrate rollback --to duckdb:///data.duckdb --steps 1 --yes
 """
 
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(WritingOptions, FolderOptions):
     format: str = text_or_json()
-    name: str | None = argument("[NAME]", "The schema's name, where there are several.")
-    steps: str | None = option("Undo the last N steps that are done.", metavar="N")
-    to_hash: str | None = option("Undo all runs after this schema; the hash's beginning will do.", metavar="HASH")
-    allow_destructive: bool = flag("Allow undo steps that lose what was loaded since.")
+    name: str | None = argument("[NAME]", "The schema's name, if the ledger has several.")
+    steps: str | None = option("Undo the last N completed steps.", metavar="N")
+    to_hash: str | None = option("Undo all runs after the schema with this hash or hash prefix.", metavar="HASH")
+    allow_destructive: bool = flag("Allow undo steps that lose data loaded since the run.")
 
 
 @with_spark

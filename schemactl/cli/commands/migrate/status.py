@@ -1,14 +1,14 @@
-"""Show the state of a destination: the schema it has, what is pending, what was changed by hand, past runs.
+"""Show current schema, pending steps, drift and past runs.
 
-REF is the schema to hold it against; by default the last one that its ledger names, so that only what was changed
-by hand is found. With --dir, how far the destination has come with the migrations of a folder; without --to, all that
-settings name. With --check the exit code is 1 where anything is found, or pending.
+Compares the destination with REF. Without REF, compares it with the latest schema in its ledger, which shows only
+drift. With --dir, shows the applied and pending migrations of a folder; without --to, for all destinations in the
+settings. With --check, exits with 1 if there is drift or a pending step.
 
 Examples:
-    # Show what was changed by hand
+    # Show drift and past runs
     schemactl migrate status --to duckdb:///data.duckdb
 
-    # Show which migrations of a folder are pending
+    # Show the pending migrations of a folder
     schemactl migrate status --dir migrations --to duckdb:///data.duckdb
 """
 
@@ -28,8 +28,8 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, PlanningOptions, FolderOptions):
-    reference: str | None = ref("[REF]", "The schema; by default the ledger's.")
-    check: bool = flag("Exit with 1 where something is pending, unfinished or changed by hand.")
+    reference: str | None = ref("[REF]", "The schema. Default: the schema in the ledger.")
+    check: bool = flag("Exit with 1 if a step is pending or unfinished, or if there is drift.")
 
 
 @with_spark

@@ -1,17 +1,18 @@
-"""Hold a destination's tables and values against a schema; exit with 1 where they differ.
+"""Check tables and values against a schema; exit 1 if they differ.
 
-REF is the schema; by default the last one that the destination's ledger names. Values are looked at where the engine
-does not see to it by itself: nulls that only the schema forbids, and any type where columns take any (SQLite).
+REF is the schema; the default is the latest schema in the destination's ledger. `verify` reads values only if the
+engine does not enforce the schema itself: nulls in columns that only the schema makes required, and all types in
+engines with untyped columns (SQLite).
 
-All rows are read, or with --sample some of each table: the same ones each time, and the result states how many.
+Reads all rows, or with --sample the same sample of each table every time; the result shows the number of rows read.
 
-With --unique and --primary-keys also at keys that only the schema has; not in a sample, which shows few of two alike.
+--unique and --primary-keys also check keys that only the schema declares; a sample cannot show all duplicates.
 
 Examples:
-    # Compare all rows with the schema of the ledger
+    # Check all rows against the schema in the ledger
     schemactl migrate verify --to duckdb:///data.duckdb
 
-    # Compare a sample with the schema `crm`
+    # Check a sample against the schema `crm`
     schemactl migrate verify crm --to duckdb:///data.duckdb --sample 10%
 """
 
@@ -29,9 +30,9 @@ from schemactl.errors import ExitCode, InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FindingsOptions, KeyOptions):
-    reference: str | None = ref("[REF]", "The schema; by default the ledger's.")
-    skip_rows: bool = flag("Look at tables and columns alone, not at the values of rows.")
-    sample: str = option("How many rows of a table are read.", metavar="10%|ROWS|full", default="full")
+    reference: str | None = ref("[REF]", "The schema. Default: the schema in the ledger.")
+    skip_rows: bool = flag("Check only tables and columns, not row values.")
+    sample: str = option("How many rows of each table to read.", metavar="10%|ROWS|full", default="full")
 
 
 @with_spark
