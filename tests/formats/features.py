@@ -1,4 +1,4 @@
-"""What schemas can state, one thing at a time, and what each format makes of it: the table of docs/formats.md."""
+"""What schemas can state, one thing at a time, and what each format makes of it: the table of docs/format-table.md."""
 
 from __future__ import annotations
 

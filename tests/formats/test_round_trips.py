@@ -1,4 +1,4 @@
-"""``read(write(schema))`` is the schema, up to what docs/formats.md names as lost; and the document is current."""
+"""``read(write(schema))`` is the schema, up to what docs/format-table.md names as lost; and the document is current."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from schemactl.schema.hints import only_root
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "formats.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "format-table.md"
 READABLE = [name for name, module in formats().items() if is_readable(module)]
 
 _INVISIBLE = ("Cc", "Cs", "Zl", "Zp", "Co", "Cn")
