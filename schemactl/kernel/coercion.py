@@ -120,7 +120,7 @@ class Coercion:
 def loses_nanoseconds(values: KindValues, coerced: pa.Array) -> np.ndarray[Any, Any] | None:
     """Return which values have nanoseconds that the timestamps or times made of them lack; None where none has.
 
-    dlt's own values have microseconds, so it cuts those of texts too (docs/differences.md).
+    dlt's own values have microseconds, so it cuts those of texts too (docs/differences-sources.md).
 
     Args:
         values: as they came.

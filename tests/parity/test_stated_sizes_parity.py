@@ -26,7 +26,7 @@ MEANT_DIFFERENCES = (
     "Sizes and time zones that sources state: Spark says no width of binary and no `nullable`.",
     "Sizes and time zones that sources state: numbers of documents that have no room are judged by the contract.",
 )
-"""See docs/differences.md."""
+"""See docs/differences-sources.md."""
 
 DISCARDS = ("discard_row", "discard_value")
 MODES = ("evolve", "freeze", *DISCARDS)
