@@ -26,6 +26,7 @@ GUIDES = {
     "fmt": "schema-files",
     "import": "schema-files",
     "infer": "infer",
+    "init": "start-project",
     "migrate": "migrate",
     "normalize": "normalize",
     "rules": "review",

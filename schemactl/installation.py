@@ -93,6 +93,21 @@ def requirement(extra: str, direct_url: Mapping[str, Any] | None) -> str:
     return f'"{DISTRIBUTION}[{extra}] @ {url}"'
 
 
+def pinned_requirement() -> str:
+    """Return the requirement (PEP 508) of this very version, for another machine: its commit, or its release."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    from schemactl import __version__
+
+    try:
+        url = _direct_url(distribution(DISTRIBUTION))
+    except PackageNotFoundError:
+        url = None
+    if url and (vcs := url.get("vcs_info")):
+        return f"{DISTRIBUTION} @ {vcs['vcs']}+{url['url']}@{vcs['commit_id']}"
+    return f"{DISTRIBUTION}=={__version__}"
+
+
 _UVX: Final = "uvx --from"
 
 

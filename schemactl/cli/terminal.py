@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -210,6 +210,30 @@ def ask(question: str, text: str, terminal: Terminal, options: CommonOptions, *,
     return _agrees(question, terminal)
 
 
+def can_ask() -> bool:
+    """Return whether a person can be asked: both standard input and standard error are a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def read_answer() -> str:
+    """Return the line that a person types, without blanks around it; empty at the end of the input."""
+    return sys.stdin.readline().strip()
+
+
+def choose(question: str, choices: Sequence[str], default: str, terminal: Terminal) -> str:
+    """Ask a person until the answer begins one choice, and return that choice; an empty answer is the default."""
+    prompt = f"{question} ({'/'.join(choices)}) [{default}]: "
+    while True:
+        terminal.report(prompt)
+        answer = read_answer().lower()
+        if not answer:
+            return default
+        candidates = [choice for choice in choices if choice.startswith(answer)]
+        if len(candidates) == 1:
+            return candidates[0]
+        terminal.report(f"`{answer}` is not one of {', '.join(choices)}\n")
+
+
 def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> bool:
     """Return whether a person has typed the name of a protected destination at which data will be lost.
 
@@ -230,7 +254,7 @@ def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> boo
 
 def agreeing(terminal: Terminal) -> Callable[[str], bool] | None:
     """Return the function that asks a person a question without its question mark; None without a terminal."""
-    return partial(_agrees, terminal=terminal) if sys.stdin.isatty() and sys.stderr.isatty() else None
+    return partial(_agrees, terminal=terminal) if can_ask() else None
 
 
 def _agrees(question: str, terminal: Terminal) -> bool:

@@ -88,11 +88,15 @@ def data_tables(schema: Schema) -> Iterator[Table]:
     return (table for table in schema.tables.values() if not table.name.startswith(prefix))
 
 
+UNNAMED: Final = "imported"
+"""The name of a schema whose file or database has none."""
+
+
 def empty_schema(hints: Any) -> Schema:
     """Return a schema without tables that has the naming convention of ``schema_hints``."""
     normalizers = hints.get("normalizers") if isinstance(hints, Mapping) else None
     names = normalizers.get("names") if isinstance(normalizers, Mapping) else None
-    return new_schema("imported", names if isinstance(names, str) else "snake_case")
+    return new_schema(UNNAMED, names if isinstance(names, str) else "snake_case")
 
 
 def schema_of(records: Iterable[Record], hints: Any, path: str, naming: Naming | None = None) -> Schema:

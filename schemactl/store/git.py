@@ -1,4 +1,4 @@
-"""Finds and reads a git repository through the ``git`` command; only ``store.merge_driver`` changes its configuration.
+"""Finds and reads a git repository through the ``git`` command; only ``schemactl init`` sets one up.
 
 The only place that starts git. Files of a pull request are data, also if they look like a repository of their own
 (``HEAD``, ``config`` and ``objects/`` in a folder of schemas): git starts in the working folder, or in the folder of
@@ -69,6 +69,22 @@ def find_repository(path: Path) -> Path:
 
 def _top(result: subprocess.CompletedProcess[bytes]) -> Path:
     return Path(os.fsdecode(result.stdout.removesuffix(b"\n")))
+
+
+def create_repository(folder: Path) -> None:
+    """Make a folder the top of a new repository."""
+    result = run_git(folder, "init", "--quiet")
+    if result.returncode:
+        raise failure(f"git cannot make a repository of `{folder}`", result)
+    if (answers := _answers.get()) is not None:
+        answers.clear()  # they are of a folder outside of repositories
+
+
+def remote_addresses(top: Path) -> tuple[str, ...]:
+    """Return the addresses of the repository's remotes, which may hold passwords."""
+    result = run_git(top, "config", "--get-regexp", r"^remote\..*\.url$")
+    lines = result.stdout.decode("utf-8", "replace").splitlines()
+    return tuple(line.partition(" ")[2] for line in lines)
 
 
 def commit_of(top: Path, revision: str) -> str:

@@ -1,6 +1,6 @@
-"""Register schemactl as git's merge driver for the files of a schemas folder.
+"""Register schemactl as git's merge driver and diff driver for the files of a schemas folder.
 
-``.gitattributes``, which is committed, says which files the driver merges; the configuration of each clone, which is
+``.gitattributes``, which is committed, says which files the driver handles; the configuration of each clone, which is
 not, says how to run it (gitattributes(5), "Defining a custom merge driver").
 """
 
@@ -10,11 +10,12 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from schemactl.errors import InputError
-from schemactl.store.folder import SchemasFolder
+from schemactl.store.folder import ENDINGS, SchemasFolder
 from schemactl.store.git import failure, find_repository, path_inside, run_git
 from schemactl.store.text import read_text, replace_file
 
@@ -41,18 +42,40 @@ def install_merge_driver(folder: SchemasFolder) -> tuple[str, ...]:
         InputError: git is absent, the folder is in no repository, or its files have another merge driver.
     """
     top = find_repository(folder.exports)
-    attributes = top / ATTRIBUTES
-    text = read_text(attributes) if attributes.exists() else ""
-    lines = [line for line in _attribute_lines(top, folder) if line not in text.splitlines()]
     _refuse_other_driver(top, folder)
-    written: tuple[str, ...] = ()
-    if lines:
-        start = text if not text or text.endswith("\n") else f"{text}\n"
-        replace_file(attributes, start + "".join(f"{line}\n" for line in lines))
-        written = (str(attributes),)
+    written = _add_attributes(top, _attribute_lines(top, folder))
     if _configure(top):
         written += (_git_output(top, "rev-parse", "--git-path", "config"),)
     return written
+
+
+def install_diff_driver(folder: SchemasFolder) -> tuple[str, ...]:
+    """Let ``git diff`` show columns and types of schema files in place of lines, with ``schemactl diff --git``.
+
+    Returns:
+        The files that changed: ``.gitattributes`` and git's configuration; empty if both were complete.
+
+    Raises:
+        InputError: git is absent, or the folder is in no repository.
+    """
+    top = find_repository(folder.exports)
+    written = _add_attributes(top, [f"*.schema.{ending} diff={DRIVER}" for ending in ENDINGS])
+    if not run_git(top, "config", "--get", f"diff.{DRIVER}.command").returncode:
+        return written  # the user may have set it up for all repositories
+    _git_output(top, "config", "--local", f"diff.{DRIVER}.command", "schemactl diff --git")
+    return (*written, _git_output(top, "rev-parse", "--git-path", "config"))
+
+
+def _add_attributes(top: Path, lines: Sequence[str]) -> tuple[str, ...]:
+    """Add lines to ``.gitattributes`` unless it has them, and return the file if it changed."""
+    attributes = top / ATTRIBUTES
+    text = read_text(attributes) if attributes.exists() else ""
+    missing_lines = [line for line in lines if line not in text.splitlines()]
+    if not missing_lines:
+        return ()
+    start = text if not text or text.endswith("\n") else f"{text}\n"
+    replace_file(attributes, start + "".join(f"{line}\n" for line in missing_lines))
+    return (str(attributes),)
 
 
 def _attribute_lines(top: Path, folder: SchemasFolder) -> list[str]:

@@ -34,6 +34,7 @@ CALLS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("import",): ("shop.yaml", "--name", "shop"),
     ("accept",): ("--all", "--until", "2099-01-01", "--reason", "x"),
     ("rules",): (),
+    ("init",): ("--yes",),
     ("show",): ("shop.yaml",),
     ("list",): (),
     ("check",): ("shop.yaml",),
