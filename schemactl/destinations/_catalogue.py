@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._session import Session, qualify
+from schemactl.destinations._session import Session
 from schemactl.errors import DriverMissing, InputError, backquoted, did_you_mean
 from schemactl.installation import install_command
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE
@@ -176,14 +176,14 @@ def catalogue_of(
         dataset: what is read.
         columns: table, name, type, whether it takes nulls, description, and that of the table.
         keys: table, key, whether it is the primary one (else its columns are unique together), and one of its columns.
-        versions: the full name of dlt's table of schemas, where it is not that of the dataset.
+        versions: the full name of dlt's table of schemas, whose names and hashes are read; None to leave them out.
         name: of the schema where dlt keeps none, and it is not that of the dataset.
     """
     rows, hints = list(columns), _hints(keys)
     version_hashes: list[tuple[str, str]] = []
-    if {"schema_name", "version_hash", "inserted_at"} <= {row[1] for row in rows if row[0] == VERSION_TABLE}:
-        version_table = versions or qualify(dataset, VERSION_TABLE)
-        query = f"select schema_name, version_hash from {version_table} order by inserted_at desc"
+    names = {row[1] for row in rows if row[0] == VERSION_TABLE}
+    if versions is not None and {"schema_name", "version_hash", "inserted_at"} <= names:
+        query = f"select schema_name, version_hash from {versions} order by inserted_at desc"
         version_hashes = [(schema_name, version_hash) for schema_name, version_hash in session.query(query)]
     typed_columns = (
         (table, column_of(column, kind, is_nullable, hints.get((table, column)), text))

@@ -151,6 +151,14 @@ class Session(ABC):
             rows = [[moment_text(value) if isinstance(value, datetime) else value for value in row] for row in rows]
         self.insert_rows(target, columns, rows)
 
+    def replace_rows(
+        self, target: str, columns: Sequence[str], conditions: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        """Delete the rows of a table that match one of some conditions, and put a few rows into it."""
+        for condition in conditions:
+            self.execute(f"DELETE FROM {target} WHERE {condition}")
+        self.insert(target, columns, rows)
+
     def insert_rows(self, target: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
         """Put rows into a table whose values are as the driver takes them; return how many."""
         start = f"INSERT INTO {target} ({', '.join(map(quote, columns))})"

@@ -14,7 +14,7 @@ from schemactl.destinations._bookkeeping import (
     rows_of_load,
 )
 from schemactl.destinations._catalogue import choose_migrated, without_staging
-from schemactl.destinations._session import Relation, Session, create_table, literal, qualify, quote
+from schemactl.destinations._session import Session, create_table, literal, qualify, quote
 from schemactl.errors import InputError
 from schemactl.normalization.package import LoadPackage
 from schemactl.schema.templates import VERSION_TABLE
@@ -28,13 +28,13 @@ class Bookkeeping:
     Attributes:
         session: an open connection.
         dataset: the database's own name for it.
-        known: the tables that were found, by the names that dlt or we give them: each is looked for until it is there.
+        columns: names of columns by existing table; more tables are added when they are first used.
         names: of the dataset's tables when they were last listed; they are listed again if a table is not among them.
     """
 
     session: Session
     dataset: str
-    known: dict[str, list[Relation]] = field(default_factory=dict)
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
@@ -48,9 +48,8 @@ class Bookkeeping:
                 else quote(name)
                 for column, name in columns.items()
             ]
-            rows += rows_of(
-                table, self.session.query(f"SELECT {', '.join(values)} FROM {target}{_where(columns, equal)}")
-            )
+            where = f" WHERE {_condition(columns, equal)}" if equal else ""
+            rows += rows_of(table, self.session.query(f"SELECT {', '.join(values)} FROM {target}{where}"))
         return rows
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]], keys: Iterable[str]) -> None:
@@ -60,47 +59,43 @@ class Bookkeeping:
             InputError: an early version of dlt made the table.
         """
         target, columns = qualify(self.dataset, table.name), {name: name for name in table.columns}
-        relation = next(
-            (candidate for candidate in self._relations(table) if candidate.name.lower() == table.name.lower()), None
-        )
-        if relation is None:
+        name = next((name for name in self._existing(table) if name.lower() == table.name.lower()), None)
+        if name is None:
             self.session.execute(create_table(self.session, self.dataset, table))
         else:
-            stored_names = find_columns(table, relation.columns, self.dataset)
+            stored_names = find_columns(table, self.columns[name], self.dataset)
             if stored_names is None:
                 raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
-            target, columns = qualify(self.dataset, relation.name), stored_names
-        for row in rows:
-            self.session.execute(f"DELETE FROM {target}{_where(columns, {name: str(row[name]) for name in keys})}")
+            target, columns = qualify(self.dataset, name), stored_names
         if rows:
+            same_keys = [_condition(columns, {name: str(row[name]) for name in keys}) for row in rows]
             values = [tuple(row[name] for name in columns) for row in rows]
-            self.session.insert(target, tuple(columns.values()), values)
+            self.session.replace_rows(target, tuple(columns.values()), same_keys, values)
 
     def remove_rows(self, table: Table, /, **equal: str) -> None:
         """Remove rows of a table."""
         for target, columns in self._find(table):
-            self.session.execute(f"DELETE FROM {target}{_where(columns, equal)}")
+            self.session.execute(f"DELETE FROM {target} WHERE {_condition(columns, equal)}")
 
     def _find(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield the tables that a table is in the dataset, with the names of its columns there."""
-        for relation in self._relations(table):
-            columns = find_columns(table, relation.columns, self.dataset) if relation.is_table else None
+        for name in self._existing(table):
+            columns = find_columns(table, self.columns[name], self.dataset)
             if columns is not None:
-                yield qualify(self.dataset, relation.name), columns
+                yield qualify(self.dataset, name), columns
 
-    def _relations(self, table: Table) -> list[Relation]:
-        if table.name not in self.known:
+    def _existing(self, table: Table) -> list[str]:
+        """Return the names that a table has in the dataset."""
+        if not find_names(self.columns, table.name):
             names = find_names(self.names, table.name)
             if not names:
                 self.names[:] = self.session.relation_names(self.dataset)
                 names = find_names(self.names, table.name)
-            relations = [
-                relation for name in names if (relation := self.session.relation(self.dataset, name)) is not None
-            ]
-            if not relations:
-                return []
-            self.known[table.name] = relations
-        return self.known[table.name]
+            for name in names:
+                relation = self.session.relation(self.dataset, name)
+                if relation is not None and relation.is_table:
+                    self.columns[name] = tuple(relation.columns)
+        return find_names(self.columns, table.name)
 
 
 def write_bookkeeping(session: Session, dataset: str, package: LoadPackage) -> None:
@@ -146,6 +141,5 @@ def find_migrated(session: Session, dataset: str | None, schema_name: str) -> st
     return choose_migrated(ours, filled - loaded, filled & loaded, schema_name, session.shown)
 
 
-def _where(columns: Mapping[str, str], equal: Mapping[str, str]) -> str:
-    same = (f"{quote(columns[name])} = {literal(value)}" for name, value in equal.items())
-    return f" WHERE {' AND '.join(same)}" if equal else ""
+def _condition(columns: Mapping[str, str], equal: Mapping[str, str]) -> str:
+    return " AND ".join(f"{quote(columns[name])} = {literal(value)}" for name, value in equal.items())

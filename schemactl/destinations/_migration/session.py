@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from schemactl.destinations import Catalogue
+from schemactl.destinations._bookkeeping import is_bookkeeping
 from schemactl.destinations._catalogue import OURS, make_catalogue
 from schemactl.destinations._migration.conversion import coerce_text, has_spellings, write_retype
 from schemactl.destinations._migration.ledger import Ledger, keys_of
@@ -46,7 +47,8 @@ class SqlMigration(Ledger, Generic[D]):
         engine: how its statements are written.
         schema: the database's own name for the dataset; the same, but for SQLite.
         database: an open connection on which every statement is kept at once.
-        known, names: tables of its bookkeeping, and names of tables, that were found; see ``Bookkeeping``.
+        ledger_columns, names: columns of the ledger's tables, and names of tables, as read; see ``Bookkeeping``.
+        relations: tables as read since something was last written.
     """
 
     engine: ClassVar[Engine]
@@ -55,8 +57,9 @@ class SqlMigration(Ledger, Generic[D]):
     database: D
     dataset: str = field()  # else its default would be the property of the base class
     is_read_only: bool = False
-    known: dict[str, list[Relation]] = field(default_factory=dict, init=False)
+    ledger_columns: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False)
     names: list[str] = field(default_factory=list, init=False)
+    relations: dict[str, Relation] = field(default_factory=dict, init=False)
 
     @abstractmethod
     def read_tables(self) -> Catalogue:
@@ -73,7 +76,7 @@ class SqlMigration(Ledger, Generic[D]):
     @property
     def bookkeeping(self) -> Bookkeeping:
         """The tables of its ledger."""
-        return Bookkeeping(self.database, self.place, self.known, self.names)
+        return Bookkeeping(self.database, self.place, self.ledger_columns, self.names)
 
     @property
     def place(self) -> str:
@@ -88,7 +91,11 @@ class SqlMigration(Ledger, Generic[D]):
         with self.database.wrap_errors("read the catalog"):
             if not self.has_tables():
                 return make_catalogue(self.dataset, f"{self.origin}?dataset={self.dataset}")
-            return self.read_tables().without_ours
+            catalogue = self.read_tables()
+        for name, table in catalogue.schema.tables.items():
+            if name.startswith(OURS) or is_bookkeeping(name):
+                self.ledger_columns[name] = tuple(table.columns)
+        return catalogue.without_ours
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -107,7 +114,7 @@ class SqlMigration(Ledger, Generic[D]):
         self.database.execute("BEGIN")
 
     def _roll_back(self) -> None:
-        self.known.clear()
+        self._forget_tables()
         # Where the connection is lost the database rolls back by itself; what failed first is reported.
         with suppress(DestinationError), self.database.wrap_errors("take the migration back"):
             self.database.execute("ROLLBACK")
@@ -120,8 +127,8 @@ class SqlMigration(Ledger, Generic[D]):
         self.prepare_writing()
         # A step may make or drop a table of the ledger itself.
         changed = {step.table_name.lower() for step in steps}
-        if any(relation.name.lower() in changed for relations in self.known.values() for relation in relations):
-            self.known.clear()
+        if any(name.lower() in changed for name in self.ledger_columns):
+            self._forget_tables()
         with self.around(steps, statements):
             for statement in statements:
                 with self.database.wrap_errors("migrate"):
@@ -138,13 +145,18 @@ class SqlMigration(Ledger, Generic[D]):
 
     def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
         self.prepare_writing()
-        self.known.clear()
+        self._forget_tables()
         with self.own_names():
             for number, statement in enumerate(statements, 1):
                 with self.database.wrap_errors(f"run statement {number} of `{file}`"):
                     self.database.execute(self._of_dataset(statement))
         if instead_of is not None:
             self._drop_outdated_copies((instead_of,))
+
+    def _forget_tables(self) -> None:
+        """Forget the tables that were read, because they may have changed."""
+        self.ledger_columns.clear()
+        self.relations.clear()
 
     def own_names(self) -> AbstractContextManager[None]:
         """Return a context in which own SQL finds what it does not name in full."""
@@ -187,7 +199,8 @@ class SqlMigration(Ledger, Generic[D]):
 
     def prepare_writing(self) -> None:
         Ledger.prepare_writing(self)
-        if self.schema is None and not self.known:  # a dataset with tables is there
+        self.relations.clear()
+        if self.schema is None and not self.ledger_columns:  # a dataset with tables is there
             with self.database.wrap_errors("make the dataset"):
                 if self.dataset not in self.database.datasets():
                     self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {self.engine.name(self.dataset)}")
@@ -257,8 +270,14 @@ class SqlMigration(Ledger, Generic[D]):
             query = self.sampled(table, relation, share)
             return self._count(step, table if query is None else f"({query}) AS sampled", relation)
 
+    def find_relation(self, name: str) -> Relation | None:
+        """Return a table by its name, as read since something was last written; None if it does not exist."""
+        if name not in self.relations and (relation := self.database.relation(self.place, name)) is not None:
+            self.relations[name] = relation
+        return self.relations.get(name)
+
     def _relation(self, name: str) -> Relation:
-        relation = self.database.relation(self.place, name)
+        relation = self.find_relation(name)
         if relation is None:
             raise InputError(f"there is no table `{name}` in `{self.origin}`")
         return relation
@@ -362,10 +381,10 @@ class MappedMigration(SqlMigration[D]):
         """Return a text as an expression that compares with ``text_of``."""
 
     @abstractmethod
-    def odd_values(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
-        """Return the distinct values of a column that the database may not convert as dlt does, with their counts.
+    def odd_values_query(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> str:
+        """Return the query of a column's distinct values that the database may not convert as dlt does, with counts.
 
-        ``name`` is quoted, ``place`` the table's full name or a query. If ``is_undone``, it is those instead that may
+        ``name`` is quoted, ``table`` the table's full name or a query. If ``is_undone``, it is those instead that may
         come back in another spelling.
         """
 
@@ -388,8 +407,9 @@ class MappedMigration(SqlMigration[D]):
     def stage_coerced(self, retype: Retype, table: str) -> int:
         """Put what dlt's coercion makes of a column's values into the mapping; return how many values it holds."""
         with self.database.wrap_errors("coerce values"):
-            odd = self.odd_values(retype, self.engine.name(retype.before.name), table)
-            pairs = [(text, coerced) for text, _ in odd if (coerced := self.coerce(text, retype)) is not None]
+            odd = self.database.query(self.odd_values_query(retype, self.engine.name(retype.before.name), table))
+            texts = (_decoded(text) for text, _ in odd)
+            pairs = [(text, coerced) for text in texts if (coerced := self.coerce(text, retype)) is not None]
             self.stage_pairs(pairs)
         return len(pairs)
 
@@ -403,16 +423,22 @@ class MappedMigration(SqlMigration[D]):
         name = self.engine.name(retype.before.name)
         back = Retype(retype.after, retype.before, is_strict=False)
         unfit_texts: dict[str, tuple[int, str | None]] = {}
-        for text, count in self.odd_values(retype, name, table, is_undone=is_undone):
+        row_count = 0
+        odd_values = self.odd_values_query(retype, name, table, is_undone=is_undone)
+        query = f"SELECT o.*, 0 FROM ({odd_values}) AS o UNION ALL SELECT NULL, count(*), 1 FROM {table}"
+        for stored_text, count, is_total in self.database.query(query):
+            if is_total:
+                row_count = count
+                continue
+            text = _decoded(stored_text)
             if is_undone != self.survives(text, retype):
                 continue
             coerced = self.coerce_text(text, retype) if is_undone else None
             again = None if coerced is None else self.coerce_text(coerced, back)
             if not is_undone or (coerced is not None and again != text):
                 unfit_texts[text] = count, again
-        ((rows,),) = self.database.query(f"SELECT count(*) FROM {table}")
         examples = self._examples(unfit_texts, retype, name, table, relation) if unfit_texts else ()
-        return Unfit(sum(count for count, _ in unfit_texts.values()), rows, examples)
+        return Unfit(sum(count for count, _ in unfit_texts.values()), row_count, examples)
 
     def _examples(
         self, unfit_texts: dict[str, tuple[int, str | None]], retype: Retype, name: str, table: str, relation: Relation
@@ -426,7 +452,7 @@ class MappedMigration(SqlMigration[D]):
         sample_rows = self.database.query(
             f"SELECT {listed} FROM {table} WHERE {text} IN ({literals}) LIMIT {MOST_EXAMPLES}"
         )
-        texts = ((*(cell.decode() if isinstance(cell, bytes) else cell for cell in row),) for row in sample_rows)
+        texts = (tuple(map(_decoded, row)) for row in sample_rows)
         return tuple(
             Example(
                 {name: str(key_value) for name, key_value in zip(keys, key, strict=True)},
@@ -435,3 +461,8 @@ class MappedMigration(SqlMigration[D]):
             )
             for text_value, value, *key in texts
         )
+
+
+def _decoded(cell: Any) -> Any:
+    """Return a text that a driver may give as bytes."""
+    return cell.decode() if isinstance(cell, bytes) else cell

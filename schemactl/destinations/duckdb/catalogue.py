@@ -52,7 +52,7 @@ def read_catalogue(url: str) -> Catalogue:
         DestinationError: DuckDB cannot read the file, another process writes it, or DuckDB is not installed.
     """
     with _open_file(url) as (session, dataset_name):
-        return read_session(session, dataset_name)
+        return read_session(session, dataset_name, reads_versions=True)
 
 
 def read_definitions(url: str) -> tuple[Definition, ...]:
@@ -83,11 +83,11 @@ def _open_file(url: str) -> Iterator[tuple[DuckDbSession, str | None]]:
         raise DestinationError(f"cannot read `{address}`: {str(error).splitlines()[0]}", hint=hint) from error
 
 
-def read_session(session: DuckDbSession, dataset_name: str | None) -> Catalogue:
-    """Return the tables of one dataset of an open file."""
+def read_session(session: DuckDbSession, dataset_name: str | None, *, reads_versions: bool = False) -> Catalogue:
+    """Return the tables of one dataset of an open file, and what dlt's table of schemas names if ``reads_versions``."""
     rows = session.query(_COLUMNS)
     dataset = choose_dataset({row[1] for row in rows}, dataset_name, session.shown)
     dataset_rows = ((row[2], row[3], kind_of(row[4]), *row[5:]) for row in rows if row[1] == dataset)
     # With the file's own name: `shop.orders` is ambiguous in `shop.duckdb`.
-    versions = ".".join(map(quote, (rows[0][0], dataset, VERSION_TABLE)))
+    versions = ".".join(map(quote, (rows[0][0], dataset, VERSION_TABLE))) if reads_versions else None
     return catalogue_of(session, dataset, dataset_rows, session.query(_CONSTRAINTS, dataset), versions=versions)

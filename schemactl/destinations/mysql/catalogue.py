@@ -7,8 +7,10 @@ from typing import Final
 
 from schemactl.destinations import Catalogue, Definition
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
+from schemactl.destinations._session import qualify
 from schemactl.destinations.mysql.session import MySqlSession, json_columns, open_session, parse_address, text_of
 from schemactl.destinations.mysql.types import kind_of
+from schemactl.schema.templates import VERSION_TABLE
 
 _DATASETS: Final = """
     select distinct table_schema from information_schema.tables
@@ -56,7 +58,7 @@ def read_catalogue(url: str) -> Catalogue:
     """
     address = parse_address(url)
     with open_session(address) as session, session.wrap_errors("read the catalog"):
-        return read_session(session, address.dataset)
+        return read_session(session, address.dataset, reads_versions=True)
 
 
 def read_definitions(url: str) -> tuple[Definition, ...]:
@@ -83,12 +85,13 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
         return (*tables, *others)
 
 
-def read_session(session: MySqlSession, dataset_name: str | None) -> Catalogue:
-    """Return the tables of one dataset over an open connection."""
+def read_session(session: MySqlSession, dataset_name: str | None, *, reads_versions: bool = False) -> Catalogue:
+    """Return the tables of one dataset, and what dlt's table of schemas names if ``reads_versions``."""
     dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, dataset_name, session.shown)
     jsons = json_columns(session, dataset)
     rows = (
         (table, name, kind_of("json" if (table, name) in jsons else text_of(of)), bool(is_null), *map(text_of, texts))
         for table, name, of, is_null, *texts in session.query(_COLUMNS, dataset)
     )
-    return catalogue_of(session, dataset, rows, session.query(_KEYS, dataset))
+    versions = qualify(dataset, VERSION_TABLE) if reads_versions else None
+    return catalogue_of(session, dataset, rows, session.query(_KEYS, dataset), versions=versions)

@@ -235,10 +235,8 @@ class MySqlMigration(MappedMigration[MySqlSession]):
     def coerce(self, text: str, retype: Retype) -> str | None:
         return stored_text(self.coerce_text(text, retype), retype.after)
 
-    def odd_values(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> list[tuple[str, int]]:  # noqa: ARG002
-        text = self.text_of(name, retype)
-        rows = self.database.query(f"SELECT {text}, count(*) FROM {table} WHERE {name} IS NOT NULL GROUP BY 1")
-        return [(text_of(value), count) for value, count in rows]
+    def odd_values_query(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> str:  # noqa: ARG002
+        return f"SELECT {self.text_of(name, retype)}, count(*) FROM {table} WHERE {name} IS NOT NULL GROUP BY 1"
 
     def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
         self.database.execute(f"USE {ENGINE.name(self.dataset)}")

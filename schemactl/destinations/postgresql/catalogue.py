@@ -6,9 +6,11 @@ from typing import Final
 
 from schemactl.destinations import Catalogue, Definition
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
+from schemactl.destinations._session import qualify
 from schemactl.destinations.postgresql.session import READING, PostgresSession, open_session, parse_address
 from schemactl.destinations.postgresql.types import kind_of
 from schemactl.schema.structure import TYPE_DEFINITION
+from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Properties
 
 _DATASETS: Final = """
@@ -159,7 +161,8 @@ def read_catalogue(url: str) -> Catalogue:
     """
     address = parse_address(url)
     with open_session(address, READING, is_read_only=True) as session, session.wrap_errors("read the catalog"):
-        return read_session(session, address.dataset)
+        dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, address.dataset, session.shown)
+        return read_dataset(session, dataset, versions=qualify(dataset, VERSION_TABLE))
 
 
 def read_definitions(url: str) -> tuple[Definition, ...]:
@@ -177,19 +180,14 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
         return tuple(Definition(table, sql) for table, *_, sql in session.query(_DEFINITIONS, dataset, dataset))
 
 
-def read_session(session: PostgresSession, asked: str | None) -> Catalogue:
-    """Return the tables of one dataset over an open connection."""
-    datasets = {row[0] for row in session.query(_DATASETS)}
-    return read_dataset(session, choose_dataset(datasets, asked, session.shown))
-
-
-def read_dataset(session: PostgresSession, dataset: str) -> Catalogue:
-    """Return the tables of a dataset that is known to exist."""
+def read_dataset(session: PostgresSession, dataset: str, versions: str | None = None) -> Catalogue:
+    """Return the tables of a dataset that is known to exist; see ``catalogue_of`` for ``versions``."""
+    columns, keys = session.query_all_as_user((_COLUMNS, _KEYS), dataset)
     rows = (
         (table, column, _kind_of(written, definition), *others)
-        for table, column, written, *others, definition in session.query_as_user(_COLUMNS, dataset)
+        for table, column, written, *others, definition in columns
     )
-    return catalogue_of(session, dataset, rows, session.query(_KEYS, dataset))
+    return catalogue_of(session, dataset, rows, keys, versions=versions)
 
 
 def _kind_of(written: str, definition: str | None) -> Properties:

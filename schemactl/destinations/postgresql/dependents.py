@@ -61,6 +61,9 @@ SELECT 'partition key', a.attname, ''
 FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = ANY (p.partattrs)
 WHERE p.partrelid = {table}
 """
+_RELATED: Final = f"({_DEPENDENTS}) UNION ALL ({_COLUMNS}) UNION ALL ({_KEYS})"
+_NEEDS_COLUMN: Final = ("object", "generated")
+"""The kinds of ``_DEPENDENTS``."""
 _REFERRING: Final = """
 SELECT conname, conrelid::regclass::text FROM pg_constraint
 WHERE contype = 'f' AND confrelid = {table} AND conrelid <> confrelid
@@ -114,20 +117,22 @@ def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Tri
             return None if rows[0][0] else Blocker(gone, "`apply` with the older schema makes it again, empty")
         case DropTable():
             table_oid = _oid(dataset, step.table.name)
-            dependents = _dependents(database, table_oid, None)
+            rows = database.query_as_user(_DEPENDENTS.format(table=table_oid))
+            dependents = sorted({dependent for kind, _, dependent in rows if kind == "object"})
             if step.kept:  # it would still be referred to
                 referring = database.query_as_user(_REFERRING.format(table=table_oid))
                 dependents += [f"constraint {name} on table {table}" for name, table in referring]
             return _needed(f"`{step.table.name}`", dependents)
         case DropColumn():
             table_oid, column = _oid(dataset, step.table), step.column.name
-            if any(kind == "inherited" for kind, _ in _of_column(database, _COLUMNS, table_oid, column)):
+            related = _related(database, table_oid, column)
+            if any(kind == "inherited" for kind, _ in related):
                 return _inherited(step.table, column)
-            if any(kind == "partition key" for kind, _ in _of_column(database, _KEYS, table_oid, column)):
+            if any(kind == "partition key" for kind, _ in related):
                 return _partitioned(step.table, column)
-            return _needed(f"`{step.table}.{column}`", _dependents(database, table_oid, column))
+            return _needed(f"`{step.table}.{column}`", [name for kind, name in related if kind == "object"])
         case RenameColumn():
-            kinds = [kind for kind, _ in _of_column(database, _COLUMNS, _oid(dataset, step.table), step.before)]
+            kinds = [kind for kind, _ in _related(database, _oid(dataset, step.table), step.before)]
             return _inherited(step.table, step.before) if "inherited" in kinds else None
         case ChangeType():
             return _of_changed(database, dataset, step, trial)
@@ -178,17 +183,16 @@ def _of_prepared(database: PostgresSession, dataset: str, step: Prepare) -> Bloc
 def dependents_of(database: PostgresSession, dataset: str, table: str, column: str) -> list[str]:
     """Return what goes with a column that gets another name: views, indexes, constraints, its default ..."""
     table_oid = _oid(dataset, table)
-    views = {dependent for _, dependent in _of_column(database, _DEPENDENTS, table_oid, column)}
+    related = _related(database, table_oid, column)
+    views = {dependent for kind, dependent in related if kind in _NEEDS_COLUMN}
     asking = {
         dependent for (dependent,) in database.query_as_user(_ASKING.format(table=table_oid, column=literal(column)))
     }
-    keys = {
-        f"foreign key {dependent}" for kind, dependent in _of_column(database, _KEYS, table_oid, column) if dependent
-    }
+    keys = {f"foreign key {dependent}" for kind, dependent in related if kind == "foreign key"}
     comments = database.query(_COMMENT.format(table=table_oid, column=literal(column)))
     defaults = [
         "its identity" if kind == "identity" else f"its default {dependent}"
-        for kind, dependent in _of_column(database, _COLUMNS, table_oid, column)
+        for kind, dependent in related
         if kind in ("identity", "default")
     ]
     return [*sorted(views | asking | keys), *defaults, *(["its comment"] if comments else [])]
@@ -202,15 +206,11 @@ def _oid(dataset: str, table: str) -> str:
     )
 
 
-def _of_column(database: PostgresSession, query: str, table: str, column: str) -> list[tuple[str, str]]:
-    rows = database.query_as_user(query.format(table=table))
-    return sorted((kind, dependent) for kind, name, dependent in rows if name == column)
-
-
-def _dependents(database: PostgresSession, table: str, column: str | None) -> list[str]:
-    """Return what is no part of the table and needs the column; None: any, or none of them."""
-    rows = database.query_as_user(_DEPENDENTS.format(table=table))
-    return sorted({dependent for kind, name, dependent in rows if kind == "object" and column in (None, name)})
+def _related(database: PostgresSession, table: str, column: str) -> list[tuple[str, str]]:
+    """Return the objects and properties that have to do with a column, with their kinds; keys come last."""
+    rows = database.query_as_user(_RELATED.format(table=table))
+    related = {(kind, dependent) for kind, name, dependent in rows if name == column}
+    return sorted(related, key=lambda pair: (pair[0].endswith(" key"), pair))
 
 
 def _needed(column: str, dependents: Sequence[str]) -> Blocker | None:
@@ -238,10 +238,11 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
     if step.before.data_type is None and has_texts(kind) and (textless := database.query(query)):
         hint = "make the column anew, or state the type that is there"
         return Blocker(f"{name} is made of {textless[0][0]}, of which values have no text of their own", hint)
-    dependents = sorted({dependent for _, dependent in _of_column(database, _DEPENDENTS, table_oid, column)})
+    related = _related(database, table_oid, column)
+    dependents = sorted({dependent for kind, dependent in related if kind in _NEEDS_COLUMN})
     if dependents:
         return _needed(name, dependents)
-    for kind, _ in _of_column(database, _COLUMNS, table_oid, column):
+    for kind, dependent in related:
         match kind:
             case "inherited":
                 return _inherited(table, column)
@@ -250,24 +251,19 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
             case "identity" if step.after.data_type is not DataType.BIGINT:
                 hint = f'ALTER TABLE "{table}" ALTER COLUMN "{column}" DROP IDENTITY'
                 return Blocker(f"{name} is an identity column, which is of integers", f"take that from it: `{hint}`")
-    for kind, dependent in _of_column(database, _KEYS, table_oid, column):
-        if kind == "partition key":
-            return _partitioned(table, column)
-        if step.before.data_type is not step.after.data_type:
-            return Blocker(f"{name} is in the foreign key `{dependent}`", "drop that before, and change both sides")
+            case "foreign key" if step.before.data_type is not step.after.data_type:
+                return Blocker(f"{name} is in the foreign key `{dependent}`", "drop that before, and change both sides")
+            case "partition key":
+                return _partitioned(table, column)
     error = trial(step)
-    return None if error is None else _refused(database, table_oid, step, error)
+    defaults = [default for kind, default in related if kind == "default"]
+    return None if error is None else _refused(database, table_oid, step, error, defaults)
 
 
-def _refused(database: PostgresSession, table: str, step: ChangeType, error: str) -> Blocker:
+def _refused(database: PostgresSession, table: str, step: ChangeType, error: str, defaults: Sequence[str]) -> Blocker:
     """Return what PostgreSQL said when it tried a type, with what may have been the reason."""
     rows = database.query_as_user(_ASKING.format(table=table, column=literal(step.before.name)))
-    asking = [fault for (fault,) in rows]
-    asking += [
-        f"default {fault}"
-        for kind, fault in _of_column(database, _COLUMNS, table, step.before.name)
-        if kind == "default"
-    ]
+    asking = [*(constraint for (constraint,) in rows), *(f"default {default}" for default in defaults)]
     hint = f"drop before what does not take it, and make it anew afterwards: {', '.join(asking)}" if asking else None
     fault = f"`{step.table}.{step.before.name}` does not become {column_type(step.after)}"
     return Blocker(f"{fault}: {error}", hint)
@@ -291,8 +287,8 @@ def trial_error(session: PostgresSession, dataset: str, table: str, statements: 
     refusals = psycopg.ProgrammingError, psycopg.DataError, psycopg.IntegrityError, psycopg.NotSupportedError
     with session.transaction(force_rollback=True):
         try:
-            session.execute("SET TRANSACTION READ WRITE")
-            session.execute(f"CREATE TEMPORARY TABLE {quote(TRIAL)} (LIKE {qualify(dataset, table)} INCLUDING ALL)")
+            create = f"CREATE TEMPORARY TABLE {quote(TRIAL)} (LIKE {qualify(dataset, table)} INCLUDING ALL)"
+            session.execute(f"SET TRANSACTION READ WRITE; {create}")
         except (FeatureNotSupported, InsufficientPrivilege, ReadOnlySqlTransaction):
             return None
         try:

@@ -465,18 +465,17 @@ class PostgresMigration(MappedMigration[PostgresSession]):
                 copy.write_row(pair)
         self.database.execute(INDEX_MAPPING)
 
-    def odd_values(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> list[tuple[str, int]]:
+    def odd_values_query(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> str:
         cast = own_cast(retype, name)
         is_left_out = cast.is_sure
         if is_undone:  # what comes back as it was
             again = own_cast(Retype(retype.after, retype.before, is_strict=False), f"({cast.cast})")
             is_same = f"CASE WHEN {again.is_sure} THEN {again.cast} = {name} END"
             is_left_out = f"CASE WHEN {cast.is_sure} THEN {is_same} END"
-        rows: list[Any] = self.database.query(
+        return (
             f"SELECT {as_text(name, retype.before)}, count(*) FROM {table} "
             f"WHERE {name} IS NOT NULL AND ({is_left_out}) IS NOT TRUE GROUP BY 1"
         )
-        return rows
 
     @contextmanager
     def _kept_storage(self, step: ChangeType) -> Iterator[None]:
@@ -485,10 +484,12 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         with self.database.wrap_errors("look at how a column is stored"):
             before = self.database.query(query)
         yield
+        if not before or before[0][0] == before[0][1]:
+            return
         with self.database.wrap_errors("keep how a column is stored"):
             after = self.database.query(query)
             # Of a type of fixed length there is only one way.
-            if before and after and before[0][0] != before[0][1] and after[0][1] != "p" and before[0][0] != after[0][0]:
+            if after and after[0][1] != "p" and before[0][0] != after[0][0]:
                 column = ENGINE.name(step.before.name)
                 action = f"ALTER COLUMN {column} SET STORAGE {_STORAGES[before[0][0]]}"
                 self.database.execute(ENGINE.sql.alter(ENGINE.table(self.dataset, step.table), action))
@@ -530,7 +531,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         """Return what dlt's coercion makes of a column's values that PostgreSQL does not cast as it does."""
         retype, table = retype_of(step), ENGINE.table(self.dataset, step.table)
         with self.database.wrap_errors("look for values to coerce"):
-            odd = self.odd_values(retype, ENGINE.name(step.source.name), table)
+            odd = self.database.query(self.odd_values_query(retype, ENGINE.name(step.source.name), table))
         return {text: coerced for text, _ in odd if (coerced := self.coerce(text, retype)) is not None}
 
     def survives(self, text: str, retype: Retype) -> bool:
@@ -552,7 +553,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         return bool(text_again == text)
 
     def _try(self, step: ChangeType) -> str | None:
-        relation = self.database.relation(self.dataset, step.table)
+        relation = self.find_relation(step.table)
         stored_type = relation.columns.get(step.before.name) if relation is not None else None
         if stored_type is None or kind_of(stored_type) != kind_of(self.database.column_type(step.before)):
             return None  # an earlier step makes it so
@@ -604,7 +605,7 @@ def connect(
             dataset = find_migrated(session, address.dataset, schema_name)
         holder = None
         if not is_read_only:
-            holder = stack.enter_context(open_transaction(address))
+            holder = stack.enter_context(open_transaction(address, "idle_in_transaction_session_timeout = 0"))
             with holder.wrap_errors("take the lock"):
                 _lock(holder, dataset, patience.seconds)
         try:
@@ -618,7 +619,6 @@ def connect(
 
 def _lock(session: PostgresSession, dataset: str, patience: float) -> None:
     """Take the lock of loads for the transaction; ``DestinationError`` after ``patience`` seconds."""
-    session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     query = f"SELECT pg_catalog.pg_try_advisory_xact_lock({lock_key(dataset)})"
     end = time.monotonic() + patience
     while not session.query(query)[0][0]:

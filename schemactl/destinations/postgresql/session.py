@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -241,16 +241,24 @@ class PostgresSession(Session):
 
         What the query itself names is found by ours: PostgreSQL does so as it opens the cursor.
         """
-        from psycopg import ClientCursor
+        return self.query_all_as_user((statement,), *values)[0]
 
-        cursor = ClientCursor(self.connection)
+    def query_all_as_user(self, statements: Sequence[str], *values: Any) -> list[list[tuple[Any, ...]]]:
+        """Return the rows of several queries, each with the same values, in one round trip; see ``query_as_user``."""
+        cursors = {f"{_CURSOR}_{number}": statement for number, statement in enumerate(statements)}
         settings = () if self.is_in_transaction else tuple(self._local_settings())
-        opening = (*settings, f"DECLARE {_CURSOR} NO SCROLL CURSOR FOR {statement}", _USER_PATH)
-        closing = f"SET LOCAL {SEARCH_PATH}", f"CLOSE {_CURSOR}"
-        cursor.execute("; ".join((*opening, f"FETCH ALL FROM {_CURSOR}", *closing)).encode(), values or None)
+        declared = (f"DECLARE {name} NO SCROLL CURSOR FOR {statement}" for name, statement in cursors.items())
+        opening = (*settings, *declared, _USER_PATH)
+        fetching = (f"FETCH ALL FROM {name}" for name in cursors)
+        closing = (f"SET LOCAL {SEARCH_PATH}", *(f"CLOSE {name}" for name in cursors))
+        results = self._run_together((*opening, *fetching, *closing), values * len(cursors))
         for _ in opening:
-            cursor.nextset()
-        return cursor.fetchall()
+            results.nextset()
+        rows = [results.fetchall()]
+        while len(rows) < len(cursors):
+            results.nextset()
+            rows.append(results.fetchall())
+        return rows
 
     @property
     def is_in_transaction(self) -> bool:
@@ -265,21 +273,35 @@ class PostgresSession(Session):
     def _run(self, statement: str, values: Sequence[Any] | None = None) -> Cursor[Any]:
         if self.is_in_transaction:
             return self.connection.execute(statement.encode(), values)
-        from psycopg import ClientCursor
-
-        # Statements that are sent as one text are one transaction (PostgreSQL, "Multiple Statements in a Simple
-        # Query"); such a text takes no values of its own.
-        cursor = ClientCursor(self.connection)
-        cursor.execute("; ".join((*self._local_settings(), statement)).encode(), values)
+        cursor = self._run_together((*self._local_settings(), statement), values)
         for _ in self.settings:
             cursor.nextset()
         return cursor
+
+    def _run_together(self, statements: Iterable[str], values: Sequence[Any] | None = None) -> Cursor[Any]:
+        """Run statements in one round trip; the cursor has the rows of the first one.
+
+        Statements that are sent as one text are one transaction (PostgreSQL, "Multiple Statements in a Simple Query").
+        Such a text takes no values, so the driver writes them into it.
+        """
+        from psycopg import ClientCursor
+
+        return ClientCursor(self.connection).execute("; ".join(statements).encode(), values or None)
 
     def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:
         return [(row[0], row[1]) for row in self.query(_NAMES, dataset, dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
         return [(*row[:4], row[4]) for row in self.query(_COLUMNS, dataset, folded, folded)]
+
+    def replace_rows(
+        self, target: str, columns: Sequence[str], conditions: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        row_values = f"({', '.join('%s' for _ in columns)})"
+        insert = f"INSERT INTO {target} ({', '.join(map(quote, columns))})".replace("%", "%%")
+        deletes = (f"DELETE FROM {target} WHERE {condition}".replace("%", "%%") for condition in conditions)
+        statements = (*deletes, f"{insert} VALUES {', '.join(row_values for _ in rows)}")
+        self._run_together(statements, [value for row in rows for value in row])
 
     def stage(self, name: str, staged: StagedTable) -> None:
         Session.stage(self, name, staged)
@@ -395,9 +417,9 @@ def open_session(
 
 
 @contextmanager
-def open_transaction(address: ServerAddress) -> Iterator[PostgresSession]:
-    """Open a connection on which a transaction has begun; see ``open_session``."""
-    with open_session(address) as session:
+def open_transaction(address: ServerAddress, *settings: str) -> Iterator[PostgresSession]:
+    """Open a connection on which a transaction has begun, with further settings; see ``open_session``."""
+    with open_session(address, (*LOADING, *settings)) as session:
         with session.wrap_errors("begin a load"):
             session.begin()
         yield session

@@ -49,7 +49,7 @@ def read_catalogue(url: str) -> Catalogue:
         DestinationError: SQLite cannot read the file.
     """
     with _open_dataset(url) as (session, dataset):
-        return read_session(session, dataset)
+        return read_session(session, dataset, reads_versions=True)
 
 
 def read_definitions(url: str) -> tuple[Definition, ...]:
@@ -76,8 +76,8 @@ def _open_dataset(url: str) -> Iterator[tuple[SqliteDatabase, str]]:
         yield SqliteDatabase(connection, address, path), dataset
 
 
-def read_session(session: SqliteDatabase, dataset: str) -> Catalogue:
-    """Return the tables of an open file, which is the one of a dataset."""
+def read_session(session: SqliteDatabase, dataset: str, *, reads_versions: bool = False) -> Catalogue:
+    """Return the tables of a dataset's open file, and what dlt's table of schemas names if ``reads_versions``."""
     rows = session.query(_COLUMNS)
     with_several_keys = {table for table, *_, key_position in rows if key_position > 1}
     columns = (
@@ -97,6 +97,6 @@ def read_session(session: SqliteDatabase, dataset: str) -> Catalogue:
         dataset,
         columns,
         (*primary, *session.query(_UNIQUE)),
-        versions=qualify(MAIN, VERSION_TABLE),
+        versions=qualify(MAIN, VERSION_TABLE) if reads_versions else None,
         name=session.path.stem if dataset == MAIN else None,
     )

@@ -56,8 +56,8 @@ def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, op
     goal_schema = find_goal_schema(reference, schemas) if reference else None
     name = goal_schema.name if goal_schema else find_name(target)
     with target.open_for_reading(name) as session:
-        goal_schema = bump(restore_lost(goal_schema, target, session)) if goal_schema else None
         state = read_state(session, target, name)
+        goal_schema = bump(restore_lost(goal_schema, state)) if goal_schema else None
         begun = plan_of(state.unfinished).target if state.unfinished is not None else None
         schema = goal_schema or begun or state.ledger_schema
         planned: PlanReport | None = None
@@ -145,9 +145,9 @@ def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyRe
     goal_schema = find_goal_schema(request.reference, request.schemas) if request.reference else None
     name = goal_schema.name if goal_schema else find_name(target)
     with target.open_for_reading(name) as session:
-        goal_schema = bump(restore_lost(goal_schema, target, session)) if goal_schema else None
         notify("reading the catalog", None)
         state = read_state(session, target, name)
+        goal_schema = bump(restore_lost(goal_schema, state)) if goal_schema else None
         schema = goal_schema or state.ledger_schema
         if schema is None:
             raise InputError(

@@ -8,16 +8,17 @@ What schemactl added meanwhile is gone from the file then, while the destination
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from schemactl.destinations import DESTINATIONS, MigrationSession, is_migrator
 from schemactl.errors import DestinationError, InputError, Problem
-from schemactl.flows.migrate.state import MOST_EARLIER
+from schemactl.flows.migrate.state import MOST_EARLIER, DestinationState
 from schemactl.flows.references import Referred
 from schemactl.flows.target import Target, migratable
 from schemactl.migration.comparison import compare
 from schemactl.migration.options import PlanOptions
+from schemactl.migration.records import Version
 from schemactl.redaction import redact
 from schemactl.schema.changes import ColumnRenamed, TableRenamed
 from schemactl.schema.renames import origins
@@ -30,22 +31,28 @@ def with_lost(schema: Schema, target: Target) -> Schema:
     if not _may_have_lost(schema, target):
         return schema
     with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
-        return restore_lost(schema, target, session)
-
-
-def restore_lost(schema: Schema, target: Target, session: MigrationSession) -> Schema:
-    """Do what ``with_lost`` does, in an open session."""
-    restored, names = find_lost(schema, target, session)
+        restored, names = _find_lost(schema, session, session.versions(schema.name))
     warn_of_restored(schema, names)
     return restored
 
 
-def find_lost(schema: Schema, target: Target, session: MigrationSession) -> tuple[Schema, str]:
-    """Return a schema with what the file has lost, and the names of that as a text, empty for nothing."""
-    if not _may_have_lost(schema, target):
+def restore_lost(schema: Schema, state: DestinationState) -> Schema:
+    """Do what ``with_lost`` does, in an open session."""
+    restored, names = find_lost(schema, state)
+    warn_of_restored(schema, names)
+    return restored
+
+
+def find_lost(schema: Schema, state: DestinationState) -> tuple[Schema, str]:
+    """Return a schema with the tables and columns that the file has lost, and their names as a text."""
+    if not _may_have_lost(schema, state.target):
         return schema, ""
+    return _find_lost(schema, state.session, state.versions)
+
+
+def _find_lost(schema: Schema, session: MigrationSession, versions: Sequence[Version]) -> tuple[Schema, str]:
     restored = schema
-    for lost in _lost(session, schema):
+    for lost in _lost(session, schema, versions[:MOST_EARLIER]):
         restored = restored.with_missing_from(lost)
     added = [
         f"`{name}.{column}`"
@@ -67,7 +74,7 @@ def warn_of_lost(schema: Schema, target: Target) -> None:
     if not _may_have_lost(schema, target):
         return
     with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
-        _, names = find_lost(schema, target, session)
+        _, names = _find_lost(schema, session, session.versions(schema.name))
     if names:
         _warn(schema, f"the destination holds {names}; `schemactl sync {schema.name} --to DEST` takes them back")
 
@@ -127,7 +134,7 @@ def _warn(schema: Schema, message: str) -> None:
     warnings.warn(LeftOutWarning(f"{reason}: {message}"), stacklevel=3)
 
 
-def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:
+def _lost(session: MigrationSession, schema: Schema, versions: Sequence[Version]) -> Iterator[Schema]:
     """Yield the tables and columns of ledger versions that the file does not descend from, the last version first.
 
     Such a version is not an ancestor of the version after it either. Three kinds of tables and columns are not lost:
@@ -136,7 +143,6 @@ def _lost(session: MigrationSession, schema: Schema) -> Iterator[Schema]:
     import file, because a schema starts over from an edited import file, as in dlt.
     """
     ancestors = {schema.version_hash, *schema.previous_hashes}
-    versions = session.versions(schema.name)[:MOST_EARLIER]
     if not any(version.version_hash in ancestors for version in versions):
         return  # another schema of that name
     own_schemas: list[Schema] = []

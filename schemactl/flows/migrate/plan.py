@@ -95,12 +95,12 @@ def read_and_plan(
     lost_names = ""
     try:
         with goal.target.open_for_reading(goal.schema.name, may_be_new=True) as session:
+            notify("reading the catalog", None)
+            state = read_state(session, goal.target, goal.schema.name)
             restored = goal
             if goal.plan is None and goal.migration is None:
-                schema, lost_names = find_lost(goal.schema, goal.target, session)
+                schema, lost_names = find_lost(goal.schema, state)
                 restored = replace(goal, schema=bump(schema))
-            notify("reading the catalog", None)
-            state = read_state(session, goal.target, restored.schema.name)
             report = plan_from_state(restored, state, notify)
     except ChangedMeanwhile:
         if readings == 1:

@@ -106,6 +106,7 @@ def read_state(
 
     ``earlier`` is a state that was read before: a schema that its ledger names under the same hash is not read again.
     """
+    catalogue = session.catalogue()  # first: with it a SQL session knows the tables of the ledger
     versions = session.versions(schema_name)
     ledger_schema = None
     if versions and earlier is not None and earlier.ledger_hash == versions[0].version_hash:
@@ -113,7 +114,7 @@ def read_state(
     elif versions:
         ledger_schema = session.schema_of(versions[0].version_hash)
     runs = tuple(run for run in session.runs() if run.schema_name == schema_name)
-    return DestinationState(session, target, session.catalogue(), ledger_schema, versions, runs)
+    return DestinationState(session, target, catalogue, ledger_schema, versions, runs)
 
 
 def earlier_names(state: DestinationState) -> frozenset[tuple[str, str | None]]:

@@ -1,0 +1,72 @@
+"""How many statements a migration sends to a PostgreSQL server, which may be far away."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from migrated_datasets import ID, Dataset, column, new_dataset, put, schema_of
+
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import Outcome
+from schemactl.schema.types import Schema
+
+pytestmark = pytest.mark.destinations
+
+MOST_STATEMENTS = 30
+MOST_CATALOG_READINGS = 3
+"""Before the plan is shown, under the lock, and after the last step."""
+
+BEFORE = schema_of(ID, column("amount"), column("note"))
+AFTER = schema_of(ID, column("amount", "bigint"), column("note"), before=BEFORE)
+
+
+@pytest.fixture
+def dataset(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    monkeypatch.chdir(tmp_path)
+    dataset = new_dataset("postgresql", tmp_path, postgres_url)
+    assert apply(dataset, BEFORE).outcome is Outcome.DONE
+    dataset.sql("INSERT INTO @.orders VALUES (1, '5', 'first'), (2, '-7', NULL)")
+    return dataset
+
+
+def apply(dataset: Dataset, schema: Schema) -> Any:
+    request = ApplyRequest(put(schema, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions())
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+
+@pytest.fixture
+def statements(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are sent to the server, each of which is a round trip."""
+    sent: list[str] = []
+
+    def recorded(method: Any) -> Any:
+        def record(self: Any, query: Any, *arguments: Any, **options: Any) -> Any:
+            sent.append(query.decode() if isinstance(query, bytes) else str(query))
+            return method(self, query, *arguments, **options)
+
+        return record
+
+    for name in ("execute", "executemany", "copy"):
+        monkeypatch.setattr(psycopg.Cursor, name, recorded(getattr(psycopg.Cursor, name)))
+    return sent
+
+
+def test_a_change_of_type_takes_few_round_trips(dataset: Dataset, statements: list[str]) -> None:
+    assert apply(dataset, AFTER).outcome is Outcome.DONE
+
+    catalog_readings = [statement for statement in statements if "pg_catalog.col_description" in statement]
+    assert len(statements) <= MOST_STATEMENTS
+    assert len(catalog_readings) <= MOST_CATALOG_READINGS
+    assert dataset.sql("SELECT amount FROM @.orders ORDER BY id") == [(5,), (-7,)]
+
+
+def test_a_plan_without_steps_reads_the_catalog_and_the_ledger_alone(dataset: Dataset, statements: list[str]) -> None:
+    assert apply(dataset, BEFORE).outcome is Outcome.NOTHING
+
+    # The catalog, the versions, the last schema, and the runs.
+    assert len(statements) == 4
