@@ -32,6 +32,7 @@ from schemactl.flows.schemas import open_schemas
 from schemactl.flows.typing import find_typing
 from schemactl.inference.evidence import Position, too_deep
 from schemactl.schema.hints import Hints, only_root, parse_column
+from schemactl.schema.record_selection import RecordSelection, parse_selection, stored_selection
 from schemactl.store.folder import SchemasFolder, SchemasPlace
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def infer(
     typing: str | Path | None = None,
     typing_errors: TypingErrors | None = None,
     null_values: Sequence[str] = (),
+    records: str | None = None,
+    keep: Sequence[str] = (),
     sample: str = "full",
     dry_run: bool = False,
     schemas: SchemasPlace = "schemas",
@@ -130,6 +133,9 @@ def infer(
         typing_errors: what becomes of rows with texts that cannot be typed, as ``--typing-errors`` has it; None loads
             them with nulls if any text of the column can be typed.
         null_values: texts of CSV, TSV and XML that stand for null.
+        records: the path of the records inside documents, ``data`` or ``pages[*].data``; ``$`` for whole documents.
+            None for the one that the schema remembers.
+        keep: keys of the document that each of its records gets, ``page`` or ``number=page``.
         sample: how much is looked at: ``full``, ``10%`` or a number of records; of documents in memory all are.
         dry_run: whether nothing is written.
         schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
@@ -151,10 +157,12 @@ def infer(
         hints=_hints(columns, write_disposition),
         is_check=dry_run,
         null_values=tuple(null_values),
+        selection=_selection(records, keep),
     )
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
     kind = _kind_of(data)
-    if isinstance(kind, _Documents) and not (request.dispatch or request.model or request.typing):
+    needs_engine = request.dispatch or request.model or request.typing or _selects_records(request)
+    if isinstance(kind, _Documents) and not needs_engine:
         request = replace(request, sources=(_MEMORY,), table=_table_of(request))
         documents = ((Position(_MEMORY, number), document) for number, document in kind.checked())
         return InferenceReport.of(infer_documents(request, documents))
@@ -178,6 +186,8 @@ def normalize(
     typing: str | Path | None = None,
     typing_errors: TypingErrors | None = None,
     null_values: Sequence[str] = (),
+    records: str | None = None,
+    keep: Sequence[str] = (),
     load_id: str | None = None,
     new_only: bool = False,
     staging: str | Path | None = None,
@@ -203,6 +213,8 @@ def normalize(
         typing: as of ``infer``.
         typing_errors: as of ``infer``.
         null_values: as of ``infer``.
+        records: as of ``infer``.
+        keep: as of ``infer``.
         load_id: of the load; a load that is there already is not repeated. None for the time.
         new_only: whether files that were loaded before are left out.
         staging: where rows are kept while they are made; a cluster's machines must all reach it.
@@ -216,7 +228,7 @@ def normalize(
         DestinationError: the destination failed.
     """
     request = InferRequest((), name, table, schemas, contract=contract, null_values=tuple(null_values))
-    request = replace(request, hints=_hints(columns, write_disposition))
+    request = replace(request, hints=_hints(columns, write_disposition), selection=_selection(records, keep))
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
     with _readable(_kind_of(data), request, engine, spark) as (readable, open_engine):
         call = NormalizeRequest(
@@ -246,6 +258,21 @@ def _with_row_options(
         model=data_model,
         typing=find_typing(str(typing), typing_errors, folder) if typing else None,
     )
+
+
+def _selection(records: str | None, keep: Sequence[str]) -> RecordSelection | None:
+    """Return the selection of records of a call; None if it has none."""
+    if records is None and keep:
+        raise InputError("`keep` needs the path of the records", hint="pass `records`, for example `data`")
+    return None if records is None else parse_selection(records, keep)
+
+
+def _selects_records(request: InferRequest) -> bool:
+    """Return whether records are inside of documents, by the call or the schema."""
+    if request.selection is not None:
+        return not request.selection.is_whole
+    stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema
+    return stored is not None and stored_selection(stored.settings) is not None
 
 
 _MEMORY = "documents"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from schemactl.engine.spark.options import SparkOptions
     from schemactl.flows.request import InferRequest
     from schemactl.schema.hints import Hints
+    from schemactl.schema.record_selection import RecordSelection
     from schemactl.store.folder import SchemasFolder
 
 
@@ -396,6 +397,19 @@ class DataOptions(SparkCommandOptions):
         metavar="FORMAT",
         completes=completing.complete_input_formats,
     )
+    records: str | None = option(
+        "The records inside JSON documents: `data`, `data.items`, `pages[*].data`; `$` reads whole documents. The "
+        "schema remembers it.",
+        Group.INPUT,
+        metavar="PATH",
+    )
+    keep: Sequence[str] = option(
+        "Keys of the document that each of its records gets, with `--records`: `page,meta.next`; `NUMBER=page` gives "
+        "it another name.",
+        Group.INPUT,
+        metavar="KEY,...",
+        default=[],
+    )
     naming: str | None = option(
         "The naming convention of a new schema: `snake_case`, `duck_case`, `direct`, `sql_ci_v1`, "
         "`sql_cs_v1`, `s3_tables`, `hash_names`, or a Python module.",
@@ -484,6 +498,7 @@ class DataOptions(SparkCommandOptions):
             detect=self.detect,
             null_values=tuple(dict.fromkeys(self.null_value)),
             has_header=_has_header(self.header, self.no_header),
+            selection=_selection(self.records, self.keep),
             typing=typing,
             dispatch=dispatch_by(self.table_by, parse_dispatch(self.dispatch), table, model.key if model else None),
             model=model,
@@ -496,6 +511,17 @@ def _has_header(header: bool, no_header: bool) -> bool | None:
     if header and no_header:
         raise InputError("`--header` and `--no-header` cannot be used together")
     return True if header else False if no_header else None
+
+
+def _selection(records: str | None, keep: Sequence[str]) -> RecordSelection | None:
+    """Return the selection of records that a call declares; None if it declares none."""
+    from schemactl.schema.record_selection import parse_selection, split_keys
+
+    if records is None:
+        if keep:
+            raise InputError("`--keep` needs the path of the records", hint="name it, for example `--records data`")
+        return None
+    return parse_selection(records, split_keys(keep))
 
 
 def parse_dispatch(assignments: Sequence[str]) -> dict[str, str]:

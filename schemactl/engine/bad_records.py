@@ -22,6 +22,8 @@ from schemactl.examples import mask_examples
 from schemactl.kernel.csv_rows import CsvRow, walk_rows
 from schemactl.kernel.parsing import DECODER
 from schemactl.kernel.partitions import BadRecord
+from schemactl.kernel.selection import read_selection_fault, select_in_text
+from schemactl.schema.record_selection import RecordSelection
 
 BLANKS: Final = " \t\r\n"
 
@@ -114,6 +116,8 @@ def _explain(records: list[BadRecord], file: Input | None) -> Iterator[Problem]:
 
 
 def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
+    if file.selection is not None:
+        return _in_selected(file, file.selection, records)
     match file.format:
         case "ndjson":
             return _in_lines(file, records)
@@ -127,7 +131,10 @@ def _look_again(file: Input, records: list[BadRecord]) -> Mapping[int, Problem]:
 
 def _by_number(record: BadRecord, file: Input | None) -> Problem:
     number, path = record.position.number, record.position.file
-    if file is not None and (file.format == "ndjson" or record.position.location.row):
+    if fault := read_selection_fault(record.text):
+        return Problem(fault[0], Location(path), fault[1])
+    is_line = file is not None and file.format == "ndjson" and file.selection is None
+    if is_line or (file is not None and record.position.location.row):
         return Problem(f"this cannot be read{_quote(record.text)}", record.position.location)
     return Problem(f"record {number:,} cannot be read{_quote(record.text)}", Location(path))
 
@@ -194,6 +201,43 @@ def _problem(fault: Fault, text: str, location: Location) -> Problem:
     start = "…" if around is not text else ""
     quoted = _quote(start + re.sub("[\udc80-\udcff]", "\ufffd", around[: 4 * _SHOWN]))
     return Problem(f"this cannot be read, {fault.reason}{quoted}", location)
+
+
+# --- records inside documents ---
+
+
+def _in_selected(file: Input, selection: RecordSelection, records: list[BadRecord]) -> dict[int, Problem]:
+    """Return what is wrong with records inside documents, or with documents that have none."""
+    if file.format == "ndjson":
+        return _in_selected_lines(file, selection, {record.position.number for record in records})
+    broken = [record.position.number for record in records if not read_selection_fault(record.text)]
+    return _in_document(file, broken[0]) if broken else {}
+
+
+def _in_selected_lines(file: Input, selection: RecordSelection, bad_numbers: set[int]) -> dict[int, Problem]:
+    problems: dict[int, Problem] = {}
+    number = 0
+    with _open(file) as opened:
+        for line_number, line in enumerate(_lines(opened), start=1):
+            if line is None or number >= max(bad_numbers):
+                break
+            text = line.removeprefix("\ufeff").rstrip("\n") if line_number == 1 else line.rstrip("\n")
+            if not text.strip():
+                continue
+            for record in select_in_text(text.encode(errors="surrogateescape"), selection, _is_any_size):
+                number += 1
+                if number in bad_numbers:
+                    location = Location(file.path, line_number)
+                    if selection_fault := read_selection_fault(record.decode(errors="replace")):
+                        problems[number] = Problem(selection_fault[0], location, selection_fault[1])
+                    elif fault := (_no_unicode(text) or find_fault(text)):
+                        location = Location(file.path, line_number, fault.offset + 1)
+                        problems[number] = _problem(fault, text, location)
+    return problems
+
+
+def _is_any_size(_size: int) -> None:
+    """Accept a record of any size: its line is in memory already."""
 
 
 # --- one document, maybe a list of records ---

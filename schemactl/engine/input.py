@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from schemactl.errors import InputError, Location
 from schemactl.kernel.opening import SUFFIXES, open_bytes, reason_of
 from schemactl.redaction import redact
+from schemactl.schema.record_selection import RecordSelection
 from schemactl.store.sources import is_local
 
 UTF8: Final = "UTF-8"
@@ -54,6 +55,7 @@ class Input:
         has_header: of CSV and TSV, whether the first row has the names of columns; None if nobody says so: it is taken
             for names, with a warning if it looks like a record.
         size: in bytes, of an object of a store that was listed; None of others.
+        selection: of the records inside JSON documents; None if each document is a record.
     """
 
     path: str
@@ -63,6 +65,7 @@ class Input:
     record_tag: str = ""
     has_header: bool | None = None
     size: int | None = None
+    selection: RecordSelection | None = None
 
     @property
     def is_local(self) -> bool:

@@ -72,15 +72,20 @@ def cut_files(inputs: Sequence[Input], form: Form, cores: int, most_of_task: int
     for file, size in zip(files, sizes, strict=True):
         if size <= most or cores == 1:
             parts.append((file, size))
-        elif file.suffix or file.encoding != UTF8:
+        elif file.suffix or file.encoding != UTF8 or _is_read_in_order(file):
             # A document that is one record goes to one task.
-            if form is not Form.ELEMENTS or file.is_list():
+            if form is not Form.ELEMENTS or file.selection is not None or file.is_list():
                 packed.append(TaskParts((file,), size))
             else:
                 parts.append((file, size))
         else:
             parts += _cut(file, size, most, cores)
     return CutFiles(tuple(_grouped(parts, most)), tuple(packed))
+
+
+def _is_read_in_order(file: FilePart) -> bool:
+    """Return whether records inside a document are read from its beginning on."""
+    return file.selection is not None and (file.form is Form.ELEMENTS or file.has_long_line())
 
 
 def cut_csv(
@@ -118,10 +123,12 @@ def cut_csv(
 
 def whole_file(file: Input, form: Form) -> FilePart:
     """Return a whole file of this machine, or an object of a store, as one part."""
+    suffix, selection = compression_of(file.path), file.selection
     if not file.is_local:
-        return FilePart(file.path, file.address, compression_of(file.path), file.encoding, form)
+        return FilePart(file.path, file.address, suffix, file.encoding, form, selection=selection)
     path = os.path.join(os.getcwd(), file.path)  # noqa: PTH109, PTH118 - of thousands of files
-    return FilePart(f"file://{quote(os.fsencode(path))}", path, compression_of(path), file.encoding, form)
+    address = f"file://{quote(os.fsencode(path))}"
+    return FilePart(address, path, suffix, file.encoding, form, selection=selection)
 
 
 def _bytes_of_task(sizes: Sequence[int], cores: int, most_of_task: int) -> int:

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from schemactl.errors import InputError, Location, Problem, backquoted
 from schemactl.inference.evidence import Evidence, FileEvidence, merge
 from schemactl.inference.findings import mask_records
 from schemactl.inference.report import InferenceReport
 from schemactl.inference.saved_evidence import is_evidence_file, read_evidence
+from schemactl.schema.record_selection import RecordSelection
 from schemactl.schema.types import Schema
 from schemactl.store.sources import table_name
 from schemactl.store.text import read_text
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from schemactl.engine.input import Input
     from schemactl.engine.scan import Scan
     from schemactl.engine.scan_reader import ScanReader
+
+
+JSON_FORMATS: Final = ("json", "ndjson")
+"""The input formats whose documents may have records inside."""
 
 
 def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -> None:
@@ -42,6 +47,7 @@ def find_sources(
     input_format: str | None = None,
     has_header: bool | None = None,
     engine: EngineOptions | None = None,
+    selection: RecordSelection | None = None,
 ) -> tuple[tuple[str, ...], tuple[Input, ...]]:
     """Return the files of saved evidence, and the data.
 
@@ -50,6 +56,7 @@ def find_sources(
         input_format: as of ``engine.inputs.find_inputs``.
         has_header: as of ``engine.input.Input``.
         engine: the choice of the engine that is going to read the data; object stores are listed unless it is Spark.
+        selection: of the records inside JSON documents; other formats ignore it.
     """
     sources = tuple(sources)
     saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]
@@ -59,7 +66,10 @@ def find_sources(
     from schemactl.engine.choice import EngineOptions, find_engine_inputs
 
     files = find_engine_inputs(engine or EngineOptions(), others, input_format)
-    inputs = [replace(file, has_header=has_header) for file in files]
+    inputs = [
+        replace(file, has_header=has_header, selection=selection if file.format in JSON_FORMATS else None)
+        for file in files
+    ]
     saved += [file.path for file in inputs if is_evidence_file(file.path)]
     return tuple(dict.fromkeys(saved)), tuple(file for file in inputs if not is_evidence_file(file.path))
 
@@ -82,6 +92,7 @@ def check_bad_records(
     hint: str = "fix the data, or skip them with `--on-bad-record skip`",
 ) -> None:
     """Refuse records that cannot be read, unless they are to be skipped."""
+    check_selected(scan)
     if not scan.bad_records or on_bad_record == "skip":
         return
     from schemactl.engine.bad_records import explain_bad_records
@@ -94,6 +105,29 @@ def check_bad_records(
         hint = f"convert the file, if it is in another encoding: `iconv -f latin1 -t utf-8 OLD > NEW`; or {hint}"
     subject = "1 record cannot be read" if count == 1 else f"{count:,} records cannot be read"
     raise InputError(subject, hint=hint, problems=tuple(problems))
+
+
+def check_selected(scan: Scan) -> None:
+    """Refuse a path of records (``--records``) that no document has."""
+    from schemactl.kernel.selection import FAULT, read_selection_fault
+
+    selection = next((file.selection for file in scan.inputs if file.selection is not None), None)
+    first = next((record for record in scan.bad_records if record.text.startswith(FAULT.decode())), None)
+    if selection is None or first is None or any(file.documents for file in scan.files.values()):
+        return
+    reason, hint = read_selection_fault(first.text) or (first.text, None)
+    hint = hint or "name the list that has the records, or read whole documents with `--records '$'`"
+    message = f"`--records {selection.text}` matches nothing: {reason}"
+    raise InputError(message, at=Location(first.position.file), hint=hint)
+
+
+def check_kept(scan: Scan, selection: RecordSelection) -> None:
+    """Refuse keys to keep (``--keep``) that no document has."""
+    paths = {path for evidence in scan.tables.values() for path in evidence.paths}
+    for key in selection.kept:
+        if paths and key.target not in paths:
+            hint = f"`--keep` names keys of the document beside `{selection.text}`, as `page` or `meta.page`"
+            raise InputError(f"`--keep {key.text}` matches nothing", hint=hint)
 
 
 def with_records(report: InferenceReport, reader: ScanReader | None, schema: Schema) -> InferenceReport:

@@ -15,8 +15,10 @@ from schemactl.flows.schemas import Opened, to_save
 from schemactl.inference.advice import (
     describe_contracts,
     describe_detection,
+    describe_selection,
     describe_shortened,
     suggest_detection,
+    suggest_selection,
     suggest_spelling,
 )
 from schemactl.inference.detection import with_detection
@@ -36,6 +38,7 @@ from schemactl.schema.hints import with_hints
 from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name
 from schemactl.schema.paths import format_path
+from schemactl.schema.record_selection import with_selection
 from schemactl.schema.settings import DEFAULT_NAMING, NormalizerConfig
 from schemactl.schema.templates import RELATIONAL_NORMALIZER, new_schema
 from schemactl.schema.types import Schema
@@ -156,6 +159,8 @@ def _prepare(request: InferRequest, opened: Opened, evidence: Evidence, after: E
         model = request.model.of_table(request.dispatch, table)
         if model is not None:
             schema, violations = with_model(schema, model, root_table(schema, table), request.contract)
+    if request.selection is not None:
+        schema = replace(schema, settings=with_selection(schema.settings, request.selection))
     if request.hints is not None:
         schema = with_hints(schema, request.hints, root_table(schema, table))
     fitted = fit_to_data(schema, table, evidence, request.max_identifier_length)
@@ -249,6 +254,8 @@ def _report(
             *(() if start.is_new else describe_detection(before, start.schema, start.root)),
             *(suggest_detection(start.schema, resolution, evidence) if request.detect is None else ()),
             *describe_contracts(before, judgment.schema, request.contract),
+            *describe_selection(start.stored, before),
+            *(suggest_selection(before, evidence) if start.is_new and request.selection is None else ()),
             *(suggest_spelling(start.stored, before, resolution) if request.hints is not None else ()),
         ),
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.engine.scan_reader import ScanReader
 from schemactl.errors import InputError, backquoted
-from schemactl.flows.evidence import check_bad_records, check_documents, read_saved, with_records
+from schemactl.flows.evidence import check_bad_records, check_documents, check_kept, read_saved, with_records
 from schemactl.flows.evolution import Evolution, schema_before
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.normalizers import check_normalizers
@@ -28,6 +28,7 @@ from schemactl.inference.source_names import root_table
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Contract
 from schemactl.schema.naming import naming_of
+from schemactl.schema.record_selection import stored_selection
 from schemactl.schema.settings import Settings
 from schemactl.schema.templates import check_name
 from schemactl.schema.types import Schema
@@ -221,6 +222,8 @@ def collected(
             if not is_load:
                 scan.warn_of_nanoseconds()
             check_bad_records(scan, table_part.request.on_bad_record)
+            if request.selection is not None and request.selection != stored_selection(before.settings):
+                check_kept(scan, request.selection)
             if table_part.is_skipped(scan):
                 empty_files.update(scan.files)
                 continue

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from schemactl.arc.fields import TypingTask
 from schemactl.errors import InputError
 from schemactl.schema.hints import Hints
+from schemactl.schema.record_selection import RecordSelection
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasPlace
 
@@ -60,6 +61,7 @@ class InferRequest:
         has_header: of CSV and TSV, whether the first row has the names of columns; None for yes, with a warning if it
             looks like a record.
         null_values: texts that mean null in CSV, TSV and XML.
+        selection: of the records inside JSON documents; None for the one that the schema remembers, if any.
         detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for the schema's.
     """
 
@@ -89,6 +91,7 @@ class InferRequest:
     model: CallModel | None = None
     null_values: tuple[str, ...] = ()
     has_header: bool | None = None
+    selection: RecordSelection | None = None
     agrees: Callable[[str], bool] | None = None
 
     @property

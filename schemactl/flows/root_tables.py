@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from schemactl.errors import InputError
-from schemactl.flows.evidence import check_documents, find_sources
+from schemactl.errors import InputError, Location
+from schemactl.flows.evidence import JSON_FORMATS, check_documents, find_sources
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled, may_be_unfilled
 from schemactl.inference.evidence import Evidence, FileEvidence, merge
 from schemactl.inference.source_names import root_table
 from schemactl.kernel.dispatch import ONE_TABLE, Tables
 from schemactl.schema.hints import Hints, only_root
+from schemactl.schema.record_selection import SETTING, stored_selection
 from schemactl.schema.types import Schema
 from schemactl.store.sources import LeftOutWarning, table_name
 
@@ -59,12 +60,32 @@ def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     """
     if request.model is not None and request.typing is not None:
         raise InputError("`--model` and `--typing` do not go together", hint="a model types texts itself")
-    parts = _part_by_table(request, before)
+    parts = _part_by_table(with_selection(request, before), before)
+    if request.selection is not None:
+        _check_are_json(parts)
     if request.typing is None:
         return parts
     from schemactl.flows.typing import with_typing
 
     return tuple(replace(table_part, request=with_typing(table_part.request, before)) for table_part in parts)
+
+
+def with_selection(request: InferRequest, before: Schema) -> InferRequest:
+    """Return the request with the selection of records that its hints declare or its schema remembers."""
+    if request.selection is not None:
+        return request
+    declared = request.hints.schema.settings if request.hints is not None and request.hints.schema is not None else {}
+    settings = declared if SETTING in declared else before.settings
+    return replace(request, selection=stored_selection(settings))
+
+
+def _check_are_json(parts: Iterable[Part]) -> None:
+    """Refuse sources that `--records` cannot read."""
+    for file in (file for table_part in parts for file in table_part.inputs):
+        if file.format not in JSON_FORMATS:
+            hint = "name the elements that are records: `--input-format xml:TAG`" if file.format == "xml" else None
+            message = f"`--records` reads JSON, and this file is read as `{file.format}`"
+            raise InputError(message, at=Location(file.path), hint=hint)
 
 
 def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
@@ -111,7 +132,7 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
 
 
 def _find_sources(request: InferRequest, sources: Sequence[str]) -> tuple[tuple[str, ...], tuple[Input, ...]]:
-    return find_sources(sources, request.input_format, request.has_header, request.engine)
+    return find_sources(sources, request.input_format, request.has_header, request.engine, request.selection)
 
 
 def _warn_of_names(request: InferRequest, table: str, inputs: Sequence[Input]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from schemactl.errors import InputError
 from schemactl.formats.dlt import Document, Layout, read, write
 from schemactl.schema.hash import MAX_PREVIOUS_HASHES, bump, version_hash
+from schemactl.schema.record_selection import SETTING
 from schemactl.schema.templates import check_name
 from schemactl.schema.types import Column, Schema, Table
 from schemactl.store.folder import (
@@ -167,7 +168,14 @@ def _choose(imported: Document | None, exported: Document | None) -> tuple[Schem
     ancestors = content.previous_hashes
     if stored.version_hash not in (content.version_hash, *ancestors):
         ancestors = (stored.version_hash, *ancestors)[:MAX_PREVIOUS_HASHES]
-    return replace(linked, previous_hashes=ancestors), content.version_hash
+    return _with_selection_of(stored, replace(linked, previous_hashes=ancestors)), content.version_hash
+
+
+def _with_selection_of(stored: Schema, adopted: Schema) -> Schema:
+    """Return the adopted schema with the remembered selection of records, on which an edit says nothing."""
+    if SETTING not in stored.settings or SETTING in adopted.settings:
+        return adopted
+    return bump(replace(adopted, settings={**adopted.settings, SETTING: stored.settings[SETTING]}))
 
 
 def _is_known(content: Schema, imported: Document, stored: Schema, exported: Document) -> bool:

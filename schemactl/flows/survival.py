@@ -47,6 +47,7 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import FieldPath, Json, Leaf, ListOf, MapOf, NestedType, Struct, stated_type
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.personal import is_personal
+from schemactl.schema.record_selection import stored_selection
 from schemactl.schema.types import DataType, Schema, root_of
 
 if TYPE_CHECKING:
@@ -192,7 +193,10 @@ def count_survivors(
     declare their types.
     """
     sample = parse_sample(request.sample)  # a fault in it is reported before anything is read
-    evidence_files, inputs = find_sources(request.sources, request.input_format, engine=request.engine)
+    selection = stored_selection(base.settings)
+    evidence_files, inputs = find_sources(
+        request.sources, request.input_format, engine=request.engine, selection=selection
+    )
     saved_evidence = read_saved(evidence_files, {file.path for file in inputs})
     if request.table is not None or not evidence_files:
         # Before the data is read, which may take long.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from schemactl.errors import backquoted
+from schemactl.inference.classes import OBJECT, kind_of
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import find_numbers_in_texts
 from schemactl.inference.fitting import Fitted
@@ -14,10 +15,18 @@ from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.schema.contract import Entity, system_prefix, table_contract
 from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import naming_of
+from schemactl.schema.paths import ELEMENT
+from schemactl.schema.record_selection import SETTING, RecordSelection, stored_selection
 from schemactl.schema.types import Schema, Table
 
 _MOST_NAMES: Final = 3
 """Columns that a hint names."""
+
+_LONG_LIST: Final = 10
+"""Objects of a list per document, on average, from which on it is long."""
+
+_MOST_BESIDE: Final = 10
+"""Values beside a long list that are little else."""
 
 
 def describe_shortened(fitted: Fitted, limit: int | None) -> Iterator[str]:
@@ -49,6 +58,44 @@ def suggest_detection(start: Schema, resolution: Resolution, evidence: Evidence)
     if numbers:
         names = _first_names(numbers)
         yield f"texts of {names} look like numbers; `--detect=+digits,+number` makes numbers of such new columns"
+
+
+def describe_selection(before: Schema, after: Schema) -> Iterator[str]:
+    """Report a selection of records that the schema remembers from now on, or forgets."""
+    if before.settings.get(SETTING) == after.settings.get(SETTING):
+        return
+    selection = stored_selection(after.settings)
+    if selection is None:
+        yield f"schema `{after.name}` no longer selects records inside documents"
+    else:
+        keep = f" --keep {','.join(key.text for key in selection.kept)}" if selection.kept else ""
+        yield f"schema `{after.name}` remembers `--records {selection.text}{keep}`; `--records '$'` removes it"
+
+
+def suggest_selection(before: Schema, evidence: Evidence) -> Iterator[str]:
+    """Suggest ``--records`` if the documents have one long list of objects each, and little else."""
+    if SETTING in before.settings or not evidence.documents:
+        return
+    objects = {
+        path[:-1]: sum(of_class.count for name, of_class in classes.items() if kind_of(name) == OBJECT)
+        for path, classes in evidence.paths.items()
+        if len(path) > 1 and path[-1] is ELEMENT and ELEMENT not in path[:-1]
+    }
+    lists = [path for path, count in objects.items() if count >= _LONG_LIST * evidence.documents]
+    if len(lists) != 1:
+        return
+    path = lists[0]
+    beside = [
+        other
+        for other, classes in evidence.paths.items()
+        if other and other[: len(path)] != path and other != path[: len(other)] and classes.keys() - {OBJECT}
+    ]
+    if len(beside) <= _MOST_BESIDE:
+        text = RecordSelection(path).text
+        each = "the document has" if evidence.documents == 1 else "each document has"
+        keys = ",".join(".".join(map(str, other)) for other in beside if ELEMENT not in other)
+        keep = f", `--keep {keys}` adds what is beside it" if keys else ""
+        yield f"{each} one long list, `{text}`, and little else: `--records {text}` makes its elements rows{keep}"
 
 
 def suggest_spelling(stored: Schema, before: Schema, resolution: Resolution) -> Iterator[str]:

@@ -7,7 +7,7 @@ import os
 import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -19,6 +19,7 @@ import pyarrow as pa
 from schemactl.kernel.cells import CsvLayout, TextRows, cut_cells, skip_row, split_rows
 from schemactl.kernel.csv_rows import read_malformed
 from schemactl.kernel.opening import open_bytes, reason_of
+from schemactl.kernel.selection import select_documents, select_elements, select_in_text, select_lines
 from schemactl.kernel.splitting import (
     BYTE_ORDER_MARK,
     ListPart,
@@ -28,6 +29,7 @@ from schemactl.kernel.splitting import (
     split_part,
 )
 from schemactl.memory import why_too_large
+from schemactl.schema.record_selection import RecordSelection
 
 READ_BYTES: Final = 1 << 21
 """Records of a block are parsed together. Of blocks from 256 KB to 4 MB these took the least time for documents of 0.5
@@ -36,12 +38,17 @@ ROWS_BYTES: Final = 1 << 22
 """Rows of many columns cost little more in large blocks, as each column of a block has a price."""
 HEAD_BYTES: Final = 1 << 12
 """The beginning of a document, by which it is known for a list."""
+LONG_LINE_BYTES: Final = 1 << 25
+"""A line of more bytes is read block by block if it is a document that has records inside."""
 
 Records = TypeVar("Records", bytes, list[bytes])
 """Rows that follow one another, or a list of documents."""
 
 PIECES: Final = "file string, block bigint, texts binary"
 """The number of a piece in its file, and its records: a pickled list, as Spark takes long over arrays of texts."""
+
+TEXTS: Final = "file string, block bigint, text binary"
+"""Records one by one."""
 
 
 class Form(StrEnum):
@@ -68,6 +75,7 @@ class FilePart:
         before: what holds where a part of a list begins.
         layout: of rows.
         is_in_cell: whether a part of rows begins within a quoted cell.
+        selection: of the records inside JSON documents; None if each document is a record.
     """
 
     file: str
@@ -80,6 +88,7 @@ class FilePart:
     before: ListPart | None = None
     layout: CsvLayout | None = None
     is_in_cell: bool = False
+    selection: RecordSelection | None = None
 
     def open(self) -> IO[bytes]:
         """Open the file, decompressed, where the part begins."""
@@ -92,6 +101,18 @@ class FilePart:
         """Return whether a document is a list; not where it begins with much blank."""
         with suppress(OSError, EOFError), self.open() as opened:
             return opened.read(HEAD_BYTES).decode(self.encoding, "replace").lstrip("\ufeff \t\r\n").startswith("[")
+        return False
+
+    def has_long_line(self) -> bool:
+        """Return whether the first line has more than ``LONG_LINE_BYTES``."""
+        with suppress(OSError, EOFError), self.open() as opened:
+            read = 0
+            for block in _blocks(opened, self.encoding, READ_BYTES):
+                read += len(block)
+                if b"\n" in block or b"\r" in block:
+                    return False
+                if read > LONG_LINE_BYTES:
+                    return True
         return False
 
 
@@ -132,12 +153,46 @@ def read_pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield from _pieces(file_part.file, _records(file_part))
 
 
-def split_contents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the elements of files that came whole: columns ``file`` and ``content`` (binary, UTF-8)."""
+def split_contents(
+    batches: Iterable[pa.RecordBatch], selection: RecordSelection | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the elements of files that came whole, or the records that are selected of them.
+
+    Args:
+        batches: columns ``file`` and ``content`` (binary, UTF-8).
+        selection: as of ``FilePart``.
+    """
     for batch in batches:
         for file, content in zip(batch.column("file").to_pylist(), batch.column("content").to_pylist(), strict=True):
-            blocks = (content[start : start + READ_BYTES] for start in range(0, len(content), READ_BYTES))
-            yield from _pieces(file, split_elements(blocks))
+            open_blocks = partial(_content_blocks, content)
+            if selection is None:
+                yield from _pieces(file, split_elements(open_blocks()))
+            else:
+                yield from _pieces(file, select_elements(open_blocks, selection, partial(_check_record, file)))
+
+
+def select_texts(batches: Iterable[pa.RecordBatch], selection: RecordSelection) -> Iterator[pa.RecordBatch]:
+    """Yield the records of documents that are lines: columns ``file``, ``block`` and ``text`` (binary)."""
+    for batch in batches:
+        files, blocks, records = [], [], []
+        for file, block, text in zip(*(batch.column(name).to_pylist() for name in batch.schema.names), strict=True):
+            if text is None or not text.strip():
+                continue
+            selected = select_in_text(text, selection, partial(_check_record, file))
+            files += [file] * len(selected)
+            blocks += [block] * len(selected)
+            records += selected
+        columns = [pa.array(files, pa.string()), pa.array(blocks, pa.int64()), pa.array(records, pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, ["file", "block", "text"])
+
+
+def _content_blocks(content: bytes) -> Iterator[bytes]:
+    return (content[start : start + READ_BYTES] for start in range(0, len(content), READ_BYTES))
+
+
+def _check_record(file: str, size: int) -> None:
+    if reason := why_too_large(size):
+        raise UnreadableFileError(f"{file}: a record has more than {reason}")
 
 
 def _records(file_part: FilePart) -> Iterator[list[bytes]]:
@@ -147,7 +202,9 @@ def _records(file_part: FilePart) -> Iterator[list[bytes]]:
         UnreadableFileError: the file cannot be read, or its compression is broken.
     """
     with wrapped_errors(file_part):
-        if file_part.form is Form.LINES:
+        if file_part.selection is not None:
+            yield from _selected_records(file_part, file_part.selection)
+        elif file_part.form is Form.LINES:
             yield from _lines(file_part)
         elif file_part.form is Form.TEXTS:
             for lines in _lines(file_part):
@@ -167,6 +224,24 @@ def _records(file_part: FilePart) -> Iterator[list[bytes]]:
                 else:
                     split = partial(split_elements)
                 yield from _bounded(file_part, "document", split, blocks)
+
+
+def _selected_records(file_part: FilePart, selection: RecordSelection) -> Iterator[list[bytes]]:
+    """Yield the records inside the documents of a part."""
+    check = partial(_check_record, file_part.file)
+    are_lines = file_part.form is Form.LINES
+    if are_lines and not (file_part.size is None and file_part.has_long_line()):
+        yield from select_lines(_lines(file_part), selection, check)
+        return
+    with ExitStack() as stack:
+
+        def open_blocks() -> Iterator[bytes]:
+            return _blocks(stack.enter_context(file_part.open()), file_part.encoding, READ_BYTES)
+
+        if are_lines:
+            yield from select_documents(open_blocks, selection, check, are_many=True)
+        else:
+            yield from select_elements(open_blocks, selection, check)
 
 
 @contextmanager

@@ -85,7 +85,7 @@ class Outliner:
 
     def __init__(self) -> None:
         self.outline = NOTHING
-        self._escapes = _Escapes()
+        self._escapes = Escapes()
 
     def add(self, block: bytes) -> None:
         """Take the next block."""
@@ -104,7 +104,7 @@ def _change(depths: _Steps) -> tuple[int, int]:
     return int(depths[-1]), min(0, int(depths.min()))
 
 
-class _Escapes:
+class Escapes:
     """Blanks out what backslashes escape, so that each quote that is left opens or closes a text."""
 
     def __init__(self) -> None:
@@ -120,6 +120,20 @@ class _Escapes:
             self._is_open = block.endswith(b"\\")
             block = block.replace(rb"\"", b"__")
         return block
+
+
+def mark_depths(blanked: bytes, depth: int, is_in_text: bool) -> tuple[_Places, _Steps, _Flags]:
+    """Return where a block has quotes and brackets, and behind each how many brackets are open and if a text is.
+
+    Args:
+        blanked: the block, without escapes (``Escapes``).
+        depth: how many brackets are open before it.
+        is_in_text: whether a text is open before it.
+    """
+    mark_indexes: _Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
+    marks = np.frombuffer(blanked, np.uint8)[mark_indexes]
+    are_in_text: _Flags = np.logical_xor.accumulate(marks == _QUOTE) ^ is_in_text
+    return mark_indexes, depth + np.cumsum(_STEPS[marks] * ~are_in_text), are_in_text
 
 
 # --- elements ---
@@ -143,7 +157,7 @@ def split_elements(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
     if not start.startswith(b"["):
         yield [b"".join((start, *blocks))]
         return
-    splitter = _Splitter(BEGUN)
+    splitter = Splitter(BEGUN)
     yield splitter.split(start[1:])
     for block in blocks:
         yield splitter.split(block)
@@ -160,7 +174,7 @@ def split_part(blocks: Iterable[bytes], before: ListPart, size: int) -> Iterator
     """
     if before.depth <= 0:
         return
-    splitter = _Splitter(before)
+    splitter = Splitter(before)
     read = 0
     for block in blocks:
         yield splitter.split(block, size - read)
@@ -171,7 +185,7 @@ def split_part(blocks: Iterable[bytes], before: ListPart, size: int) -> Iterator
         yield splitter.finish()
 
 
-class _Splitter:
+class Splitter:
     """The place in the list where the last block ended.
 
     Attributes:
@@ -185,7 +199,7 @@ class _Splitter:
         self._open: list[bytes] = []
         self._depth = before.depth
         self._is_in_text = before.is_in_text
-        self._escapes = _Escapes()
+        self._escapes = Escapes()
         self._is_first = before.is_begun
         self._rest = _SHOWN_OF_REST
 
@@ -250,10 +264,7 @@ class _Splitter:
         Commas of the list itself stand there: between two marks, outside of texts, where one bracket is open.
         """
         blanked = self._escapes.blank(block)
-        mark_indexes: _Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
-        marks = np.frombuffer(blanked, np.uint8)[mark_indexes]
-        is_in_text: _Flags = np.logical_xor.accumulate(marks == _QUOTE) ^ self._is_in_text
-        depths = self._depth + np.cumsum(_STEPS[marks] * ~is_in_text)
+        mark_indexes, depths, is_in_text = mark_depths(blanked, self._depth, self._is_in_text)
         ends = np.flatnonzero(depths <= 0)
         last = int(ends[0]) if len(ends) else len(depths)
         are_between = np.flatnonzero((depths[:last] == 1) & ~is_in_text[:last])
@@ -279,7 +290,7 @@ def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tu
     Raises:
         ValueError: it has no end.
     """
-    splitter = _Splitter(BEGUN)
+    splitter = Splitter(BEGUN)
     begin = start
     for offset in range(start, len(text), size):
         blanked, begins, stops, end = splitter.outside(text[offset : offset + size])

@@ -109,6 +109,18 @@ SCHEMA_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 }
 """As ``COLUMN_HINTS``, at the top of a file."""
 
+SETTINGS_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "x-records": (
+        "The records inside JSON documents, as `--records` and `--keep` declare them: `{path: $.data, keep: [page]}`.",
+        {
+            "type": ["object", "string", "null"],
+            "properties": {"path": {"type": "string"}, "keep": {"type": "array", "items": {"type": "string"}}},
+            "required": ["path"],
+        },
+    ),
+}
+"""As ``COLUMN_HINTS``, in ``settings``."""
+
 _WORDS: Final[Mapping[str, str]] = {
     "name": "The schema's name; by default the file's.",
     "version": "A number that grows with each change.",
@@ -164,7 +176,7 @@ def file_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``*.schema.yaml`` and ``*.schema.json``."""
     top = _described(shape(), _WORDS, SCHEMA_HINTS)
     properties = top["properties"]
-    properties["settings"] = _described(properties["settings"], _SETTINGS_WORDS, {})
+    properties["settings"] = _described(properties["settings"], _SETTINGS_WORDS, SETTINGS_HINTS)
     table = _described(properties["tables"]["additionalProperties"], _TABLE_WORDS, TABLE_HINTS)
     column = _described(table["properties"]["columns"]["additionalProperties"], _COLUMN_WORDS, COLUMN_HINTS)
     # A file by hand may say nothing of a table or column but its name.

@@ -100,6 +100,16 @@ def test_nothing_is_written_in_a_dry_run(work: Path) -> None:
     assert list(work.iterdir()) == []
 
 
+def test_records_inside_documents_in_memory_are_those_of_a_file() -> None:
+    pages = [{"page": 1, "data": [{"id": 1}, {"id": 2}]}, {"page": 2, "data": [{"id": 3}]}]
+    report = infer(pages, "shop", table="orders", records="data", keep=["page"], engine="local")
+    assert [file.documents for file in report.files] == [3]
+    again = infer(pages[0], "shop", engine="local")
+    assert (again.changes_schema, [file.documents for file in again.files]) == (False, [2])
+    with pytest.raises(InputError, match="`keep` needs the path"):
+        infer(pages, "shop", keep=["page"])
+
+
 def test_documents_go_to_the_only_table_of_a_schema() -> None:
     infer([{"id": 1}], "shop", table="orders")
     schema = infer([{"note": "x"}], "shop").schema

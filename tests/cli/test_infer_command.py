@@ -18,6 +18,7 @@ from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import FileFinding, InferenceReport, ViolationFinding
 from schemactl.inference.saved_evidence import write_evidence
 from schemactl.kernel.dispatch import Dispatch
+from schemactl.schema.record_selection import RecordSelection, parse_selection
 from schemactl.store.folder import SchemasFolder
 
 REPORT = InferenceReport(
@@ -67,6 +68,7 @@ class Request:
     agrees: Any = None
     typing: Any = None
     null_values: tuple[str, ...] = ()
+    selection: RecordSelection | None = None
 
 
 class Flow:
@@ -130,6 +132,26 @@ def test_tables_by_a_field_reach_the_flow(flow: Flow) -> None:
     assert run([*CALL, *asked]) == 0
     tables = {"click": "clicks", "a=b": "c", "view": "views"}
     assert flow.requests[0].dispatch == Dispatch(("meta", "kind"), tables, "t")
+
+
+def test_records_inside_documents_reach_the_flow(flow: Flow) -> None:
+    assert run([*CALL, "--records", "pages[*].data", "--keep", "page,meta.next", "--keep", "n=count"]) == 0
+    assert flow.requests[0].selection == parse_selection("pages[*].data", ["page", "meta.next", "n=count"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--records", "data[0]"), "`data[0]` is not a path of records (`--records`)"),
+        (("--keep", "page"), "`--keep` needs the path of the records"),
+        (("--records", "data", "--keep", "a[*]"), "`a[*]` is not a key to keep (`--keep`)"),
+    ],
+)
+def test_wrong_records_inside_documents(
+    flow: Flow, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
+) -> None:
+    assert run([*CALL, *options]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from schemactl.examples import Examples, show_examples
 from schemactl.flows.evidence import check_bad_records
 from schemactl.inference.evidence import FileEvidence, Position
 from schemactl.kernel.partitions import BadRecord
+from schemactl.schema.record_selection import parse_selection
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,31 @@ def reported(name: str, content: str | bytes, *numbers: int, text: str = "?", en
 def test_a_line_that_is_no_json_is_reported_with_column_and_reason(line: str, column: int, reason: str) -> None:
     (found,) = reported("a.jsonl", f'{{"a": 1}}\n\n{line}\n', 3)
     assert found.startswith(f"a.jsonl:3:{column}: this cannot be read, {reason}: ")
+
+
+def selected(name: str, content: str, *bad: tuple[int, str], path: str = "data") -> list[str]:
+    Path(name).write_text(content)
+    file = Input(name, "ndjson" if name.endswith("l") else "json", selection=parse_selection(path))
+    records = [BadRecord(Position(name, number), text) for number, text in bad]
+    return [str(problem) for problem in explain_bad_records(records, [file])]
+
+
+def test_records_inside_of_lines_are_reported_by_the_line_of_their_document() -> None:
+    lines = ['{"data": [{"id": 1}, {"id": 2}]}', "", '{"data": [{"id": 3}, {"id": x}]}', '{"page": 2}']
+    assert selected("a.jsonl", "\n".join(lines), (4, "?"), (5, "--records: there is no `data`")) == [
+        'a.jsonl:3:29: this cannot be read, expecting value: {"data": [{"id": 3}, {"id": x}]}',
+        "a.jsonl:4: there is no `data`: the object has `page`",
+    ]
+
+
+def test_records_inside_of_a_document_are_reported_by_line_and_column() -> None:
+    content = '{"page": 1,\n "data": [{"id": 1},\n  {"id": x}]}'
+    (problem,) = selected("a.json", content, (2, "?"))
+    assert problem.startswith("a.json:3:10: this cannot be read, expecting value")
+    fault = "--records: there is no `dta`; did you mean `data`?; the object has `data`"
+    assert selected("a.json", '{"data": [1]}', (1, fault), path="dta") == [
+        "a.json: there is no `dta`: the object has `data`"
+    ]
 
 
 def test_octets_that_are_no_utf8_are_reported() -> None:

@@ -7,6 +7,7 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from schemactl.errors import ExitCode
 from schemactl.flows.models import find_model
 from schemactl.flows.typing import find_typing
 from schemactl.kernel.dispatch import Dispatch
+from schemactl.schema.record_selection import parse_selection
 from schemactl.store.folder import SchemasFolder
 
 pytestmark = pytest.mark.spark
@@ -61,6 +63,37 @@ def test_typing(contract: Contract, container: str, on_error: str | None) -> Non
     call = request(f"../data/a.{container}", typing=typing, on_bad_record="skip")
     contract.check(infer_outcome, call)
     contract.check(normalize_outcome, call)
+
+
+# --- records inside documents ---
+
+
+@pytest.mark.parametrize("form", ["json", "list", "lines", "gz", "utf16"])
+def test_records_inside_documents(contract: Contract, form: str) -> None:
+    pages: list[dict[str, Any]] = [
+        {"page": number, "data": [{"id": 40 * number + row, "note": "x" * row} for row in range(40)], "end": number % 2}
+        for number in range(30)
+    ]
+    pages[7]["data"][3]["id"] = "text"
+    pages[9] = {"error": "no data"}
+    path, keep, lines = "data", ["page", "end"], "".join(json.dumps(page) + "\n" for page in pages)
+    match form:
+        case "json":
+            name, content = "a.json", json.dumps({"pages": pages, "last": 1}).encode()
+            path, keep = "pages[*].data", ["last"]
+        case "list":
+            name, content = "a.json", json.dumps(pages, indent=1).encode()
+        case "lines":
+            name, content = "a.jsonl", lines.encode()
+        case "gz":
+            name, content = "a.jsonl.gz", gzip.compress(lines.encode())
+        case _:
+            name, content = "a.jsonl", lines.encode("utf-16")
+    (contract.data / name).write_bytes(content)
+    contract.sizes = (1000, 7000)
+    call = request(f"../data/{name}", selection=parse_selection(path, keep), on_bad_record="skip")
+    contract.check(infer_outcome, call)
+    contract.check(normalize_outcome, replace(call, contract="data_type=discard_row"))
 
 
 # --- models ---

@@ -15,7 +15,7 @@ from outside_data import OutsideData
 import schemactl.errors
 from schemactl.formats.dlt import read, write
 from schemactl.schema.hash import bump
-from schemactl.schema.json_schema import COLUMN_HINTS, SCHEMA_HINTS, TABLE_HINTS, file_schema
+from schemactl.schema.json_schema import COLUMN_HINTS, SCHEMA_HINTS, SETTINGS_HINTS, TABLE_HINTS, file_schema
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 
@@ -96,7 +96,7 @@ def test_every_hint_that_the_code_names_is_described() -> None:
     for file in PACKAGE.rglob("*.py"):
         if file.name != "json_schema.py":
             named |= set(re.findall(r"""["'](x-[a-z]+(?:-[a-z]+)*)["']""", file.read_text(encoding="utf-8")))
-    assert named - OF_OTHERS - {*COLUMN_HINTS, *TABLE_HINTS, *SCHEMA_HINTS} == set()
+    assert named - OF_OTHERS - {*COLUMN_HINTS, *TABLE_HINTS, *SCHEMA_HINTS, *SETTINGS_HINTS} == set()
 
 
 def _described(shape: dict[str, Any]) -> dict[str, bool]:

@@ -22,7 +22,8 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
     if others:
         for frame in read_whole(spark, others):
             contents = frame.select("file", F.col("content").cast("binary").alias("content"))
-            pieces = contents.mapInArrow(for_workers(spark, "schemactl.kernel.files", "split_contents"), PIECES)
+            split = for_workers(spark, "schemactl.kernel.files", "split_contents", selection=others[0].selection)
+            pieces = contents.mapInArrow(split, PIECES)
             cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
             # A file is cut up by one task; its pieces are parsed by all.
             yield Documents(pieces.repartition(cores) if len(others) < cores else pieces, is_for_workers=True)

@@ -10,7 +10,8 @@ from schemactl.engine.input import Input
 from schemactl.engine.spark.batches import Documents
 from schemactl.engine.spark.reading.files import read_files, split_inputs
 from schemactl.engine.spark.reading.texts import read_lines
-from schemactl.kernel.files import Form
+from schemactl.engine.spark.shipping import for_workers
+from schemactl.kernel.files import TEXTS, Form
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
@@ -18,5 +19,11 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
     direct, others = split_inputs(spark, inputs)
     yield from read_files(spark, direct, Form.LINES)
     if others:
+        selection = others[0].selection
         for lines in read_lines(spark, others):
-            yield Documents(lines)
+            if selection is not None:
+                texts = lines.selectExpr("file", "block", "cast(text as binary) as text")
+                select = for_workers(spark, "schemactl.kernel.files", "select_texts", selection=selection)
+                yield Documents(texts.mapInArrow(select, TEXTS))
+            else:
+                yield Documents(lines)
