@@ -57,7 +57,8 @@ def pages() -> dict[str, str]:
 
 def index(names: Iterable[str]) -> str:
     """Return the page that lists the commands, and the options that they share."""
-    lines = ["# Commands", "", "`docs/command_pages.py` writes these pages from the code behind `--help`.", ""]
+    lines = ["# Commands", "", "`docs/command_pages.py` writes these pages from the code behind `--help`."]
+    lines += [f"`{PROGRAM} help COMMAND [SUBCOMMAND]` prints the same as `{PROGRAM} COMMAND [SUBCOMMAND] --help`.", ""]
     commands = {file: load_command(file.removesuffix(".md")) for file in names}
     for group in CommandGroup:
         lines += [f"## {group}", "", "| command | |", "| --- | --- |"]

@@ -58,10 +58,13 @@ PROGRAM = "schemactl"
 _WITH_ADDRESSES = ("SCHEMACTL_", "SPARK_", "PG")
 """The prefixes of variables that may hold addresses or their parts."""
 
+HELP_COMMAND = "help"
+"""``help COMMAND`` prints what ``COMMAND --help`` prints; it is not listed, so that the list fits on a screen."""
+
 HELP = "Infer dlt schemas, catch breaking changes, and migrate destinations."
 
 FOOTER = """\
-Options:     --help, --version, --install-completion; COMMAND --help lists more
+Options:     --help, --version, --install-completion; help COMMAND lists more
 Exit codes:  0 done, 1 findings, 2 bad input, 3 Spark or destination failed
 """
 
@@ -120,18 +123,18 @@ class LazyGroup(PlainGroup):
             )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, known_names = args[0], command_names(self.package)
-        if name not in known_names and not name.startswith("-") and not ctx.resilient_parsing:
-            if not self.words:
-                check_removed_command(name)
-            call = " ".join((PROGRAM, *self.words))
-            hint = did_you_mean(name, known_names) or f"`{call} --help` lists the commands"
-            raise InputError(f"there is no command `{' '.join((*self.words, name))}`", hint=hint)
+        if not args[0].startswith("-") and not ctx.resilient_parsing:
+            _check_command(self.package, self.words, args[0])
         return super().resolve_command(ctx, args)
 
 
 class RootGroup(LazyGroup):
     """The group of all commands: its help fits on 30 lines of 80 columns, and leaves options to the commands."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name == HELP_COMMAND and ctx.resilient_parsing:
+            return self  # so that shells complete the names of commands after it
+        return super().get_command(ctx, cmd_name)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         modules = {name: load_command(name, self.package) for name in self.list_commands(ctx)}
@@ -147,6 +150,36 @@ class RootGroup(LazyGroup):
             formatter.write_dl(lines)
             formatter.dedent()
         formatter.write(FOOTER)
+
+
+def _check_command(package: ModuleType, words: Sequence[str], name: str) -> None:
+    """Refuse a name that no command of a package has; ``words`` are those before it on the command line."""
+    names = command_names(package)
+    if name not in names:
+        if not words:
+            check_removed_command(name)
+        hint = did_you_mean(name, names) or f"`{' '.join((PROGRAM, *words))} --help` lists the commands"
+        raise InputError(f"there is no command `{' '.join((*words, name))}`", hint=hint)
+
+
+def _without_help_command(args: list[str]) -> list[str]:
+    """Return the arguments that ``help COMMAND SUBCOMMAND`` stands for: ``COMMAND SUBCOMMAND --help``.
+
+    Raises:
+        InputError: there is no such command.
+    """
+    if args[:1] != [HELP_COMMAND]:
+        return args
+    words = [arg for arg in args[1:] if not arg.startswith("-")]
+    package: CommandModule | ModuleType = commands
+    for index, word in enumerate(words):
+        if not (isinstance(package, ModuleType) and hasattr(package, "__path__")):
+            command = " ".join(words[:index])
+            hint = f"`{PROGRAM} {HELP_COMMAND} {command}` explains it"
+            raise InputError(f"`{command}` has no command `{word}`", hint=hint)
+        _check_command(package, words[:index], word)
+        package = load_command(word, package)
+    return [*words, "--help"]
 
 
 @cache
@@ -319,6 +352,7 @@ def run(args: Sequence[str]) -> int:
 
 def _invoke(args: list[str], invocation: Invocation) -> int:
     command = build()
+    args = _without_help_command(args)
     try:
         try:
             context = command.make_context(PROGRAM, args, obj=invocation)

@@ -118,6 +118,8 @@ def test_script_works_in_zsh() -> None:
     [
         ("schemactl inf", ["infer"]),
         ("schemactl imp", ["import"]),
+        ("schemactl help mig", ["migrate"]),
+        ("schemactl help migrate pl", ["plan"]),
         ("schemactl diff --compat w", ["writers"]),
         ("schemactl infer --on-bad-record ", ["stop", "skip"]),
         ("schemactl infer --format js", ["json"]),

@@ -83,6 +83,38 @@ def test_the_commands_fit_on_one_screen_below_their_groups(
     assert sorted(listed) == list(command_names())
 
 
+@pytest.mark.parametrize("words", [(), *sorted(GROUPS), *COMMANDS], ids=" ".join)
+def test_the_help_command_prints_the_help_of_a_command(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, "--help"]) == 0
+    expected = capsys.readouterr().out
+    assert run(["help", *words]) == 0
+    assert capsys.readouterr().out == expected
+    assert run(["help", *words, "--help"]) == 0
+    assert capsys.readouterr().out == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (("infr",), "there is no command `infr`", "did you mean `infer`?"),
+        (("zzz",), "there is no command `zzz`", "`schemactl --help` lists the commands"),
+        (("migrate", "aply"), "there is no command `migrate aply`", "did you mean `apply`?"),
+        (("infer", "plan"), "`infer` has no command `plan`", "`schemactl help infer` explains it"),
+        (("migrate", "plan", "x"), "`migrate plan` has no command `x`", "`schemactl help migrate plan` explains it"),
+        (("engine",), "`schemactl engine` was removed", "use Spark Connect"),
+    ],
+)
+def test_the_help_command_knows_commands_only(
+    words: tuple[str, ...], message: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["help", *words]) == 2
+    printed = " ".join(capsys.readouterr().err.split())
+    assert message in printed
+    assert hint in printed
+
+
 def test_help_begins_with_an_imperative_sentence() -> None:
     for words in (*COMMANDS, *GROUPS):
         first = help_of(words).partition("\n")[0]
