@@ -68,7 +68,7 @@ def _broken(reference: str, kind: str, error: BaseException) -> InputError:
 
 
 def optional_attribute(plugin: object, name: str, default: Any = None) -> Any:
-    """Return an optional attribute of a plug-in's module, or the default."""
+    """Return an optional attribute of a plug-in, or the default."""
     return getattr(plugin, name, default)
 
 

@@ -1,4 +1,4 @@
-"""Names in the code say what things are; names of test files are one of a kind."""
+"""Names in the code say what things are, attributes are declared, and names of test files are one of a kind."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ WORDS = """
 """
 """Names that say that somebody found or stated a thing, or point at it, and not what it is."""
 LARGEST_SHARE = 0.03
+MOST_PROBES = 21
+"""Calls of ``getattr`` and ``hasattr``: they belong to objects of other packages, and to plug-ins in ``registry``."""
 
 
 def bound_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -57,3 +59,13 @@ def test_functions_name_what_they_hold() -> None:
 def test_no_two_test_files_share_a_name() -> None:
     counts = Counter(path.name for path in TESTS.rglob("test_*.py"))
     assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_attributes_are_declared() -> None:
+    probes = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
+    ]
+    assert len(probes) <= MOST_PROBES, "\n".join(probes)

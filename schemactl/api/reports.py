@@ -7,9 +7,10 @@ Notebooks show the same text with its colors. The classes add no data.
 from __future__ import annotations
 
 import shutil
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from schemactl.field_values import field_values
 from schemactl.flows import import_
 from schemactl.inference import report as inference
 from schemactl.migration import reports as migration
@@ -31,7 +32,7 @@ class _Printable:
     @classmethod
     def of(cls, report: Any) -> Self:
         """Return the report of a flow as one of this class."""
-        return cls(**{field.name: getattr(report, field.name) for field in fields(report)})
+        return cls(**field_values(report))
 
     def __str__(self) -> str:
         return self._print(_look(color=False)).rstrip("\n")

@@ -36,6 +36,7 @@ from schemactl.arc.number_patterns import parse_number_pattern
 from schemactl.arc.regexes import RegexError, translate
 from schemactl.arc.zones import find_zone
 from schemactl.errors import CommandWarning, InputError, Location, Problem, did_you_mean
+from schemactl.field_values import field_values
 from schemactl.formats._tree import Mapping, Node, Scalar, Sequence, Source, fields_of
 
 _NULLABLE: Final = re.compile(r"""\bnullable["']?\s*[:=]""")
@@ -481,7 +482,8 @@ def attributes(field: Field) -> dict[str, Any]:
         case Array(element):
             type_attributes = {"elementType": attributes(element)}
         case _:
-            type_attributes = {name: _plain(getattr(field.type, _argument(name))) for name in _TYPE_ATTRIBUTES[kind]}
+            arguments = field_values(field.type)
+            type_attributes = {name: _plain(arguments[_argument(name)]) for name in _TYPE_ATTRIBUTES[kind]}
     all_attributes: dict[str, Any] = {
         "id": field.id,
         "name": field.name,

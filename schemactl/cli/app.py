@@ -186,7 +186,7 @@ def _without_help_command(args: list[str]) -> list[str]:
 def _subcommand(package: ModuleType, words: tuple[str, ...], name: str) -> Any:
     """Return a command or a group of a package, made once in a process: typer takes milliseconds for it."""
     module = load_command(name, package)
-    if isinstance(module, ModuleType) and hasattr(module, "__path__"):
+    if isinstance(module, ModuleType) and module.__spec__ and module.__spec__.submodule_search_locations is not None:
         return _make_group((*words, name), module)
     settings = (*words, name)[0]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 from schemactl.errors import InputError
 
@@ -33,7 +33,7 @@ def _completer(module: str, name: str) -> Callable[[str], list[str]]:
     """Return the completer of names in a registry, or in a list, which is imported at its first call."""
 
     def complete(incomplete: str) -> list[str]:
-        return beginning(incomplete, getattr(import_module(module), name))
+        return beginning(incomplete, resolve_name(f"{module}:{name}"))
 
     return complete
 

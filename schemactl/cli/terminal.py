@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from schemactl.cli.options import STDOUT
 from schemactl.errors import ExitCode, InputError, SchemactlError
@@ -172,12 +173,16 @@ def _is_terminal(stream: TextIO, environ: Mapping[str, str]) -> bool:
 
 def make_streams_safe() -> None:
     """Let text that the terminal's encoding lacks come out escaped; a stream that the caller closed is an empty one."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for the process's life
+    sys.stdin = sys.stdin or _empty_stream("r")
+    sys.stdout = sys.stdout or _empty_stream("w")
+    sys.stderr = sys.stderr or _empty_stream("w")
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _empty_stream(mode: str) -> TextIO:
+    return cast(TextIO, Path(os.devnull).open(mode, encoding="utf-8"))
 
 
 def is_stdout_gone() -> bool:

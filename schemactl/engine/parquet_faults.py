@@ -72,7 +72,7 @@ def check_parquet_types(schema: pyarrow.parquet.ParquetSchema, path: str) -> Non
 
 def unreadable_rows(path: str, error: Exception) -> InputError:
     """Return the error for a file of columns that pyarrow does not open, with pyarrow's reason."""
-    if getattr(error, "errno", None):
+    if isinstance(error, OSError) and error.errno:
         return InputError(f"the file cannot be read: {reason_of(error)}", at=Location(path))
     message = f"the footer of the file cannot be read: {reason_of(error)}"
     return InputError(message, at=Location(path), hint="was it written to the end?")

@@ -91,7 +91,7 @@ def _stray_tab(text: str, quoted: list[Span]) -> int | None:
 
 
 # Where PyYAML was built without libyaml, its own parser gives the same events, twenty times as slowly.
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 _TAG_PREFIX = "tag:yaml.org,2002:"
 _KINDS = {kind.value: kind for kind in Kind if kind is not Kind.MERGE}

@@ -38,7 +38,7 @@ class _Dumper(_Values, yaml.SafeDumper):
     """Breaks lines where dlt's do."""
 
 
-class _QuickDumper(_Values, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+class _QuickDumper(_Values, yaml.CSafeDumper if yaml.__with_libyaml__ else yaml.SafeDumper):  # type: ignore[misc]
     """Breaks and escapes otherwise than ``_Dumper``."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from schemactl.field_values import field_values
 from schemactl.inference.evidence import Position
 from schemactl.schema.types import Schema
 
@@ -269,7 +270,6 @@ def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
     if first is last:
         return first
     lists = ("files", "tables", "collisions", "nulls", "violations", "typing", "hints")
-    joined: dict[str, Any] = {
-        name: tuple(item for report in reports for item in getattr(report, name)) for name in lists
-    }
+    parts = [field_values(report) for report in reports]
+    joined: dict[str, Any] = {name: tuple(item for part in parts for item in part[name]) for name in lists}
     return replace(last, table=None, **{**joined, "hints": tuple(dict.fromkeys(joined["hints"]))})

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from schemactl.field_values import field_values
 from schemactl.inference.evidence import ClassEvidence, Evidence, FileEvidence, PathEvidence, Position
 from schemactl.inference.lineage import FORMAT, read_marked
 from schemactl.schema.paths import Path
@@ -25,7 +26,7 @@ def write_evidence(evidence: Evidence) -> str:
     nullable = [{"path": list(path), "nullable": may_be_null} for path, may_be_null in evidence.nullable.items()]
     stored = {
         MARK: FORMAT,
-        "files": {path: _plain(file) for path, file in sorted(evidence.files.items())},
+        "files": {path: field_values(file) for path, file in sorted(evidence.files.items())},
         "paths": _paths_to_list(evidence.paths),
         "typed": [
             {"path": list(path), "column": dict(column)}
@@ -63,7 +64,11 @@ def _evidence(stored: Mapping[str, Any]) -> Evidence:
 
 def _paths_to_list(paths: Mapping[Path, PathEvidence]) -> list[dict[str, Any]]:
     def stored(value: ClassEvidence) -> dict[str, Any]:
-        return {**_plain(value), "first": [value.first.file, value.first.number], "examples": list(value.examples)}
+        return {
+            **field_values(value),
+            "first": [value.first.file, value.first.number],
+            "examples": list(value.examples),
+        }
 
     return [
         {"path": list(path), "classes": {name: stored(value) for name, value in sorted(classes.items())}}
@@ -76,7 +81,3 @@ def _paths_from_list(stored: Iterable[Mapping[str, Any]]) -> dict[Path, dict[str
         return ClassEvidence(**{**fields, "first": Position(*fields["first"]), "examples": tuple(fields["examples"])})
 
     return {tuple(entry["path"]): {name: read(fields) for name, fields in entry["classes"].items()} for entry in stored}
-
-
-def _plain(value: ClassEvidence | FileEvidence) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__}

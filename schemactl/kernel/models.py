@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time
 from functools import cache
-from importlib import import_module
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from itertools import compress
+from pkgutil import resolve_name
 from typing import Any, Final, TypeAlias, cast
 
 import orjson
@@ -101,7 +101,7 @@ class ModelSource:
                     del sys.modules[name]
                 sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _SentModules)]
                 sys.meta_path.insert(0, _SentModules(self.files))
-            _loaded[digest] = as_model(getattr(import_module(self.module), self.name))
+            _loaded[digest] = as_model(resolve_name(f"{self.module}:{self.name}"))
         return _loaded[digest]
 
 

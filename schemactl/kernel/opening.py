@@ -34,7 +34,7 @@ SUFFIXES: Final = tuple(_OPENERS)
 
 def reason_of(error: OSError | zlib.error) -> str:
     """Return why a file cannot be read, as the end of a sentence; pyarrow puts the path into the system's words."""
-    code = getattr(error, "errno", None)
+    code = error.errno if isinstance(error, OSError) else None
     return (os.strerror(code) if code else str(error)).lower()
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final, TypeVar, get_args
 
 from schemactl.errors import InputError, Location
+from schemactl.field_values import field_values
 from schemactl.migration.custom_sql import OwnSql, When
 from schemactl.migration.migration_plan import MigrationMark, MigrationPlan, Place
 from schemactl.migration.notes import Note, NoteKind
@@ -217,15 +218,14 @@ def to_document(
     ``is_tagged``: whether ``kind`` states the type, which steps and changes need to be read again.
     """
     kind = {"kind": type(value).__name__} if is_tagged else {}
-    field_values = {
-        field.name: getattr(value, field.name)
-        for field in fields(value)
-        if not (field.metadata.get("later") and getattr(value, field.name) == field.default)
+    values = field_values(value)
+    defaults = {field.name: field.default for field in fields(value) if field.metadata.get("later")}
+    stated = {
+        name: _plain(field_value)
+        for name, field_value in values.items()
+        if field_value is not ABSENT and not (name in defaults and field_value == defaults[name])
     }
-    return {
-        **kind,
-        **{name: _plain(field_value) for name, field_value in field_values.items() if field_value is not ABSENT},
-    }
+    return {**kind, **stated}
 
 
 def from_document(kind: type[T], document: Any) -> T:

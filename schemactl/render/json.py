@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, get_args
 
 from schemactl.errors import Location
+from schemactl.field_values import field_values
 from schemactl.render.escaping import is_unsafe
 from schemactl.schema.changes import ABSENT, Change
 from schemactl.schema.types import Column, Table
@@ -75,8 +76,7 @@ def document(value: Any, shown: Shown) -> Any:
         return value
     if isinstance(value, get_args(Change)):
         # An absent side is left out, a null is null.
-        sides = {field.name: getattr(value, field.name) for field in fields(value)}
-        plain = {name: document(side, {}) for name, side in sides.items() if side is not ABSENT}
+        plain = {name: document(side, {}) for name, side in field_values(value).items() if side is not ABSENT}
         return {"kind": type(value).__name__, **plain}
     field_names = declaration.split() if declaration is not None else [field.name for field in fields(value)]
     assignments = (name.partition("=") for name in field_names)

@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import stat
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -129,7 +130,7 @@ def _is_own(path: Path, kind: int) -> bool:
         status = path.lstat()
     except OSError:
         return False
-    return stat.S_IFMT(status.st_mode) == kind and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
+    return stat.S_IFMT(status.st_mode) == kind and (sys.platform == "win32" or status.st_uid == os.geteuid())
 
 
 def _lock_file(folder: Path) -> Path:
@@ -149,7 +150,7 @@ def private_folder(environment: Mapping[str, str] | None = None) -> Path:
     """
     environment = os.environ if environment is None else environment
     runtime_folder = environment.get("XDG_RUNTIME_DIR", "")
-    user = os.getuid() if hasattr(os, "getuid") else environment.get("USERNAME", "user")
+    user = environment.get("USERNAME", "user") if sys.platform == "win32" else os.getuid()
     has_runtime = Path(runtime_folder).is_absolute() and Path(runtime_folder).is_dir()
     folder = Path(runtime_folder, "schemactl") if has_runtime else Path(tempfile.gettempdir(), f"schemactl-{user}")
     try:
@@ -157,7 +158,7 @@ def private_folder(environment: Mapping[str, str] | None = None) -> Path:
         status = folder.lstat()
     except OSError as error:
         raise InputError(f"cannot use the folder `{folder}`: {error.strerror or error}") from error
-    is_own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    is_own = sys.platform == "win32" or status.st_uid == os.getuid()
     # Another user could have made it, or can look into it.
     if not (stat.S_ISDIR(status.st_mode) and is_own and (os.name == "nt" or not status.st_mode & 0o077)):
         hint = "remove it, or name a folder of mode 0700 in `XDG_RUNTIME_DIR`"

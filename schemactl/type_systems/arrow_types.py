@@ -154,11 +154,11 @@ def plain_type(of: pyarrow.DataType) -> pyarrow.DataType:
 
 def scalar_properties(of: pyarrow.DataType) -> dict[str, Any] | None:
     """Return the properties of a column of scalars of a type, as dlt takes it; None for types that dlt has not."""
+    import pyarrow as pa
     import pyarrow.types as is_a
 
-    extension = getattr(of, "extension_name", None)  # Arrow's own types have none
-    if extension is not None:
-        return {"data_type": "json"} if extension == "arrow.json" else scalar_properties(of.storage_type)
+    if isinstance(of, pa.BaseExtensionType):
+        return {"data_type": "json"} if of.extension_name == "arrow.json" else scalar_properties(of.storage_type)
     if is_a.is_uint64(of):
         return {"data_type": "decimal", "precision": 20, "scale": 0}
     if is_a.is_integer(of):

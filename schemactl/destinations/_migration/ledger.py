@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 from schemactl.destinations import MigrationSession
 from schemactl.destinations._bookkeeping import bookkeeping_of, find_names, version_row, version_rows
 from schemactl.errors import DestinationError, InputError
+from schemactl.field_values import field_values
 from schemactl.migration.records import Run, RunState, StepRecord, StepState, Version
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Schema, Table, schema_from_dict
@@ -126,7 +127,7 @@ class Ledger(MigrationSession):
 
 def row_of(record: Run | StepRecord) -> dict[str, str | None]:
     """Return a run or a step as texts, by the names of its columns."""
-    row = {field.name: _text(getattr(record, field.name)) for field in fields(record)}
+    row = {name: _text(value) for name, value in field_values(record).items()}
     if isinstance(record, Run):
         row["plan"] = record.plan or _NO_PLAN
     return row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Final, TypeVar, cast
 
 from schemactl.destinations import Catalogue
@@ -57,6 +57,7 @@ from schemactl.destinations.postgresql.session import (
 )
 from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of, settle, type_name, type_statement
 from schemactl.errors import DestinationError, LockNotAvailable
+from schemactl.field_values import field_values
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
@@ -573,7 +574,7 @@ def _with_columns(node: Part, change: Callable[[Column], Column]) -> Part:
         case Table():
             changed = replace(node, columns={name: change(column) for name, column in node.columns.items()})
         case _ if is_dataclass(node) and not isinstance(node, type):
-            inside = {field.name: _with_columns(getattr(node, field.name), change) for field in fields(node)}
+            inside = {name: _with_columns(value, change) for name, value in field_values(node).items()}
             changed = replace(node, **inside)
     return cast("Part", changed)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final
 
 from schemactl.engine.input import COMPRESSIONS, Input, shown_path
@@ -81,7 +81,7 @@ class LocalEngine:
         total = sum(source.size for source in records)
         with _explained():
             if total <= _SMALL_BYTES or self._cores == 1:
-                kernel_function = getattr(import_module(module), function)
+                kernel_function = resolve_name(f"{module}:{function}")
                 return [kernel_function(task.batches(), **arguments) for task in tasks]
             read = 0
 

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache, partial
 from importlib import import_module
+from pkgutil import resolve_name
 from queue import SimpleQueue
 from typing import IO, Any, Final
 
@@ -68,4 +69,4 @@ def _answer(call: bytes, task: Any) -> tuple[bool, Any]:
 def _function(call: bytes) -> Callable[..., Any]:
     """Return the kernel function that a pickled call names, with its arguments."""
     module, function, arguments = pickle.loads(call)
-    return partial(getattr(import_module(module), function), **arguments)
+    return partial(resolve_name(f"{module}:{function}"), **arguments)

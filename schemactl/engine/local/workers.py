@@ -49,7 +49,7 @@ class Task(Protocol):
 
 def core_count() -> int:
     """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
+    if sys.platform == "linux":
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1
 
@@ -143,7 +143,7 @@ class Workers:
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Have processes that are started in the block hear nothing of interrupts of the terminal: we end them."""
-    if not hasattr(signal, "pthread_sigmask"):
+    if sys.platform == "win32":
         yield
         return
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -14,8 +14,8 @@ import zipfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _SENT = ("schema", "type_systems", "inference", "normalization", "arc", "kernel"
 def run_kernel(spark: SparkSession, records: Records, module: str, function: str, **arguments: Any) -> list[Any]:
     """Return what ``module.function(batches, **arguments)`` returns of each partition."""
     if isinstance(records, list):
-        return [getattr(import_module(module), function)(records, **arguments)]
+        return [resolve_name(f"{module}:{function}")(records, **arguments)]
     worker = for_workers(
         spark, "schemactl.kernel.arrays", "answer", module=module, function=function, arguments=arguments
     )
@@ -104,8 +104,8 @@ def _archive() -> tuple[str, bytes]:
 
 def _load(archive: tuple[str, bytes] | None, module: str, function: str) -> Callable[..., Iterator[Any]]:
     """Return a function by its name on a worker, of the package that came with it where one did."""
-    import importlib
     import os
+    import pkgutil
     import sys
     import tempfile
 
@@ -126,5 +126,5 @@ def _load(archive: tuple[str, bytes] | None, module: str, function: str) -> Call
             for name in [name for name in sys.modules if name.partition(".")[0] == "schemactl"]:
                 del sys.modules[name]
             sys.path.insert(0, path)
-    kernel_function: Callable[..., Iterator[Any]] = getattr(importlib.import_module(module), function)
+    kernel_function: Callable[..., Iterator[Any]] = pkgutil.resolve_name(f"{module}:{function}")
     return kernel_function

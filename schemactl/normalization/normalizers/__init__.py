@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from schemactl.errors import InputError
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
-from schemactl.registry import Registry, import_module_if_exists, is_admitted
+from schemactl.registry import Registry, import_module_if_exists, is_admitted, optional_attribute
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import DLT_NORMALIZERS, OWN_NORMALIZERS
 from schemactl.schema.types import Schema
@@ -41,7 +41,7 @@ def normalizer_of(schema: Schema) -> Normalizer:
     if name in NORMALIZERS:
         return NORMALIZERS[name]
     module = _admitted_module(module_path)
-    if not callable(getattr(module, "plan", None)):
+    if not callable(optional_attribute(module, "plan")):
         hint = "it needs a function `plan(request)`; classes in dlt's manner are not run"
         raise InputError(f"the module `{module_path}` holds no normalizer", hint=hint)
     return cast(Normalizer, module)

@@ -14,7 +14,7 @@ from functools import cache
 from types import ModuleType
 
 from schemactl.errors import InputError
-from schemactl.registry import Registry
+from schemactl.registry import Registry, optional_attribute
 from schemactl.review.rule import Rule
 
 RULES: Registry[ModuleType] = Registry("rule", "schemactl.review.rules")
@@ -37,7 +37,7 @@ def _rules_of(name: str) -> Iterator[Rule]:
     if module.__name__ == f"{__name__}.{name}":
         yield from (replace(rule, id=variable) for variable, rule in vars(module).items() if isinstance(rule, Rule))
         return
-    rule_id, rule = name.partition("_")[0].upper(), getattr(module, "RULE", None)
+    rule_id, rule = name.partition("_")[0].upper(), optional_attribute(module, "RULE")
     if rule is None:
         raise InputError(f"the module that is installed as the rule `{name}` has no `RULE`")
     if rule.id not in ("", rule_id):

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from schemactl.errors import InputError, backquoted
-from schemactl.registry import Registry, import_module_if_exists, is_admitted
+from schemactl.registry import Registry, import_module_if_exists, is_admitted, optional_attribute
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Schema
 
@@ -189,12 +189,12 @@ class ForeignNaming(Naming):
         foreign = made_by(max_length)
         convention = Convention(
             clean=foreign.normalize_identifier,
-            is_case_sensitive=bool(getattr(foreign, "is_case_sensitive", True)),
-            path_separator=getattr(foreign, "PATH_SEPARATOR", "__"),
+            is_case_sensitive=bool(optional_attribute(foreign, "is_case_sensitive", True)),
+            path_separator=optional_attribute(foreign, "PATH_SEPARATOR", "__"),
         )
-        super().__init__(convention, getattr(foreign, "max_length", max_length))
+        super().__init__(convention, optional_attribute(foreign, "max_length", max_length))
         for method in _METHODS:
-            foreign_method = getattr(foreign, method, None)
+            foreign_method = optional_attribute(foreign, method)
             if foreign_method is not None:
                 setattr(self, method, _with_our_errors(foreign_method))
 
@@ -244,7 +244,7 @@ def load_naming(reference: str, max_length: int | None = None) -> Naming:
         if module is not None:
             return _naming_by_module(module, reference, max_length)
     if _is_trusted(path) or is_admitted(reference):
-        naming_class = getattr(import_module_if_exists(path, CONVENTIONS.kind), class_name, None)
+        naming_class = optional_attribute(import_module_if_exists(path, CONVENTIONS.kind), class_name)
         if isinstance(naming_class, type):
             return _naming_by_class(naming_class, reference, max_length)
     raise CONVENTIONS.refused(name)
@@ -267,10 +267,10 @@ def convention_name(reference: str) -> str:
 
 
 def _naming_by_module(module: ConventionModule | ModuleType, reference: str, max_length: int | None) -> Naming:
-    convention = getattr(module, "CONVENTION", None)
+    convention = optional_attribute(module, "CONVENTION")
     if isinstance(convention, Convention):
         return _naming_of_convention(convention, max_length)
-    by_class = getattr(module, _DLT_CLASS, None)
+    by_class = optional_attribute(module, _DLT_CLASS)
     if isinstance(by_class, type):
         return _naming_by_class(by_class, reference, max_length)
     hint = f"it needs a `CONVENTION` or a class `{_DLT_CLASS}`"

@@ -217,8 +217,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(EXIT_LIMIT_SECONDS)
     finally:
         with contextlib.suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
+            if sys.platform == "win32":
                 process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
         process.wait()

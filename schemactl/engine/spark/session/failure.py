@@ -179,7 +179,7 @@ def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlE
 
 def _reading_note(error: BaseException) -> str:
     """Return the note of `reading` on an exception; "" if it has none."""
-    return next((f" {note}" for note in getattr(error, "__notes__", ()) if note.startswith(_READING)), "")
+    return next((f" {note}" for note in vars(error).get("__notes__", ()) if note.startswith(_READING)), "")
 
 
 def explain_start(message: str, log: Path) -> SchemactlError:
