@@ -26,6 +26,7 @@ from schemactl.inference.evidence import Evidence
 from schemactl.inference.findings import find_collisions, find_files, find_nulls, find_tables, find_violations
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.lineage import Lineage, lineage_of
+from schemactl.inference.odd_data import describe_odd_data
 from schemactl.inference.report import FileFinding, InferenceReport, TypingFinding
 from schemactl.inference.resolve import Resolution
 from schemactl.inference.source_names import fit_to_data, resolve_data, root_table
@@ -230,12 +231,13 @@ def _report(
     request, evidence, before = start.request, start.evidence, start.before
     stored = opened.stored or opened.schema
     export = opened.export_document
+    tables = find_tables(start.stored, judgment.schema, resolution, evidence)
     return InferenceReport(
         name=request.name,
         table=resolution.root,
         sample=request.sample,
         files=find_files(evidence, resolution.root),
-        tables=find_tables(start.stored, judgment.schema, resolution, evidence),
+        tables=tables,
         collisions=find_collisions(resolution),
         nulls=find_nulls(resolution, evidence, judgment.schema),
         violations=find_violations(judgment.violations, resolution, evidence, before, request.contract),
@@ -255,6 +257,7 @@ def _report(
             *(suggest_detection(start.schema, resolution, evidence) if request.detect is None else ()),
             *describe_contracts(before, judgment.schema, request.contract),
             *describe_selection(start.stored, before),
+            *describe_odd_data(tables, judgment.schema, resolution, evidence),
             *(suggest_selection(before, evidence) if start.is_new and request.selection is None else ()),
             *(suggest_spelling(start.stored, before, resolution) if request.hints is not None else ()),
         ),

@@ -27,6 +27,9 @@ _Value = TypeVar("_Value")
 
 MAX_EXAMPLE_LENGTH = 80
 
+_MOST_EXACT: Final = 2**53
+"""All integers up to it are floats."""
+
 MOST_LEVELS: Final = 200
 """How deep documents may nest: later code recurses into them, and Python's stack is limited."""
 
@@ -67,6 +70,7 @@ class ClassEvidence:
         examples: a scalar of that document as the data has it (texts unquoted, numbers as written), in a tuple.
         shortest, longest: length of texts in characters, of lists in elements; None for other kinds.
         least, greatest: range of numbers; None for other kinds.
+        varies: whether texts, booleans or moments differ, by their examples and lengths; False for numbers.
     """
 
     count: int
@@ -76,11 +80,21 @@ class ClassEvidence:
     longest: int | None = None
     least: float | None = None
     greatest: float | None = None
+    varies: bool = False
 
     def __reduce__(self) -> tuple[type[ClassEvidence], tuple[Any, ...]]:
         """Pickle the constructor's arguments, as positions do."""
-        fields = (self.count, self.first, self.examples, self.shortest, self.longest, self.least, self.greatest)
-        return ClassEvidence, fields
+        numbers = (self.shortest, self.longest, self.least, self.greatest)
+        return ClassEvidence, (self.count, self.first, self.examples, *numbers, self.varies)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values are one, as far as it is known: integers past 2**53 and their ranges are not exact."""
+        if not self.examples or self.varies:
+            return False
+        if self.least is None or self.greatest is None:
+            return self.shortest == self.longest
+        return self.least == self.greatest and abs(self.least) <= _MOST_EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +240,15 @@ def merge_classes(left: ClassEvidence, right: ClassEvidence) -> ClassEvidence:
         longest=_outer(max, left.longest, right.longest),
         least=_outer(min, left.least, right.least),
         greatest=_outer(max, left.greatest, right.greatest),
+        varies=left.varies or right.varies or _differ(left, right),
     )
+
+
+def _differ(left: ClassEvidence, right: ClassEvidence) -> bool:
+    """Return whether texts, booleans or moments of two parts differ; the ranges of numbers say it of these."""
+    if left.least is not None or right.least is not None or not (left.examples and right.examples):
+        return False
+    return (left.examples, left.shortest, left.longest) != (right.examples, right.shortest, right.longest)
 
 
 def _outer(choose: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:

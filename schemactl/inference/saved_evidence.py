@@ -78,6 +78,9 @@ def _paths_to_list(paths: Mapping[Path, PathEvidence]) -> list[dict[str, Any]]:
 
 def _paths_from_list(stored: Iterable[Mapping[str, Any]]) -> dict[Path, dict[str, ClassEvidence]]:
     def read(fields: Mapping[str, Any]) -> ClassEvidence:
-        return ClassEvidence(**{**fields, "first": Position(*fields["first"]), "examples": tuple(fields["examples"])})
+        # Files of earlier versions do not say whether values vary.
+        return ClassEvidence(
+            **{"varies": True, **fields, "first": Position(*fields["first"]), "examples": tuple(fields["examples"])}
+        )
 
     return {tuple(entry["path"]): {name: read(fields) for name, fields in entry["classes"].items()} for entry in stored}

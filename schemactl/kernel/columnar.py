@@ -172,7 +172,9 @@ class RowObserver:
             return
         first = origin.of(numbers)
         if (class_name := self.types.get(path)) is not None:
-            evidence = ClassEvidence(len(values), first, (_example(values, path),), *_lengths(values), *_span(values))
+            numbers_and_lengths = (*_lengths(values), *_span(values))
+            examples = (_example(values, path),)
+            evidence = ClassEvidence(len(values), first, examples, *numbers_and_lengths, _varies(values))
             self._note(path, class_name, evidence)
         elif pa.types.is_struct(values.type):
             self._note(path, OBJECT, ClassEvidence(len(values), first))
@@ -216,6 +218,27 @@ def _span(values: pa.Array) -> tuple[float | None, float | None]:
     span = pc.min_max(values).as_py()
     least, greatest = (None if bound is None else float(bound) for bound in (span["min"], span["max"]))
     return least, greatest
+
+
+def _varies(values: pa.Array) -> bool:
+    """Return whether texts, booleans or moments differ: any parts of a column give the same answer, merged.
+
+    Numbers have ranges. Values whose examples may be equal although they are not count as different.
+    """
+    of = values.type
+    if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
+        return False
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        shortest, longest = _lengths(values)
+        if shortest != longest:
+            return True
+        values = pc.utf8_slice_codeunits(values, 0, MAX_EXAMPLE_LENGTH)
+    elif pa.types.is_time(of) or pa.types.is_timestamp(of):
+        if of.unit == "ns":
+            return True
+    elif not (pa.types.is_boolean(of) or pa.types.is_date(of)):
+        return True
+    return len(values) > 1 and (values[0] != values[1] or len(pc.unique(values)) > 1)
 
 
 def _example(values: pa.Array, path: Path) -> str:

@@ -8,7 +8,7 @@ documents value by value; tests hold this to it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, compress, repeat
 from operator import itemgetter
@@ -28,7 +28,7 @@ from schemactl.inference.evidence import (
     cut_witnesses,
     example_of,
 )
-from schemactl.kernel.arrays import numbers_of, string_array
+from schemactl.kernel.arrays import array_of, numbers_of, string_array
 from schemactl.kernel.value_classes import (
     class_of_code,
     classes_of_numbers,
@@ -126,7 +126,7 @@ class Observer:
             name, index = names[filled[group.column]], int(group.places[0])
             position = Position(first.file, first.number + int(cells[index]))
             evidence = self._root.child(name).see(group.name, position, len(group.places))
-            evidence.add_lengths(group.shortest, group.longest)
+            evidence.add_texts(group.shortest, group.longest, _distinct(joined, group.places))
             if evidence.first is position:
                 text = joined[index].as_py()
                 evidence.example = example_of(text)
@@ -144,7 +144,11 @@ class Observer:
 
 @dataclass(slots=True)
 class _ClassValues:
-    """The values of one class at one path, as in ``ClassEvidence``."""
+    """The values of one class at one path, as in ``ClassEvidence``.
+
+    Attributes:
+        only: the beginning of the values as long as all are alike; None before the first one.
+    """
 
     first: Position
     example: str | None = None
@@ -153,12 +157,29 @@ class _ClassValues:
     longest: int | None = None
     least: float | None = None
     greatest: float | None = None
+    varies: bool = False
+    only: str | None = None
 
     def evidence(self) -> ClassEvidence:
         examples = () if self.example is None else (self.example,)
-        return ClassEvidence(
-            self.count, self.first, examples, self.shortest, self.longest, self.least, self.greatest
-        )  # fmt: skip
+        numbers = (self.shortest, self.longest, self.least, self.greatest)
+        return ClassEvidence(self.count, self.first, examples, *numbers, self.varies)
+
+    def add_texts(self, shortest: int, longest: int, texts: Iterable[str]) -> None:
+        """Take texts: the lengths of the shortest and the longest, and those of them that differ."""
+        self.add_lengths(shortest, longest)
+        self.varies = self.varies or self.shortest != self.longest
+        if not self.varies:
+            self.add_values(map(example_of, texts))
+
+    def add_values(self, values: Iterable[str]) -> None:
+        """Take examples of values, until one differs from the first."""
+        for value in values:
+            if self.only is None:
+                self.only = value
+            elif value != self.only:
+                self.varies = True
+                return
 
     def add_lengths(self, shortest: int, longest: int) -> None:
         self.shortest = shortest if self.shortest is None else min(self.shortest, shortest)
@@ -242,7 +263,9 @@ class _Batch:
             elif kind is str:
                 self._texts.append(typed_column)
             elif kind is bool:
-                self._see(typed_column.node, _BOOL, owners[0], len(values), values[0])
+                evidence = self._see(typed_column.node, _BOOL, owners[0], len(values), values[0])
+                if not evidence.varies:
+                    evidence.add_values(map(example_of, set(values)))
             elif values[0] is None:
                 self._see(typed_column.node, NULL, owners[0], len(values))
             else:
@@ -270,7 +293,7 @@ class _Batch:
                 first = column.values.index(next(text for text in counts if text in group_texts))
                 count = sum(map(counts.__getitem__, group_texts))
             evidence = self._see(column.node, group.name, column.owners[first], count, column.values[first])
-            evidence.add_lengths(group.shortest, group.longest)
+            evidence.add_texts(group.shortest, group.longest, _distinct(joined, group.places))
 
     def _observe_numbers(self, column: _Column) -> None:
         names = classes_of_numbers(column.values)
@@ -397,6 +420,13 @@ def _by_class(
     ):
         column, code = divmod(group, classes)
         yield _ClassGroup(column, class_of_code(code), order[start:end], least, most)
+
+
+def _distinct(texts: pa.StringArray, places: np.ndarray[Any, np.dtype[np.int64]]) -> Iterator[str]:
+    """Yield the texts at some places, each different one at least once; most columns differ in the first two."""
+    yield from (texts[index].as_py() for index in places[:2].tolist())
+    if len(places) > 2:
+        yield from pc.unique(texts.take(array_of(places, pa.int64()))).to_pylist()
 
 
 def _places_of(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -147,7 +147,7 @@ def test_hints_of_the_call_go_before_what_data_says(shop: Shop) -> None:
 
 def test_a_stated_column_that_data_nearly_has_is_reported(shop: Shop) -> None:
     hints = Hints((parse_column("amout:decimal"), parse_column("later:date")))
-    report = shop.feed({"id": 1, "amount": 2.5}, hints=hints)
+    report = shop.feed({"id": 1, "amount": 2.5}, {"id": 2, "amount": 3.5}, hints=hints)
     assert report.hints == ("no data fills the new column `orders.amout`; did you mean `amount`?",)
     assert shop.feed({"id": 1, "amount": 2.5}, hints=hints).hints == ()
 

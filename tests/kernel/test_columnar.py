@@ -106,7 +106,7 @@ def test_columns_have_counts_nulls_lengths_ranges_and_examples() -> None:
         (): {"object": ClassEvidence(4, AT_FIRST)},
         ("id",): {"bigint": ClassEvidence(4, AT_FIRST, ("1",), least=-2.0, greatest=30.0)},
         ("name",): {
-            "text": ClassEvidence(3, Position("f", 2), ("żółw",), 0, 4),
+            "text": ClassEvidence(3, Position("f", 2), ("żółw",), 0, 4, varies=True),
             "null": ClassEvidence(1, AT_FIRST),
         },
         # NaN has no place in a range.
@@ -114,7 +114,10 @@ def test_columns_have_counts_nulls_lengths_ranges_and_examples() -> None:
             "double": ClassEvidence(3, AT_FIRST, ("NaN",), least=-2.0, greatest=1.5),
             "null": ClassEvidence(1, Position("f", 2)),
         },
-        ("ok",): {"bool": ClassEvidence(3, AT_FIRST, ("true",)), "null": ClassEvidence(1, Position("f", 2))},
+        ("ok",): {
+            "bool": ClassEvidence(3, AT_FIRST, ("true",), varies=True),
+            "null": ClassEvidence(1, Position("f", 2)),
+        },
     }
 
 

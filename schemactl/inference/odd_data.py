@@ -1,0 +1,79 @@
+"""Reports data that is often a mistake: very wide tables, tables of one row, columns of one value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from schemactl.inference.evidence import Evidence
+from schemactl.inference.findings import ColumnEvidence
+from schemactl.inference.report import ColumnFinding, TableFinding
+from schemactl.inference.resolve import Resolution
+from schemactl.schema.paths import row_path
+from schemactl.schema.types import Schema
+
+MOST_COLUMNS: Final = 300
+"""Columns of a table from which on its keys are probably data."""
+
+_LEAST_VALUES: Final = 3
+"""Equal values from which on a column is reported."""
+
+_MOST_NAMES: Final = 5
+
+
+def describe_odd_data(
+    tables: Sequence[TableFinding], after: Schema, resolution: Resolution, evidence: Evidence
+) -> Iterator[str]:
+    """Yield a sentence for each kind of odd data in new tables and columns.
+
+    Args:
+        tables: that are new or have new columns.
+        after: the schema with them.
+        resolution: of the evidence.
+        evidence: of the data.
+    """
+    wide = [f"`{table.name}` ({count:,})" for table in tables if (count := _width(table, after)) > MOST_COLUMNS]
+    if wide:
+        yield (
+            f"more than {MOST_COLUMNS} columns: {_listed(wide)}; if keys of the data are values, such as ids or dates, "
+            "`--column NAME:json` keeps their object in one column"
+        )
+    single = [
+        f"`{table.name}`" for table in tables if table.is_new and _row_count(table.name, resolution, evidence) == 1
+    ]
+    if single:
+        yield f"one row only: {_listed(single)}"
+    by_column = ColumnEvidence(resolution, evidence)
+    constant = [
+        f"`{table.name}.{column.name}`"
+        for table in tables
+        for column in table.columns
+        if _is_constant(table.name, column, by_column)
+    ]
+    if constant:
+        yield f"the same value in each row: {_listed(constant)}"
+
+
+def _width(table: TableFinding, after: Schema) -> int:
+    """Return the number of columns of a table that has new ones."""
+    return len(after.tables[table.name].columns) if any(column.is_new for column in table.columns) else 0
+
+
+def _row_count(table: str, resolution: Resolution, evidence: Evidence) -> int:
+    """Return the number of rows that the data has for a table."""
+    paths = {row_path(path) for (name, _), classes in resolution.taken.items() if name == table for path, _ in classes}
+    return sum(map(evidence.count, paths))
+
+
+def _is_constant(table: str, column: ColumnFinding, by_column: ColumnEvidence) -> bool:
+    """Return whether all rows have one value in a new column."""
+    classes = by_column.taken((table, column.name))
+    if not column.is_new or len(classes) != 1 or column.nulls or column.absences or column.values != column.total:
+        return False
+    (_, of_class) = classes[0]
+    return of_class.count >= _LEAST_VALUES and of_class.is_constant
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(names[:_MOST_NAMES])}{more}"
