@@ -132,7 +132,7 @@ def infer(
         typing: an Arc schema file, or the name of a schema that was imported from one: columns of texts become typed.
         typing_errors: what becomes of rows with texts that cannot be typed, as ``--typing-errors`` has it; None loads
             them with nulls if any text of the column can be typed.
-        null_values: texts of CSV, TSV and XML that stand for null.
+        null_values: texts of CSV, TSV and XML that mean null.
         records: the path of the records inside documents, ``data`` or ``pages[*].data``; ``$`` for whole documents.
             None for the one that the schema remembers.
         keep: keys of the document that each of its records gets, ``page`` or ``number=page``.

@@ -75,7 +75,7 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class TimeOfDay:
-    """The time that a date label stands for."""
+    """The time that a date label means."""
 
     hour: int
     minute: int

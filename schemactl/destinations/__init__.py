@@ -3,7 +3,7 @@
 To add a destination, add a folder; no other file is touched but documentation. ``mysql`` is one to copy from: a
 server without transactions around its DDL. Its files, in the order in which they become useful:
 
-1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it; the words stand in
+1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it; the words are in
    ``type_systems.sql_types``, for exports and scripts too), ``kind_of`` (back), ``NAMES``, and ``stored``, which is
    ``column_type(...).kind``: what a column states and the engine does not keep is no drift.
    ``_types.TypeSystem`` gives ``column_type`` and ``settle``, which replaces another engine's type by the nearest one
@@ -30,7 +30,7 @@ server without transactions around its DDL. Its files, in the order in which the
 
 Destinations that are no databases take what of this they can: ``dlt`` hands loads to dlt's loader and migrates
 nothing. Tests run a real engine, and hold loads against a pipeline of dlt's with the same documents. What several
-share stands in modules whose names start with ``_``. Third parties use the entry-point group
+share is in modules whose names start with ``_``. Third parties use the entry-point group
 ``schemactl.destination``.
 """
 
@@ -107,7 +107,7 @@ class Destination(Protocol):
         """Return the tables of one dataset as a schema; nothing is written, and nothing is locked for writing.
 
         Columns are in their order, with dlt's types, ``nullable: false``, ``primary_key`` and ``unique`` where the
-        destination says. What dlt has no type for stands in ``x-database-type``. The number of queries does not
+        destination says. A type that dlt lacks is in ``x-database-type``. The number of queries does not
         grow with the number of tables.
 
         Raises:
@@ -170,7 +170,7 @@ class Loader(Destination, Protocol):
         What readers see meanwhile depends on the destination. A SQL database shows the load at once, by one
         transaction. Delta, Iceberg, the Spark catalog and folders of Parquet have no commit for several tables: each
         table is whole at any time (a file of Parquet is), but readers see the tables of one load one after the other;
-        whoever wants whole loads reads rows whose ``_dlt_load_id`` is in ``_dlt_loads``, which is written last.
+        a reader of whole loads reads rows whose ``_dlt_load_id`` is in ``_dlt_loads``, which is written last.
 
         A load that fails or is killed midway there is undone or completed, at once or by the next load.
 
@@ -198,7 +198,7 @@ class Migrator(Destination, Protocol):
 
         Args:
             step: what is done.
-            table: the step's table as the step finds it; None where it is not there.
+            table: the step's table as the step finds it; None if it does not exist.
             dataset: that holds the tables.
 
         Raises:
@@ -291,7 +291,7 @@ class MigrationSession(ABC):
         batch_rows: int,  # noqa: ARG002
         notify: Progress,  # noqa: ARG002
     ) -> None:
-        """Run a step of ``--online`` that no transaction can hold; whoever was killed runs it again.
+        """Run a step of ``--online`` that no transaction can hold; a run that was killed runs it again.
 
         Args:
             step: one of which ``is_outside_transaction`` holds; only ``ABILITIES.is_online`` lets a plan have it.
@@ -306,8 +306,8 @@ class MigrationSession(ABC):
         """Return whether a query of a migration's own gives rows, in an open transaction.
 
         Args:
-            query: in it ``migration.custom_sql.DATASET`` stands for the dataset.
-            file: where it stands, for messages.
+            query: in it ``migration.custom_sql.DATASET`` means the dataset.
+            file: where it is, for messages.
         """
         raise self._runs_no_sql()
 
@@ -316,8 +316,8 @@ class MigrationSession(ABC):
 
         Args:
             statements: as in ``gives_rows``.
-            file: where they stand, for messages.
-            instead_of: the step that they take the place of; None where they run beside one.
+            file: where they are, for messages.
+            instead_of: the step that they take the place of; None if they run beside one.
         """
         raise self._runs_no_sql()
 
@@ -334,10 +334,10 @@ class MigrationSession(ABC):
 
     @abstractmethod
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:
-        """Return what of the data stands in a step's way, by one query over its table as it is now.
+        """Return the values that block a step, by one query over its table as it is now.
 
         ``ChangeType``, ``Backfill``: values that dlt's coercion refuses, that would lose something, or that the column
-        cannot store. ``SetNotNull``: nulls. ``AddUnique``: rows whose value another row has. Nothing stands in the way
+        cannot store. ``SetNotNull``: nulls. ``AddUnique``: rows whose value another row has. Nothing blocks
         of other steps.
 
         Args:
@@ -356,7 +356,7 @@ class MigrationSession(ABC):
         """Return the texts that an undo of a step would not bring back as they are: `007` becomes 7, and that `7`."""
 
     def find_blocker(self, step: Step) -> Blocker | None:  # noqa: ARG002 - others look
-        """Return why a step cannot be done to its table as the table is now; None where it can.
+        """Return why a step cannot be done to its table as the table is now; None if it can.
 
         ``run`` fails with the same. What values say is for ``unfit``, what no table takes for ``ABILITIES``.
 
@@ -366,7 +366,7 @@ class MigrationSession(ABC):
         return None
 
     def disagreement(self, table: str) -> Blocker | None:  # noqa: ARG002 - what the catalog says is so
-        """Return which files say something else of a table's columns than others; None where one place says all."""
+        """Return which files say something else of a table's columns than others; None if one place says all."""
         return None
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:  # noqa: ARG002 - others look
@@ -401,12 +401,12 @@ class MigrationSession(ABC):
             label: a part of the name that no other plan has.
 
         Returns:
-            The name under which it is kept; None where nothing is kept this way.
+            The name under which it is kept; None if nothing is kept this way.
         """
         return None
 
     def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - others look
-        """Return how many values of a column are others than a step has written there; None where nothing says so.
+        """Return how many values of a column are others than a step has written there; None if unknown.
 
         Args:
             step: in the names that its table and its columns have now.
@@ -435,7 +435,7 @@ class MigrationSession(ABC):
 
     @abstractmethod
     def schema_of(self, version_hash: str) -> Schema | None:
-        """Return the schema that dlt's ledger holds under a hash; None where it holds none.
+        """Return the schema that dlt's ledger holds under a hash; None without one.
 
         Raises:
             InputError: what is stored there is no schema.
@@ -493,7 +493,7 @@ def is_migrator(destination: Destination) -> TypeGuard[Migrator]:
 
 
 def folder_of(url: str) -> Path | None:
-    """Return the folder that a destination's tables are in; None where there is no such folder on this machine."""
+    """Return the folder that a destination's tables are in; None if there is no such folder on this machine."""
     from schemactl.destinations._address import dataset_of
 
     kind, _, remainder = url.partition(":")
@@ -505,7 +505,7 @@ def folder_of(url: str) -> Path | None:
 
 
 def find_address(text: str) -> tuple[str, str] | None:
-    """Return a destination's scheme and the address as the destination reads it; None where the scheme is none.
+    """Return a destination's scheme and the address as the destination reads it; None for an unknown scheme.
 
     Blanks around the address and capital letters in the scheme do not matter (RFC 3986, 3.1).
 

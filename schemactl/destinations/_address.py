@@ -106,7 +106,7 @@ class ServerAddress:
 
     Attributes:
         parameters: ``host``, ``port``, ``user``, ``password``, ``dbname`` as far as stated, and those behind ``?``.
-        dataset: of ``?dataset=NAME``; None where it names none.
+        dataset: of ``?dataset=NAME``; None without it.
         shown: the address for messages.
     """
 
@@ -148,7 +148,7 @@ def parse_server_address(url: str, engine: str) -> ServerAddress:
 
 
 def without_password(message: str, address: ServerAddress) -> str:
-    """Return a message in which the password does not stand."""
+    """Return a message without the password."""
     password = address.parameters.get("password")
     return message.replace(password, HIDDEN) if password else message
 
@@ -192,7 +192,7 @@ _PRIMARY = 0xFF
 def is_busy(error: BaseException) -> bool:
     """Return whether an error of SQLite, or of SQLAlchemy over it, says that another process holds the file.
 
-    That is by its result code: names of files and tables, which stand in its text, may say anything.
+    That is by its result code: names of files and tables, which are in its text, may say anything.
     """
     original = getattr(error, "orig", error)
     code = getattr(original, "sqlite_errorcode", 0) & _PRIMARY

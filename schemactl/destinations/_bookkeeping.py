@@ -72,7 +72,7 @@ def is_bookkeeping(name: str) -> bool:
 
 
 def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str, str] | None:
-    """Return the names of a table's columns there; None where dlt's lacks one, ``DestinationError`` where ours does."""
+    """Return the names of a table's columns there; None if dlt's lacks one, ``DestinationError`` where ours does."""
     columns = {column: next(iter(find_names(names, column)), None) for column in table.columns}
     missing = next((column for column, name in columns.items() if name is None), None)
     if missing is not None and table.name.startswith(OURS):

@@ -1,6 +1,6 @@
 """Checks the files that SQLite and DuckDB keep beside a database before they open it: journals and logs.
 
-They read, write and remove these by their names alone. Whoever may write to the folder can put something else there.
+They read, write and remove these by their names alone. A writer to the folder can put something else there.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _refuse_links(database: Path, endings: tuple[str, ...]) -> None:
 
 
 def _super_journal(journal: Path) -> str | None:
-    """Return the file that a journal of SQLite names at its end; None where it names none."""
+    """Return the file that a journal of SQLite names at its end; None without one."""
     if not journal.is_file():
         return None
     try:

@@ -1,6 +1,6 @@
 """Reads and removes what lies in the folder of a destination, never through a link.
 
-Whoever may write to a shared folder could else have the next load read, write or delete files anywhere. The folder
+A writer to a shared folder could else have the next load read, write or delete files anywhere. The folder
 itself may be a link, as the user has named it. What changes while a command runs is not defended against.
 """
 
@@ -56,7 +56,7 @@ def is_plain_name(name: object) -> bool:
 
 
 def read_text(folder: Path, path: Path) -> str | None:
-    """Return the text of a file in a destination's folder; None where there is none.
+    """Return the text of a file in a destination's folder; None if it does not exist.
 
     Raises:
         DestinationError: it cannot be read, is a link, no regular file, not UTF-8, or longer than ``MAX_BYTES``.

@@ -1,10 +1,10 @@
-"""What a load writes down, as JSON, before readers may see anything of it: whoever comes after a killed one ends it.
+"""What a load writes down, as JSON, before readers may see anything of it: the next load ends a killed one.
 
 No format has a commit for several tables. Where tables have versions, a load that broke off is undone (``Versions``).
 Where they have none it is certain once its journal is there, and is finished (``Moves``, ``Pending``): each step may be
 taken twice. Destinations say where a journal is kept.
 
-Whoever may write to the destination may write a journal. So one is read strictly, and each destination refuses names
+A writer to the destination can write a journal. So one is read strictly, and each destination refuses names
 that no load of ours makes before it carries one out.
 """
 
@@ -76,7 +76,7 @@ class TableMove:
     """What a load does to one table of a Spark catalog.
 
     Attributes:
-        source: the table that holds the rows; None where the journal holds them, or the table is emptied.
+        source: the table that holds the rows; None if the journal holds them, or the table is emptied.
         overwrites: the rows are all that the table holds afterwards.
         key: the column by which rows are not appended twice; all columns where it is None.
         takes_place: the table that holds the rows takes the other one's place, and its name.

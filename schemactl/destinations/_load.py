@@ -1,6 +1,6 @@
 """Carries out a load, in the same order at every destination; what differs by destination is a ``Load``.
 
-Whoever loads is alone. What a killed load has left is undone or finished first, then the package is checked against
+A load is alone. What a killed load has left is undone or finished first, then the package is checked against
 what is there, its rows are staged, and what was staged is committed, with the row that completes the load last. A load
 that fails is restored.
 
@@ -149,7 +149,7 @@ def check_merges(chains: Iterable[Chain]) -> None:
 
 @dataclass(slots=True)
 class Load(ABC, Generic[Staged]):
-    """A load into one dataset; ``carry_out`` calls its methods in the order in which they stand here.
+    """A load into one dataset; ``carry_out`` calls its methods in the order in which they are defined.
 
     ``Staged`` is what is known of rows that are staged, until they are committed. All methods raise
     ``DestinationError`` where they fail.
@@ -269,7 +269,7 @@ def check_renames(
     Args:
         schema: of the load.
         chains: what is loaded; what is replaced has no old values.
-        columns_of: returns the names of a table's columns, None where there is no such table.
+        columns_of: returns the names of a table's columns, None if there is no such table.
         names: how the destination compares names.
         shown: the destination, for messages.
     """

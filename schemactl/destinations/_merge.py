@@ -40,7 +40,7 @@ class Relations:
         columns: what is selected of the rows that come, by table.
         tie: in which order new rows ``n`` with equal keys are looked at: of them one comes.
         column_type: writes the type of a column of moments.
-        moment: writes a moment as a column has it; None where the engine casts its text to the column's type.
+        moment: writes a moment as a column has it; None if the engine casts its text to the column's type.
         superseded: root rows that do not come; old ones with their merge keys go all the same.
         equality: the operators by which keys of the root table are compared, by column, where that is not ``=``.
     """
@@ -61,7 +61,7 @@ class Upsert:
 
     Attributes:
         source: the new rows, one of each key; ``n`` in the conditions.
-        is_deleted: the condition that a new row asks to be deleted; None where none does.
+        is_deleted: the condition that a new row asks to be deleted; None if no row can.
     """
 
     source: str
@@ -74,11 +74,11 @@ class Effect:
     """What a merge does to one table.
 
     Attributes:
-        goes: the condition that an old row ``o`` goes; None where none does.
+        goes: the condition that an old row ``o`` goes; None if no row does.
         gone: a column and a relation of keys that say the same of rows that leave.
-        comes: selects the rows that are added; None where none are.
+        comes: selects the rows that are added; None if no row is.
         columns: what ``comes`` selects.
-        ends: what ``valid_to`` becomes in the rows that ``goes`` names, which stay; None where they do not.
+        ends: what ``valid_to`` becomes in the rows that ``goes`` names, which stay; None if they do not.
         upsert: the same for engines that update rows, so that columns that no new row has keep their values.
     """
 

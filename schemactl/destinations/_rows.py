@@ -61,7 +61,7 @@ def stored_rows(
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the rows of a staged table, a batch at a time; moments, dates, times and JSON are texts.
 
-    ``decimal`` stores decimals; None where the driver does.
+    ``decimal`` stores decimals; None if the driver does.
     """
     columns = tuple(staged.table.columns.values())
     for batch in batches(staged):

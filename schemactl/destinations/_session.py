@@ -20,7 +20,7 @@ from schemactl.type_systems.ddl import Dialect
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table or view that stands in a dataset.
+    """A table or view of a dataset.
 
     Attributes:
         name: as it is written there.
@@ -44,7 +44,7 @@ class Session(ABC):
         dialect: the name that sqlglot has for its SQL.
         names: what it makes of names.
         datasets_query: gives the names of all datasets.
-        placeholder: what stands for a value in a statement.
+        placeholder: marks the place of a value in a statement.
         has_transactional_ddl: whether what makes and changes tables is a part of a transaction.
         casts_to_columns: whether CAST takes the types that columns have.
         has_merge_statement: whether it has MERGE INTO.
@@ -117,7 +117,7 @@ class Session(ABC):
         """Return the columns of all tables and views of a dataset, or of the one of a folded name, by one query.
 
         Returns:
-            Name, ``is_table`` and ``is_ours`` of the relation, name and type of the column; the name is None where the
+            Name, ``is_table`` and ``is_ours`` of the relation, name and type of the column; the name is None if the
             relation has none.
         """
 
@@ -125,7 +125,7 @@ class Session(ABC):
     def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
         """Return a context that turns the driver's errors into ``DestinationError``: ``cannot TASK: ...``.
 
-        ``hint`` stands in where the error itself suggests nothing.
+        ``hint`` is used if the error itself suggests nothing.
         """
 
     def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
@@ -141,7 +141,7 @@ class Session(ABC):
         }
 
     def relation(self, dataset: str, name: str) -> Relation | None:
-        """Return one by its name as it stands; where it is not there, a transaction may end with that."""
+        """Return one by its exact name; if it does not exist, a transaction may end with that."""
         relations = self.relations(dataset, name).values()
         return next((relation for relation in relations if relation.name == name), None)
 
@@ -186,7 +186,7 @@ class Session(ABC):
         """Wait until nobody else loads into this dataset."""
 
     def grown_type(self, column: Column, stored_type: str) -> str | Clash | None:  # noqa: ARG002 - structs are JSON texts
-        """Return the type that a column of structs or lists gets where a load has more fields; None where it stays.
+        """Return the type that a column of structs or lists gets where a load has more fields; None if it stays.
 
         ``there`` is its type now, as ``relations`` has it.
         """

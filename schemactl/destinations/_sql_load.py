@@ -311,7 +311,7 @@ def check_names(schema: Schema, limits: NameLimits, destination: str) -> None:
 
 
 def read_relations(session: Session, dataset: str) -> Mapping[str, Relation]:
-    """Return what stands in a dataset, by folded names; nothing where that is not there."""
+    """Return the relations of a dataset, by folded names; empty if it does not exist."""
     with session.wrap_errors(f"read dataset `{dataset}`"):
         return session.relations(dataset)
 

@@ -31,7 +31,7 @@ _MOST_SHOWN: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two types that stand in one place and do not go together.
+    """Two types that are in one place and do not go together.
 
     Attributes:
         field: where it is: names joined by dots, ``[]`` after those of lists and maps; empty for the column itself.
@@ -123,7 +123,7 @@ def _grown_struct(stored: Struct, ours: Struct, wider: Collection[tuple[str, str
 
 
 def gained(stored: NestedType, declared: NestedType, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
-    """Return the fields by which loads make a table's type the schema's; None where they make it another, or refuse.
+    """Return the fields by which loads make a table's type the schema's; None if they make it another, or refuse.
 
     The order of fields does not count: what is new comes last. ``wider`` is as in ``grown``.
 

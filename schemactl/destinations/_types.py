@@ -1,6 +1,6 @@
 """Types as databases write them, ``DECIMAL(10,2)``, and as schema files state them: ``x-database-type``.
 
-Whoever may write a schema file must not be able to write SQL: a default, a check, or a call inside a type.
+The author of a schema file must not be able to write SQL: a default, a check, or a call inside a type.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DatabaseType:
 
 
 def parse_type(written: str) -> DatabaseType | None:
-    """Return a type in its parts, None where it is of no such form (``STRUCT(a INTEGER)``, ``text[]`` ...)."""
+    """Return a type in its parts, None if it is of no such form (``STRUCT(a INTEGER)``, ``text[]`` ...)."""
     match = _WRITTEN.fullmatch(written.strip())
     if match is None:
         return None
@@ -181,7 +181,7 @@ _WITHOUT_DLT_TYPE: Final = re.compile(
 
 
 def nearest_type(written: str) -> dict[str, Any] | None:
-    """Return the dlt type that holds the values of a database's type; None where none is known to.
+    """Return the dlt type that holds the values of a database's type; None if unknown.
 
     >>> nearest_type("bigint(20) unsigned"), nearest_type("interval day to second(3)"), nearest_type("shop.mood")
     ({'data_type': 'wei'}, {'data_type': 'text'}, None)

@@ -49,7 +49,7 @@ class Fault:
 
 
 def find_fault(text: str) -> Fault | None:
-    """Return what keeps a text from being one JSON document, None where nothing is found."""
+    """Return what keeps a text from being one JSON document, None if it is one."""
     start = len(text) - len(text.lstrip(BLANKS))
     end = scan_value(text, start)
     if isinstance(end, Fault):
@@ -95,7 +95,7 @@ def _reason(text: str, error: json.JSONDecodeError) -> str:
 
 
 def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> list[Problem]:
-    """Return what is wrong with records, which are sorted by place, and where they stand."""
+    """Return what is wrong with records, which are sorted by place, and where they are."""
     inputs_by_path = {file.path: file for file in inputs}
     by_file: dict[str, list[BadRecord]] = {}
     for record in bad:
@@ -266,7 +266,7 @@ class _Window:
         self.text = self.text[end:]
 
     def take_blanks(self) -> None:
-        """Forget blanks; afterwards a character stands first, or the file is at its end."""
+        """Forget blanks; afterwards a character comes first, or the file is at its end."""
         self.take(len(self.text) - len(self.text.lstrip(BLANKS)))
         while not self.text and not self.is_last:
             self.grow()

@@ -37,10 +37,10 @@ class CsvFaults:
 
     Attributes:
         broken: cells whose quote never closes, or not on its line.
-        header: the one of them that takes the header, None where the header can be read.
+        header: the one of them that takes the header, None if the header can be read.
         harmless: the first cell that keeps its quotes because one within is not doubled, and how many there are.
-        other_end: the line that first ends in another way than the header, None where all end alike.
-        gaps: how many records stand before each row that is none: the header, and blank lines.
+        other_end: the line that first ends in another way than the header, None if all end alike.
+        gaps: how many records come before each row that is none: the header, and blank lines.
         is_well_formed: whether quotes and line ends are right throughout, so that any reader finds the same cells.
         starts: where blocks of the file begin, in bytes, and whether that is within a quoted cell.
     """
@@ -74,7 +74,7 @@ class _Look:
 
     @property
     def is_well_formed(self) -> bool:
-        """Return whether quotes are right, and nothing else stands in cells that readers take in more than one way."""
+        """Return whether quotes are right, and nothing else is in cells that readers take in more than one way."""
         match self.line_end:
             case b"\r":
                 has_other_ends = self.lines > 0
@@ -123,7 +123,7 @@ class _Look:
             self.other_end = self._other_end(codes, quotes)
         opening, closing = quotes[self.quotes & 1 :: 2], quotes[1 - (self.quotes & 1) :: 2]
         before, after = codes[opening - 1], codes[closing + 1]
-        # The second of two quotes that stand for one reads as an opening one behind a closing one.
+        # The second of two quotes that mean one reads as an opening one behind a closing one.
         begins = (before == self.separator[-1]) | (before == self.line_end[-1]) | (before == _QUOTE)
         ends = (after == self.separator[0]) | (after == self.line_end[0]) | (after == _QUOTE)
         self.is_odd = not (begins.all() and ends.all())

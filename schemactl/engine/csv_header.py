@@ -50,14 +50,14 @@ class CsvHeader:
 
     @property
     def skipped_lines(self) -> int:
-        """How many lines stand before the first row."""
+        """How many lines come before the first row."""
         return int(self.is_stated)
 
 
 def read_header(text: str, separator: str | None = None, has_header: bool | None = None) -> CsvHeader:
     r"""Return the header that a file begins with, a byte order mark left off; of an open quote, the first line.
 
-    Lines that hold nothing may stand before it. ``separator`` is that of a file that states none; None to find it.
+    Lines that hold nothing may come before it. ``separator`` is that of a file that states none; None to find it.
     ``has_header`` is False if the first row is a record.
 
     >>> read_header('sep=;\nid;name\n').cells()

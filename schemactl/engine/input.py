@@ -97,7 +97,7 @@ class Input:
 
     @property
     def address(self) -> str:
-        """Return the address for Spark: the marks of globs in names of files stand for themselves."""
+        """Return the address for Spark: the marks of globs in names of files mean themselves."""
         return _GLOB_MARKS.sub(r"\\\g<0>", str(Path.cwd() / self.path)) if self.is_local else self.stated or self.path
 
 

@@ -36,7 +36,7 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def warn_of_partitions(paths: Sequence[str]) -> None:
-    """Name the columns that stand in the names of folders only (``year=2024``), as Hive and Spark write them.
+    """Name the columns that are in the names of folders only (``year=2024``), as Hive and Spark write them.
 
     Files are read one by one, as dlt's ``filesystem`` source reads them: it makes no columns of such names either.
     """

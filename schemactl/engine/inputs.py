@@ -43,7 +43,7 @@ def find_inputs(
 ) -> tuple[Input, ...]:
     """Find what the sources name, sorted by path, each once.
 
-    Files of a folder or a pattern that have no known format (a ``README.md``) are left out, and plain texts that stand
+    Files of a folder or a pattern that have no known format (a ``README.md``) are left out, and plain texts that are
     in a folder beside records (a ``README.txt``), each with a `LeftOutWarning` that names them; not where the format is
     stated, nor where none would be left. Links to nothing in a folder are left out with one in any case.
 
@@ -86,7 +86,7 @@ def find_inputs(
     unknown = [path for path, file in inputs_by_path.items() if file is None]
     if not inputs:
         raise _unknown_format(unknown[0])
-    # Plain texts that only a folder names and that stand beside records there, as a `README.txt`.
+    # Plain texts that only a folder names and that are beside records there, as a `README.txt`.
     formats_in_folders = {file.path: file.format for file in inputs if file.path not in named_or_matched}
     texts = {path for path, name in formats_in_folders.items() if name == "text" and input_format is None}
     if len(texts) == len(formats_in_folders):
@@ -177,7 +177,7 @@ def _files_below(folder: Path) -> list[Path]:
     """
     files_by_real_path: dict[Path, Path] = {}
     walked: set[Path] = set()
-    # What stands in the folder comes before what is linked to: of two names the link's is left out.
+    # Files of the folder come before linked ones: of two names the link's is left out.
     links, dangling = [folder], []
     while links:
         link = links.pop(0)

@@ -53,10 +53,10 @@ class WrittenRows:
 
     Attributes:
         folders: of Parquet files by table, in the plan's order; each holds one file at least. Rows that give way to
-            others with the same primary key stand in a folder of their own in it (``SUPERSEDED_FOLDER``).
+            others with the same primary key are in a folder of their own in it (``SUPERSEDED_FOLDER``).
         tally: what became of all rows; where it says that values would be lost, the files must not be loaded.
         rejected: what each violation of a contract kept out, in the plan's order.
-        rejects: the same, written; None where there is nothing.
+        rejects: the same, written; None without rejects.
         spans: the range of the numbers that columns of a stated size have no room for, by table and column.
         room: the properties that these columns need to take such numbers, by table and column.
         filled: the columns, by table, in which a row has a value.

@@ -162,7 +162,7 @@ class Engine(Protocol):
 
         Args:
             inputs: files and tables.
-            null_values: texts that stand for null where rows are texts.
+            null_values: texts that mean null where rows are texts.
 
         Raises:
             InputError: an input is broken, or this engine does not read its format.

@@ -47,7 +47,7 @@ class ReadDocuments:
     """A batch of documents that was read, to be read again.
 
     Attributes:
-        before: by file, as people are shown it, and block how many records stand before the block in the file.
+        before: by file, as people are shown it, and block how many records come before the block in the file.
         records: for the kernel (``partitions.records_of``).
         columns: as of ``partitions.RecordReader.pieces``.
     """
@@ -72,7 +72,7 @@ class Scan:
 
     Attributes:
         tables: evidence by the table that a dispatch names, in the order of the data; one, ``ONE_TABLE``, without.
-        stray: the records that go to no table: how many, and the first; None where there are none.
+        stray: the records that go to no table: how many, and the first; None without such records.
         bad_records: the first ones.
         documents: the batches of documents among it.
         rows: the batches of columnar rows, and of texts that are typed.
@@ -115,7 +115,7 @@ def scan_inputs(
 ) -> Scan:
     """Collect evidence from files and tables.
 
-    ``counts_values``: whether to look at what stands in columns whose types are stated, which only a schema that is
+    ``counts_values``: whether to look at the values of columns whose types are declared, which only a schema that is
     known may speak against.
 
     Raises:
@@ -350,7 +350,7 @@ def _locate_texts(engine: Engine, batch: TextBatch) -> _BatchFindings:
 
 
 def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, options: ReadOptions) -> _BatchFindings:
-    """Count rows that state their types, and where that is asked for or needed what stands in them."""
+    """Count rows that state their types, and their values if that is asked for or needed."""
     is_needed = options.dispatch is not None or options.model is not None
     if not counts and not is_needed and sample.is_full:
         blocks = {key: BlockCounts(rows, rows, rows) for key, rows in batch.count_by_block().items()}
@@ -375,7 +375,7 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
 
 
 def _rows_before(counts: Iterable[tuple[tuple[str, int], int]]) -> dict[tuple[str, int], int]:
-    """Return by file and block how many rows or records stand before the block in its file, given those in each."""
+    """Return by file and block how many rows or records come before the block in its file, given those in each."""
     before: dict[tuple[str, int], int] = {}
     totals: dict[str, int] = {}
     for (file, block), count in sorted(counts):

@@ -1,6 +1,6 @@
 """Cuts well-formed CSV into rows and cells, a block of bytes at a time; a part of a file is cut as the whole is.
 
-Well-formed: each quote opens or closes a cell or stands for one within, and all rows end alike
+Well-formed: each quote opens or closes a cell or means one within, and all rows end alike
 (``engine.csv_faults``). Rows and cells are then those of Spark's reader.
 """
 
@@ -31,8 +31,8 @@ class CsvLayout:
         separator: between cells; one character of ASCII.
         line_end: of rows.
         header_rows: at the beginning of the file, which are no records.
-        skipped_lines: those of them that stand before the names of columns.
-        null_values: texts that stand for null.
+        skipped_lines: those of them that come before the names of columns.
+        null_values: texts that mean null.
         taken: the columns that are read, by their numbers; None for all of them.
         is_well_formed: whether quotes and line ends are right throughout; else rows are read one by one (``csv_rows``).
     """
@@ -47,7 +47,7 @@ class CsvLayout:
     is_well_formed: bool = True
 
     def taken_columns(self, columns: Sequence[pa.Array], faults: pa.Array) -> TextRows:
-        """Return the columns that are read, of all columns of some rows, with nulls for the texts that stand for it."""
+        """Return the columns that are read, of all columns of some rows, with nulls for the texts that mean null."""
         if self.taken is not None:
             columns = [columns[number] for number in self.taken]
         if self.null_values:
@@ -254,7 +254,7 @@ def _surplus(cells: Sequence[pa.Array]) -> pa.Array:
 
 
 def _inverse(order: Sequence[int]) -> list[int]:
-    """Return by place which row stands there."""
+    """Return rows by place."""
     inverse = [0] * len(order)
     for index, position in enumerate(order):
         inverse[position] = index

@@ -118,7 +118,7 @@ class Coercion:
 
 
 def loses_nanoseconds(values: KindValues, coerced: pa.Array) -> np.ndarray[Any, Any] | None:
-    """Return which values have nanoseconds that the timestamps or times made of them lack; None where none has.
+    """Return which values have nanoseconds that the timestamps or times made of them lack; None if no value has any.
 
     dlt's own values have microseconds, so it cuts those of texts too (docs/differences-sources.md).
 

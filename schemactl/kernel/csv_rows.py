@@ -29,7 +29,7 @@ class BrokenCell:
     """A cell whose opening quote has no closing one.
 
     Attributes:
-        line, column: where the quote stands, counted from 1.
+        line, column: where the quote is, counted from 1.
         index: the cell's number in its row, from 0.
         last_line: the line on which the cell ends.
         is_open: whether it goes on to the end of the file.
@@ -49,7 +49,7 @@ class BrokenCell:
 
     @property
     def is_harmless(self) -> bool:
-        """Return whether it takes nothing but itself: Spark reads it as it stands, with its quotes."""
+        """Return whether it takes nothing but itself: Spark reads it as it is, with its quotes."""
         return not self.is_open and self.line == self.last_line
 
 
@@ -60,7 +60,7 @@ class CsvRow:
     Attributes:
         line: where it begins, counted from 1.
         row: its number as a spreadsheet counts rows: the blank lines before it are some.
-        text: how it begins, as it stands in the file.
+        text: how it begins, as in the file.
         broken: cells with a quote that does not close.
         values: of its cells, where they are kept: line ends in them are LF.
     """
@@ -78,7 +78,7 @@ def walk_rows(
 ) -> Iterator[CsvRow]:
     r"""Yield the rows of a file; lines that hold nothing are none.
 
-    The lines are of the file's own line end, with it or without, a byte order mark left off. Other line ends may stand
+    The lines are of the file's own line end, with it or without, a byte order mark left off. Other line ends may be
     in them, as Excel writes them within cells. ``first_line`` is the number of the first one.
 
     >>> [(row.line, row.row, row.cells) for row in walk_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
@@ -147,7 +147,7 @@ class _Row:
     def take(self, body: str, number: int, separator: str, line_rest: str = "") -> None:
         """Read a line from where the last one left off: at a cell's start, or within quotes.
 
-        ``rest`` stands between the line and its end, and is a part of the last cell.
+        ``rest`` is between the line and its end, and is a part of the last cell.
         """
         if len(self.text) < _KEPT:
             self.text += ("\n" if self.text else "") + body[:_KEPT]
@@ -187,7 +187,7 @@ class _Row:
         return end + len(separator)
 
     def _in_quotes(self, cell: _Cell, body: str, start: int, number: int, separator: str) -> int | None:
-        """Return where the next cell starts, None where the line ends first."""
+        """Return where the next cell starts, None if the line ends first."""
         quote = _find_single(body, start)
         if quote is None:
             cell.add(body[start:])
@@ -213,7 +213,7 @@ def _count_breaks(text: str) -> int:
 
 
 def _find_single(body: str, start: int) -> int | None:
-    """Return where the next quote stands that is not doubled."""
+    """Return where the next quote is that is not doubled."""
     while (quote := body.find('"', start)) >= 0:
         if not body.startswith('"', quote + 1):
             return quote

@@ -66,8 +66,8 @@ class Piece:
     Attributes:
         documents: parsed.
         positions: of each.
-        texts: of each, as it stands in the data; None where the source states types, and where no model asks for them.
-        table: as a dispatch names it; None where nothing says which one.
+        texts: of each, as in the data; None if the source declares types, or no model needs texts.
+        table: as a dispatch names it; None if unknown.
         columns: of a source that states types, those that the model of the documents may lack.
         ignored: the keys of each document that its model ignores; empty where there are none.
     """
@@ -99,7 +99,7 @@ def _taken(values: Sequence[_Value], indexes: Sequence[int]) -> Sequence[_Value]
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """Names the table of each record by what stands at a path of it.
+    """Names the table of each record by the value at a path of it.
 
     dlt's ``table_name=lambda item: item["type"]`` and ``with_table_name``; what it fails on, records without a text
     there, may have a table of their own here.
@@ -107,8 +107,8 @@ class Dispatch:
     Attributes:
         path: the keys to the field.
         names: tables by the field's value; any other value is the name of its table.
-        rest: the table of records in which neither a text that is not blank nor a whole number stands there; None where
-            they have none.
+        rest: the table of records whose field holds neither a text that is not blank nor a whole number; None if
+            they go to none.
     """
 
     path: tuple[str, ...]
@@ -163,7 +163,7 @@ def gather(
 
     Args:
         runs: records that follow one another, and the number of the first.
-        dispatch: names the table of each record; None where all go to one.
+        dispatch: names the table of each record; None if all go to one.
         enough: records that are parsed at once.
     """
     if dispatch is None:
@@ -233,7 +233,7 @@ class _WaitingTexts:
 
 def _guess(texts: Sequence[bytes], pattern: re.Pattern[bytes]) -> list[bytes]:
     """Return what the field looks like in each text, nothing where it is in none."""
-    # Mostly it stands in each text once; where one has two and another none, the guess is wrong.
+    # Mostly each text has it once; where one has two and another none, the guess is wrong.
     values = pattern.findall(b"\n".join(texts))
     if len(values) != len(texts):
         values = [match[1] if match else b"" for match in map(pattern.search, texts)]
@@ -253,7 +253,7 @@ def _in_portions(all_waiting: Iterable[_WaitingTexts], enough: int) -> Iterator[
 
 
 def value_at(document: Any, path: Sequence[str]) -> Any:
-    """Return what stands at the end of some keys; None where nothing does."""
+    """Return the value at the end of some keys; None without one."""
     for key in path:
         if not isinstance(document, dict):
             return None

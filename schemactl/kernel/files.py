@@ -333,7 +333,7 @@ def _bounded(
 
 
 def _without_marks(lines: list[bytes]) -> list[bytes]:
-    """Leave off byte order marks, which stand where files were put together."""
+    """Leave off byte order marks, which are where files were put together."""
     if BYTE_ORDER_MARK[:1] not in b"".join(lines):  # one byte is found much faster than three, or than by lines
         return lines
     return [line.removeprefix(BYTE_ORDER_MARK) for line in lines]

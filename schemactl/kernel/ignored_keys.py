@@ -24,7 +24,7 @@ def ignored_keys(model: Any, document: Any, extra: str | None, loc: _Loc = ()) -
     Args:
         model: the valid document as a model, or a value within one.
         document: as it is in the data.
-        extra: the setting of the call, which overrides all models; None where each model has its own.
+        extra: the setting of the call, which overrides all models; None if each model has its own.
         loc: the place of the document within the whole one.
     """
     if isinstance(model, RootModel):

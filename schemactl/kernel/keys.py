@@ -49,7 +49,7 @@ def hash_children(above: Sequence[bytes], table: str, parents: Sequence[int], in
 def hash_places(load_id: str, table: str, file: str, positions: Iterable[object]) -> list[bytes]:
     """Return the digests of rows of root tables, which no other row has, of this load or another one.
 
-    dlt draws these keys by lot; here they follow from where the record stands, so that a retry gives the same rows.
+    dlt draws these keys by lot; here they follow from where the record is, so that a retry gives the same rows.
     """
     before, after = f"{load_id}\n{table}\n", f"\n{file}"
     return [

@@ -44,7 +44,7 @@ _TYPES: Final[Mapping[DataType, pa.DataType]] = {
 
 @dataclass(frozen=True)
 class KindValues:
-    """The values of one kind that stand in one place of some rows.
+    """The values of one kind that are in one place of some rows.
 
     Attributes:
         kind: as plans name it.
@@ -81,7 +81,7 @@ def split_by_kind(values: Sequence[Any], kinds: Collection[str], *, are_rows: bo
     """Yield the values by kind; those of other kinds than ``kinds`` are left out.
 
     Args:
-        values: Python's values, None where there is none.
+        values: Python's values, None for rows without one.
         kinds: as plans name them.
         are_rows: objects among the values are rows themselves, and no values.
     """
@@ -159,7 +159,7 @@ def _large_integers(values: Sequence[int | None], kinds: Collection[str]) -> Ite
 
 
 def natural_kind(of: pa.DataType) -> DataType | None:
-    """Return the kind of the scalars of a column of Arrow's, None where they are no scalars of ours."""
+    """Return the kind of the scalars of a column of Arrow's, None if they are no scalars of ours."""
     for is_of, kind in _OF_ARROW:
         if is_of(of):
             return kind
@@ -180,7 +180,7 @@ _OF_ARROW: Final = (
 
 
 def array_values(array: pa.Array) -> KindValues | None:
-    """Return a column of Arrow's scalars, None where they are none of ours."""
+    """Return a column of Arrow's scalars, None if they are none of ours."""
     kind = natural_kind(array.type)
     match kind:
         case None:

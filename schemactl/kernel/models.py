@@ -1,7 +1,7 @@
 """Documents that a Pydantic model validates on their way to tables (``--model``), a batch at once.
 
 What a model makes of a document goes on; documents that it rejects are counted with Pydantic's own reasons, and are
-rejects or stop the command, as the contract says. Modes and ``extra`` stand for one another as in dlt 1.31.
+rejects or stop the command, as the contract says. Modes and ``extra`` correspond as in dlt 1.31.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class ModelError:
         loc: where, as Pydantic says it.
         message: why.
         kind: the type of the error.
-        value: what stands there.
+        value: the value that the model rejects.
         entity, mode: of the contract that decides.
         path: where in the document, as ``$.items[0].qty``.
     """
@@ -183,7 +183,7 @@ class RejectedDocuments:
         )
 
     def describe(self, table: str, _types: Mapping[str, str], load: LoadTime) -> pa.RecordBatch:
-        """Return a record for each error (``REJECTS_COLUMNS``), with the whole document as it stands in the data."""
+        """Return a record for each error (``REJECTS_COLUMNS``), with the whole document as it is in the data."""
         texts = self.piece.texts
         if texts is None:
             texts = [coerce(document, DataType.JSON, DataType.TEXT).encode() for document in self.piece.documents]
@@ -287,7 +287,7 @@ class Validator:
         return replace(piece, columns=columns if self._task.columns is Mode.EVOLVE else {})
 
     def _with_columns(self, piece: Piece, dispatch: Dispatch | None) -> Piece:
-        """Take what stands under keys that no model of a table has out of documents: its source states the type."""
+        """Take the values under keys that no model of a table has out of documents: its source states the type."""
         model_keys, columns = self._keys_in(piece.table, dispatch), {}
         for name, column in piece.columns.items():
             if name in model_keys:
@@ -370,7 +370,7 @@ class Validator:
         return _documents(documents)
 
     def _leave_be(self, documents: Sequence[Any]) -> tuple[list[Any], dict[int, list[Reason]]]:
-        """Return documents with the keys of the model, whatever stands there (``data_type`` evolves)."""
+        """Return documents with the keys of the model, whatever their values (``data_type`` evolves)."""
         kept_documents: list[Any] = []
         errors: dict[int, list[Reason]] = {}
         for index, document in enumerate(documents):

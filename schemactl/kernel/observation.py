@@ -1,6 +1,6 @@
 """Documents -> evidence, a batch at a time and within it a column at a time.
 
-What stands at one path of a batch is a column: its values and the documents that they are of, in the order of the
+The values at one path of a batch are a column: its values and the documents that they are of, in the order of the
 input. Objects give a column for each key, lists one of their elements. ``inference.evidence.observe`` says the same of
 documents value by value; tests hold this to it.
 """
@@ -430,7 +430,7 @@ def _distinct(texts: pa.StringArray, places: np.ndarray[Any, np.dtype[np.int64]]
 
 
 def _places_of(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return where values stand in a column."""
+    """Return where a column has values."""
     if not column.null_count:
         return np.arange(len(column))
     return np.flatnonzero(numbers_of(column.is_valid().cast(pa.uint8())))

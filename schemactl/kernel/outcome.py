@@ -101,10 +101,10 @@ class Problem:
     Attributes:
         table: the rows' table; where lists meet, that of their elements.
         column: that the value is meant for; None for whole rows and for lists.
-        paths: where the values stand.
+        paths: where the values are.
         kind: of the value, empty where several meet.
         expected: the data type of the column, empty where there is none.
-        violation: of a contract; None where the load must not go on.
+        violation: of a contract; None if the load must not go on.
         refuses_row: whether it keeps the whole row out.
     """
 

@@ -43,7 +43,7 @@ class RowsJob:
     Attributes:
         plans: by the tables, as a dispatch names them, whose documents they are for.
         load, compared: as of ``RowMaker``.
-        folder: the address of the folder for files; it is there. None where rows are only counted.
+        folder: the address of the folder for files; it is there. None if rows are only counted.
         options: how records are read.
         stray: the table whose rejects take those documents that are of none.
     """
@@ -118,7 +118,7 @@ def write_documents(
         batches: as ``partitions.RecordReader`` reads them.
         job: the same for all partitions.
         folder: the working folder of the command.
-        before: by file, as people are shown it, and block, how many records stand before the block in the file.
+        before: by file, as people are shown it, and block, how many records come before the block in the file.
         gaps: rows of files that are no records, see ``partitions.row_number``.
         columns: as of ``partitions.RecordReader.pieces``.
     """

@@ -41,7 +41,7 @@ class Parsed:
 
     Attributes:
         documents: parsed, those of blank and bad texts left out.
-        places: for each document the index of its text; None where each text is a document.
+        places: for each document the index of its text; None if each text is a document.
         bad: the indexes of texts that are neither blank nor a document.
     """
 
@@ -66,7 +66,7 @@ def parse_texts(texts: Sequence[bytes]) -> Parsed:
         values = orjson.loads(joined)
     except ValueError:
         return _parse_each(texts)
-    # There are as many marks as texts: where each other value is one, one document stands before each.
+    # There are as many marks as texts: where each other value is one, one document comes before each.
     is_each_one = len(values) == 2 * len(texts) and values[1::2].count(_MARK) == len(texts)
     return Parsed(values[::2]) if is_each_one else _parse_each(texts)
 
@@ -156,7 +156,7 @@ def _may_hold_long_integer(text: bytes) -> bool:
     digits = text.translate(_TO_ZEROS)
     index = digits.find(_LONG)
     while index >= 0:
-        # Hashes and names have as many digits in a row: a number begins the text, or stands behind one of a few marks.
+        # Hashes and names have as many digits in a row: a number begins the text, or comes behind one of a few marks.
         is_negative = digits.startswith(b"-", index - 1) if index else False
         start = index - is_negative
         if (not start or digits[start - 1] in _BEFORE_NUMBERS) and (

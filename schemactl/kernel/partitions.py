@@ -81,7 +81,7 @@ class BlockCounts:
 
 
 Gaps: TypeAlias = Mapping[str, Sequence[int]]
-"""Rows that are no records (header, blank lines), by file: how many records stand before each; others have a header."""
+"""Rows that are no records (header, blank lines), by file: how many records come before each; others have a header."""
 
 
 def shown_path(uri: str, folder: str) -> str:
@@ -93,7 +93,7 @@ def shown_path(uri: str, folder: str) -> str:
 
 
 def row_number(record: int, file: str, gaps: Gaps | None) -> int:
-    """Return the row in which a record stands as a spreadsheet numbers rows; without gaps the record's own number.
+    """Return the row in which a record is as a spreadsheet numbers rows; without gaps the record's own number.
 
     >>> [row_number(record, "a.csv", {"a.csv": (0, 2, 2)}) for record in (1, 2, 3)]
     [2, 3, 6]
@@ -150,7 +150,7 @@ class RecordReader:
             first, counts.lines = counts.lines, counts.lines + len(texts)
             if reason := why_too_large(max(map(len, texts), default=0)):
                 number = first + 1 + max(range(len(texts)), key=lambda index: len(texts[index]))
-                # Where other blocks stand before, they are not counted yet.
+                # Where other blocks come before, they are not counted yet.
                 record_name = f"document {number:,}" if block == 0 else "a document"
                 raise UnreadableFileError(f"{address}: {record_name} has {reason}")
             yield (file, block), texts, first
@@ -251,7 +251,7 @@ class RowReader:
 
 
 Errors: TypeAlias = dict[str | None, dict[tuple[str, str], FieldErrors]]
-"""Errors by table, None where no table is known, and by place and what the contract says of them."""
+"""Errors by table, None if no table is known, and by place and what the contract says of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ class ReadOptions:
     """The options by which the records of sources are read.
 
     Attributes:
-        null_values: texts of CSV, TSV and XML that stand for null.
-        task: how texts are typed; None where they are not.
-        dispatch: names the table of each record; None where all go to one.
-        model: validates documents; None where nothing does.
+        null_values: texts of CSV, TSV and XML that mean null.
+        task: how texts are typed; None if they are not.
+        dispatch: names the table of each record; None if all go to one.
+        model: validates documents; None without one.
     """
 
     null_values: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ class RowSample:
 
     Attributes:
         share: of all rows, 0 to 1.
-        before: by file, as people are shown it, and block, how many rows stand before the block in the file.
+        before: by file, as people are shown it, and block, how many rows come before the block in the file.
     """
 
     share: float

@@ -44,7 +44,7 @@ _KINDS: Final[Mapping[bytes, str]] = {b"{": "an object", b"[": "a list", b'"': "
 
 
 class _BrokenError(Exception):
-    """The document is not JSON here; the argument is a text that stands for it, if there is one."""
+    """The document is not JSON here; the argument is a text in its place, if there is one."""
 
 
 def select_lines(lines: Iterable[list[bytes]], selection: RecordSelection, check: CheckSize) -> Iterator[list[bytes]]:

@@ -1,7 +1,7 @@
 """Cuts texts into records, a block of bytes at a time: lines, or the elements of a list; nothing is parsed.
 
 Quotes, escapes and brackets are found by ``bytes`` and numpy, never a character at a time; an element is whatever
-stands between two commas of the list itself. A part of a file is cut as the whole is (``ListPart``).
+is between two commas of the list itself. A part of a file is cut as the whole is (``ListPart``).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ BEGUN: Final = ListPart(1, False, is_begun=True)
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The brackets and texts that open and close in a part of a document, wherever the part stands.
+    """The brackets and texts that open and close in a part of a document, wherever the part is.
 
     Attributes:
         is_odd: whether it has an odd number of quotes.
@@ -143,7 +143,7 @@ def split_elements(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Yield the elements of a list, those of each block together; a document that is no list is one element.
 
     What is no JSON gives elements that are none: of a list without an end the last one, what follows a document, and
-    where a comma stands too many.
+    where there is a comma too many.
 
     Args:
         blocks: the document as UTF-8, cut anywhere.
@@ -168,7 +168,7 @@ def split_part(blocks: Iterable[bytes], before: ListPart, size: int) -> Iterator
     """Yield the elements of a list that begin behind a comma within a part of its document, as ``split_elements``.
 
     Args:
-        blocks: the document from the beginning of the part to its end; no backslash stands before it.
+        blocks: the document from the beginning of the part to its end; no backslash comes before it.
         before: what holds where the part begins.
         size: of the part, in bytes.
     """
@@ -261,7 +261,7 @@ class Splitter:
     def outside(self, block: bytes) -> tuple[bytes, _Places, _Places, int | None]:
         """Return a block without escapes, where what is of no inner list, object or text begins and ends, and the end.
 
-        Commas of the list itself stand there: between two marks, outside of texts, where one bracket is open.
+        Commas of the list itself are between two marks, outside of texts, where one bracket is open.
         """
         blanked = self._escapes.blank(block)
         mark_indexes, depths, is_in_text = mark_depths(blanked, self._depth, self._is_in_text)
@@ -364,7 +364,7 @@ def _chained(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _line_end(block: bytes, start: int) -> int | None:
-    """Return where the line ends that the byte at ``start`` is of, behind its end; None where it goes on."""
+    """Return where the line ends that the byte at ``start`` is of, behind its end; None if it goes on."""
     ends = [index for index in (block.find(b"\n", start), block.find(b"\r", start)) if index >= 0]
     if not ends:
         return None

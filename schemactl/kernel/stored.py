@@ -94,7 +94,7 @@ def notes_of(column: Column) -> dict[str, str] | None:
 def spark_notes(fields: Sequence[pa.Field]) -> dict[str, str] | None:
     """Return the entry of a footer by which Spark gives its columns the notes as metadata, description as ``comment``.
 
-    None where there are no notes, and where a column is of a type that Spark lacks (nanoseconds).
+    None without notes, or if a column is of a type that Spark lacks (nanoseconds).
     """
     if not any(field.metadata for field in fields):
         return None
@@ -103,7 +103,7 @@ def spark_notes(fields: Sequence[pa.Field]) -> dict[str, str] | None:
 
 
 def _spark_type(data_type: pa.DataType) -> Any:
-    """Return a type as Spark's JSON of schemas has it, with the notes of its fields; None where Spark lacks it."""
+    """Return a type as Spark's JSON of schemas has it, with the notes of its fields; None if Spark lacks it."""
     if pa.types.is_decimal(data_type):
         return f"decimal({data_type.precision},{data_type.scale})"
     if pa.types.is_struct(data_type):
@@ -169,7 +169,7 @@ def decimal_size(column: Column) -> tuple[int, int]:
 
 
 def stored_value(value: Any, column: Column) -> Any:
-    """Return a coerced value as its column stores it, None where it has no room there.
+    """Return a coerced value as its column stores it, None if it has no room there.
 
     Digits that a decimal has no room for after its point are rounded, halves away from zero: as DuckDB and PostgreSQL
     round the literals that dlt sends them.
@@ -199,7 +199,7 @@ def encodable(text: str) -> str:
 
 
 def rounded(number: Decimal, digits: int, scale: int) -> Decimal | None:
-    """Return a number with ``scale`` digits after its point, None where it has no room in ``digits``."""
+    """Return a number with ``scale`` digits after its point, None if it has no room in ``digits``."""
     if not number.is_finite() or (number and number.adjusted() > _LARGEST_EXPONENT):
         return None
     if not number or number.adjusted() < _SMALLEST_EXPONENT:

@@ -31,7 +31,7 @@ from schemactl.schema.types import DataType
 from schemactl.type_systems.arrow_types import to_arrow
 
 Lost = np.ndarray[Any, Any] | None
-"""By row, whether something of its value has no place; None where all have one."""
+"""By row, whether something of its value has no place; None if all have one."""
 
 _EXACT: Final = 2**53
 """Up to here doubles distinguish all integers."""

@@ -49,7 +49,7 @@ def _code_of(name: str) -> int:
 
 
 def class_of_code(code: int) -> str:
-    """Return the class that a code stands for in this process."""
+    """Return the class that a code means in this process."""
     return _CLASSES[code]
 
 
@@ -248,7 +248,7 @@ _FAMILIES: Final[tuple[tuple[str, str | Callable[[pa.StringArray], _Codes]], ...
     (rf"^{_SMALL_POWER}$", "1.5e-7"),
     (rf"^-{_SMALL_POWER}$", "-1.5e-7"),
 )
-"""Patterns and the text that stands for all that match, or what says the class of each; None for those not sure."""
+"""Patterns and the text in the place of all that match, or what says the class of each; None for those not sure."""
 
 
 # --- numbers ---

@@ -1,6 +1,6 @@
 """Merges an edited import file into the schema without data: its content wins, columns from data stay.
 
-dlt starts anew from an edited import file, and the next data brings the other columns again. This is the same without
+dlt starts over from an edited import file, and the next data brings the other columns again. This is the same without
 data: columns that the import file does not state are those that data brought before. Where only data can say what
 becomes of one, that is an open question.
 """
@@ -65,7 +65,7 @@ class Synced:
 def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sources: Sources) -> MergedImport:
     """Return the stored schema with the edits of the import file.
 
-    ``earlier`` is the import file as it was when ``exported`` last took it over; None where nobody knows it. Then a
+    ``earlier`` is the import file as it was when ``exported`` last took it over; None if unknown. Then a
     column that inference could have made counts as brought by data. ``sources`` say where in the data the stored
     columns come from, for hints and types by path.
     """

@@ -1,7 +1,7 @@
 """Checks that a stored schema of the current engine version is one that dlt would take (docs/dlt.md §1.1 to §1.6).
 
 All that is wrong in the schema is reported at once; nothing is raised or repaired. A section is a table of keys and
-checks of their values, so a new key is one line; beside each check stands the JSON Schema of what it lets through, for
+checks of their values, so a new key is one line; beside each check is the JSON Schema of what it lets through, for
 editors. Places in files are not its business.
 """
 

@@ -1,4 +1,4 @@
-"""Makes new files of a table: a finished one as it is where it fits, else its rows anew, batch by batch."""
+"""Makes new files of a table: a finished one as it is where it fits, else its rows again, batch by batch."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class LakeLoad(Load[_Commit]):
         yield from (commit for commit in commits if commit.added or commit.removed)
 
     def _ready(self, table: Table, chain: Chain) -> LakeTable | None:
-        """Return the table with all columns of the load; None where it is not there and no rows come."""
+        """Return the table with all columns of the load; None if it is not there and no rows come."""
         lake, load_id = self.lake, self.journal.load_id
         lake_table = lake.open(table.name)
         if table.name not in chain.staged:
@@ -263,7 +263,7 @@ def check_table(lake: Lake, table: Table, lake_table: LakeTable | None) -> None:
 
 
 def _type_blocker(lake: Lake, column: Column, lake_table: LakeTable) -> str | None:
-    """Return in words why values of a column do not go into the one that is there, None where they do."""
+    """Return in words why values of a column do not go into the one that is there, None if they do."""
     stored_type = from_exact_arrow(lake_table.fields.field(column.name).type)
     ours = structure_of(column)
     if ours is not None and stored_type is not None and not isinstance(stored_type, Leaf):
@@ -276,7 +276,7 @@ def _type_blocker(lake: Lake, column: Column, lake_table: LakeTable) -> str | No
 
 
 def grown_field(lake: Lake, column: Column, lake_table: LakeTable) -> pyarrow.Field | Clash | None:
-    """Return what a column there has to become to take a load's structs or lists; None where it does so as it is."""
+    """Return what a column there has to become to take a load's structs or lists; None if it does so as it is."""
     import pyarrow
 
     field = lake_table.fields.field(column.name)

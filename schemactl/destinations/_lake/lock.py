@@ -19,7 +19,7 @@ LOAD_PATIENCE_SECONDS: Final = 600.0
 
 
 def machine_folder(*identity: str) -> Path:
-    """Return a folder of this machine whose lock stands for a destination that has none which ends with its holder.
+    """Return a folder of this machine whose lock is that of a destination that has none which ends with its holder.
 
     ``known`` distinguishes the destination from others.
 

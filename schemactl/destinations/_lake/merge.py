@@ -1,6 +1,6 @@
 """Merges the rows of a load into tables on files, as ``destinations._merge`` says: DuckDB finds which rows go and come.
 
-Files that hold rows to go are written anew without them, rows that come are added. DuckDB sees the columns that merges
+Files that hold rows to go are rewritten without them, rows that come are added. DuckDB sees the columns that merges
 look at, and puts on disk what has no room in memory.
 """
 

@@ -1,6 +1,6 @@
 """Writes and counts rows of Arrow as steps of a migration leave them.
 
-How a value is converted stands elsewhere: DuckDB does it, by the rules of ``duckdb.conversion``. It gets one batch of
+DuckDB converts the values, by the rules of ``duckdb.conversion``. It gets one batch of
 rows at a time, and only the columns that are needed: memory stays within a batch.
 """
 
@@ -45,7 +45,7 @@ _KEY: Final = "row_key"
 
 
 def duckdb_type(column: Column) -> str | None:
-    """Return the type that DuckDB takes a column's values for; None where dlt has no type for them."""
+    """Return the type that DuckDB takes a column's values for; None if dlt has no type for them."""
     from schemactl.destinations.duckdb.migration import ENGINE
 
     return None if DATABASE_TYPE in column.properties else ENGINE.type_of(column)
@@ -206,7 +206,7 @@ def _parts_of_microseconds(rows: pyarrow.Table) -> Unfit:
 
 
 def _chosen(rows: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
-    """Return the rows that a mask chooses as what stands in the way."""
+    """Return the rows that a mask chooses as those that block a step."""
     chosen = rows.filter(mask)
     examples_table = chosen.slice(0, MOST_EXAMPLES)
     keys = (
@@ -222,7 +222,7 @@ def _chosen(rows: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
 
 
 Rewritten = AddColumn | DropColumn | RenameColumn | ChangeType | Backfill | FillColumn | SetNotNull | DropNotNull
-"""The steps that writing all rows anew can do."""
+"""The steps that rewriting all rows can do."""
 
 Written = ChangeType | Backfill | FillColumn
 """Those of them that write values."""
@@ -268,7 +268,7 @@ class Rewriting:
     Attributes:
         fields: the columns afterwards.
         renamed: the name before, by the one afterwards, of a column that gets another.
-        written: what is written into one of them; None where values stay as they are.
+        written: what is written into one of them; None if values stay as they are.
     """
 
     fields: pyarrow.Schema

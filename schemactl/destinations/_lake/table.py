@@ -141,9 +141,9 @@ class FilesTable(ABC):
         file_schema: pyarrow.Schema,
         columns: Sequence[str],
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
-        """Return what a file with columns ``held`` calls columns of the table, None where it lacks one; and values.
+        """Return what a file with columns ``held`` calls columns of the table, None if it lacks one; and values.
 
-        The values stand for their columns in all rows, whatever the file holds.
+        The values are those of their columns in all rows, whatever the file holds.
         """
         return {name: name if name in file_schema.names else None for name in columns}, {}
 
@@ -197,7 +197,7 @@ class FilesTable(ABC):
     @property
     @abstractmethod
     def place(self) -> Path | None:
-        """Where new files are put; None where that is no folder of this machine."""
+        """Where new files are put; None if that is no folder of this machine."""
 
     def new_file(self, name: str) -> str:
         """Return where a new file of this name belongs."""
@@ -270,7 +270,7 @@ class LakeTable(FilesTable):
     @property
     @abstractmethod
     def blocker(self) -> str | None:
-        """Why rows cannot be loaded into it, None where they can."""
+        """Why rows cannot be loaded into it, None if they can."""
 
     @abstractmethod
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
@@ -328,7 +328,7 @@ class Lake(ABC):
 
     @abstractmethod
     def open(self, name: str) -> LakeTable | None:
-        """Return a table, None where there is none."""
+        """Return a table; None if it does not exist."""
 
     @abstractmethod
     def create(

@@ -110,7 +110,7 @@ def _decimal(column: Column) -> Properties:
 
 
 def _dlt_structure(column: Column) -> NestedType | None:
-    """Return what dlt keeps a column of JSON as, whatever the normalizer; None where that is text."""
+    """Return what dlt keeps a column of JSON as, whatever the normalizer; None if that is text."""
     of = arrow_type_of(column)
     return None if of is None else from_arrow(of)
 

@@ -3,7 +3,7 @@
 ``schema.coercion`` is the rule. A database casts by itself the values of which it is sure that its cast gives what the
 coercion gives; it hands every other value over as a text, and gets the text of the coerced value back, in a form that
 every database casts to the same value: ``1e-5`` as ``0.00001``, ``2026-W01-1`` as a day and a time. Each database's own
-casts stand in the ``conversion`` module of its destination. Decimals become texts without the zeros that a column's
+casts are in the ``conversion`` module of its destination. Decimals become texts without the zeros that a column's
 scale pads them with, as their source most likely wrote them.
 """
 
@@ -227,7 +227,7 @@ def plain_number(number: Decimal) -> Decimal:
 def write_retype(retype: Retype, type_of: ColumnType | None = None) -> str:
     """Return a retype as a text, which ``read_retype`` reads: functions of a database get it as an argument.
 
-    ``type_of`` states the sizes of decimals; None where the database keeps no sizes.
+    ``type_of`` states the sizes of decimals; None if the database keeps no sizes.
     """
     properties = _KEPT if type_of is not None else _KEPT[:2]
     sides = [
@@ -256,7 +256,7 @@ def has_spellings(retype: Retype) -> bool:
 def coerce_text(text: str, written: str) -> str | None:
     """Return what dlt's coercion makes of a value's text (see ``read_value``) by a retype (see ``write_retype``).
 
-    It is the text that a database casts to the new type, digits of base 16 for bytes; None where the coercion refuses
+    It is the text that a database casts to the new type, digits of base 16 for bytes; None if the coercion refuses
     the value, or the new column does not hold it.
     """
     return convert_text(text, read_retype(written))

@@ -66,7 +66,7 @@ class SqlMigration(Ledger, Generic[D]):
         """Return the catalog of a dataset that has tables."""
 
     def sampled(self, table: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - others do
-        """Return the query of a share (0 to 1) of a table's rows; None where the engine has no sample of it."""
+        """Return the query of a share (0 to 1) of a table's rows; None if the engine has no sample of it."""
         return None
 
     @property
@@ -174,7 +174,7 @@ class SqlMigration(Ledger, Generic[D]):
     def outdated_copies(self, steps: Sequence[Step]) -> tuple[str, ...]:
         """Return the tables of dlt's staging dataset that would not fit any more once steps have run.
 
-        dlt fills these copies anew with each load, and merges or replaces from them: the next merge would put values
+        dlt refills these copies with each load, and merges or replaces from them: the next merge would put values
         of the old types into the new columns. They hold nothing that dlt needs again.
         """
         changed = {step.table_name.lower() for step in steps if step.outdates_copies}
@@ -186,7 +186,7 @@ class SqlMigration(Ledger, Generic[D]):
         return tuple(name for name in names if name.lower() in changed) if is_dlts else ()
 
     def _drop_outdated_copies(self, steps: Sequence[Step]) -> None:
-        """Drop them as dlt's `refresh` does, with what says that the dataset is up to date: dlt makes them anew."""
+        """Drop them as dlt's `refresh` does, with what says that the dataset is up to date: dlt creates them again."""
         if not (outdated := self.outdated_copies(steps)):
             return
         staging = _STAGING.format(self.dataset)
@@ -390,14 +390,14 @@ class MappedMigration(SqlMigration[D]):
 
     @abstractmethod
     def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
-        """Make the mapping anew of texts, and the texts of what dlt's coercion makes of them."""
+        """Replace the mapping of texts, and the texts of what dlt's coercion makes of them."""
 
     def coerce(self, text: str, retype: Retype) -> str | None:
-        """Return the text that the database takes for a coerced value; None where the value does not survive."""
+        """Return the text that the database takes for a coerced value; None if the value does not survive."""
         return self.coerce_text(text, retype)
 
     def coerce_text(self, text: str, retype: Retype) -> str | None:
-        """Return the text of a coerced value; None where it does not survive."""
+        """Return the text of a coerced value; None if it does not survive."""
         return coerce_text(text, write_retype(retype, self.engine.type_of))
 
     def survives(self, text: str, retype: Retype) -> bool:

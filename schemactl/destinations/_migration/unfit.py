@@ -1,4 +1,4 @@
-"""The queries that count what of a table's data stands in a step's way, or does not come back, with examples."""
+"""The queries that count the values of a table that block a step, or do not come back, with examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN_CHARACTERS = 200
 
 
 def count_query(step: Step, table: str, keys: Sequence[str], engine: Engine) -> str | None:
-    """Return the query of what stands in a step's way, as ``unfit_of`` reads it; None where no data can.
+    """Return the query of the values that block a step, as ``unfit_of`` reads it; None if no value can.
 
     ``table`` is the full name, ``keys`` are the columns that distinguish rows.
     """
@@ -35,7 +35,7 @@ def count_query(step: Step, table: str, keys: Sequence[str], engine: Engine) -> 
 def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine) -> str | None:
     """Return the query of the texts that an undo of a step does not bring back as they are: ``007`` becomes ``7``.
 
-    ``undone_of`` reads its rows; None where all values come back. Arguments as in ``count_query``.
+    ``undone_of`` reads its rows; None if all values come back. Arguments as in ``count_query``.
     """
     retype = retype_of(step)
     if not has_spellings(retype):
@@ -66,7 +66,7 @@ def undone_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:
 
 
 def _condition(step: Step, table: str, engine: Engine) -> tuple[str, str] | None:
-    """Return the column, and the condition under which its value stands in the way."""
+    """Return the column, and the condition under which its value blocks the step."""
     match step:
         case ChangeType():
             name = engine.name(step.before.name)

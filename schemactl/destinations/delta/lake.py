@@ -92,7 +92,7 @@ class DeltaLakeTable(LakeTable):
 
     @property
     def unsupported_feature(self) -> str | None:
-        """What the table asks of all who write to it and schemactl cannot do, None where there is nothing."""
+        """What the table asks of all who write to it and schemactl cannot do; None if it can do all."""
         protocol = self.table.protocol()
         features = set(protocol.writer_features or ())
         is_plain = protocol.min_writer_version <= _PLAIN_WRITER
@@ -138,7 +138,7 @@ class DeltaLakeTable(LakeTable):
         self, file: DataFile, file_schema: pyarrow.Schema, columns: Sequence[str]
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
         names, _ = LakeTable.names_in(self, file, file_schema, columns)
-        return names, file.handle.get("partition") or {}  # which stand in the log alone
+        return names, file.handle.get("partition") or {}  # which are in the log alone
 
     def row_count(self) -> int:
         import pyarrow

@@ -3,7 +3,7 @@
 New columns and allowed nulls are written into a table's log. All else about columns rewrites the table in one commit:
 names and types apart from those in the files need column mapping and type widening, which delta-rs cannot write.
 Each change of a table is one commit of its own, so earlier versions of the table can still be read (time travel) until
-a vacuum. What stands in a table's folder and in no commit, as a killed rewrite leaves it, is what a vacuum removes.
+a vacuum. A file in a table's folder that is in no commit, as a killed rewrite leaves it, is what a vacuum removes.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
         import pyarrow
 
         field = pyarrow.field(column.name, arrow_type(new_kind(column)), nullable=column.nullable)
-        # What else stands beside the former column may be about its type.
+        # Other metadata beside the former column may be about its type.
         comment = None if before is None else (before.metadata or {}).get(COMMENT.encode())
         return field if comment is None else field.with_metadata({COMMENT: comment})
 

@@ -281,7 +281,7 @@ def _holds(client: SqlJobClientBase, table: str, key: str) -> bool:
 
 
 def file_format(session: Session, table: str) -> FileWriterSpec | None:
-    """Return dlt's writer of the files that a destination takes for a table; None where it takes Parquet as it is.
+    """Return dlt's writer of the files that a destination takes for a table; None if it takes Parquet as it is.
 
     Raises:
         Exception: of dlt: it takes none without, or with, a staging destination.

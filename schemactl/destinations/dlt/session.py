@@ -30,7 +30,7 @@ class Address:
     Attributes:
         name: dlt's name of the destination.
         dataset: where the tables are; None for one that is named as the schema.
-        staging: dlt's name of the destination that files go to first; None where there is none.
+        staging: dlt's name of the destination that files go to first; None without one.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Session:
         schema: as dlt has it.
         destination: dlt's.
         client: of the destination.
-        staging: the destination that files go to first, and its client; None where there is none.
+        staging: the destination that files go to first, and its client; None without one.
     """
 
     address: Address

@@ -100,7 +100,7 @@ def read_dependents(database: DuckDbSession, dataset: str) -> dict[str, Dependen
 
 
 def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker | None:
-    """Return why DuckDB does not take a step, by a copy of its table or without one; None where it does."""
+    """Return why DuckDB does not take a step, by a copy of its table or without one; None if it does."""
     table = step.table_name
     if isinstance(step, AddColumn | CreateTable | DropTable):
         return None  # what refers to a table that is dropped may be dropped before
@@ -122,7 +122,7 @@ def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker |
 
 
 def copy_blocker(table: str, dependents: Dependents, dropped: Collection[str] = ()) -> Blocker | None:
-    """Return why a table cannot be copied: what the copy would not have; None where it has all."""
+    """Return why a table cannot be copied: what the copy would not have; None if it has all."""
     lost = [*dependents.lost_by_copy(dropped), *(f"index `{name}`" for name in dependents.indexes)]
     if not lost:
         return None

@@ -60,7 +60,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         # Another load may have made the file since.
         is_ours = is_absent and session.is_empty()
         try:
-            # What a killed DuckDB has put aside; whoever has the file open for writing is alone.
+            # What a killed DuckDB has put aside; a writer has the file alone.
             for leftover in Path(f"{address.path}.tmp").glob("duckdb_temp_*"):
                 leftover.unlink(missing_ok=True)
             load_package(session, address.dataset, package, progress)
@@ -76,7 +76,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 
 def _identity(address: FileAddress) -> tuple[int, int] | None:
-    """Return what distinguishes a file from another one of its name; None where there is none."""
+    """Return what distinguishes a file from another one of its name; None if it does not exist."""
     try:
         status = address.path.stat()
     except OSError:

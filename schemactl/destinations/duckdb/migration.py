@@ -80,7 +80,7 @@ ABILITIES: Final = Abilities(
     gains=gains,
     structure_in=structure_in,
 )
-"""It has no DROP CONSTRAINT, and an index in the place of one would stand in the way of later changes."""
+"""It has no DROP CONSTRAINT, and an index in the place of one would block later changes."""
 
 ENGINE: Final = Engine(Dialect("duckdb"), type_of, convert, NAMES, cast_type=type_of)
 
@@ -121,7 +121,7 @@ def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
 def plain_retype(step: ChangeType, dataset: str) -> tuple[str, str] | None:
     """Return a query that finds a row which DuckDB's own cast gets wrong, and the statement by which it casts all.
 
-    None where its cast gets all of them right, or none.
+    None if its cast gets all of them right, or none.
     """
     name, converted = ENGINE.name(step.before.name), _converted(step)
     if converted.is_sure in (TRUE, FALSE):
@@ -137,7 +137,7 @@ def _converted(step: ChangeType, value: str | None = None) -> Converted:
 
 
 def _once(value: str, body: Callable[[str], str]) -> str:
-    """Return an expression that mentions a value many times; ALTER TABLE reads a column anew for each."""
+    """Return an expression that mentions a value many times; ALTER TABLE reads a column again for each."""
     return f'list_transform([{value}], lambda "_value": {body(chr(34) + "_value" + chr(34))})[1]'
 
 
@@ -151,7 +151,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
     """See ``destinations.MigrationSession``.
 
     Attributes:
-        dependents: what hung on the tables when it was first asked for; read anew where a table is copied.
+        dependents: what hung on the tables when it was first asked for; read again where a table is copied.
         plain: the retypes for whose values, as a look within the transaction found, DuckDB's own cast is right.
     """
 
@@ -248,7 +248,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         return True
 
     def _without_guard(self, step: ChangeType) -> tuple[str, ...] | None:
-        """Return the statements of a retype where the value of every row that is there survives; None where not."""
+        """Return the statements of a retype where the value of every existing row survives, else None."""
         converted = _converted(step)
         if converted.is_sure == TRUE:
             return None

@@ -109,7 +109,7 @@ class DuckDbSession(Session):
         return row[0] if row and isinstance(row[0], int) else 0
 
     def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
-        # DuckDB plans a statement anew for each row: of many rows at once it takes a tenth of the time.
+        # DuckDB plans a statement again for each row: of many rows at once it takes a tenth of the time.
         start, values, of_row = statement.rpartition(" VALUES ")
         for first in range(0, len(rows), _ROWS_AT_ONCE):
             some = rows[first : first + _ROWS_AT_ONCE]

@@ -1,7 +1,7 @@
 """The catalog in a folder, and the reader and writer of its files, which stays in the folder.
 
 The catalog's database and the metadata of its tables state where files are, which of them are obsolete, and which
-Python class reads them. Whoever may write to the folder may state anything: a file elsewhere to be read, overwritten or
+Python class reads them. A writer to the folder can state anything: a file elsewhere to be read, overwritten or
 deleted, or code to be imported.
 """
 

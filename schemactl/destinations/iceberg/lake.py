@@ -136,7 +136,7 @@ class IcebergLake(Lake):
                 shutil.rmtree(folder)
 
     def _local_place(self, name: str) -> Path | None:
-        """Return the folder of a table, links followed; None where it is not below a local folder of the catalog."""
+        """Return the folder of a table, links followed; None if it is not below a local folder of the catalog."""
         from pyiceberg.io import WAREHOUSE
 
         location = local_path(self.catalog.load_table((*self.namespace, name)).location())

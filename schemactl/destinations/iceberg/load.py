@@ -50,7 +50,7 @@ def _check_folder(address: Address, schema_name: str) -> None:
 
 
 def _existing(address: Address, schema_name: str) -> IcebergLake | None:
-    """Return the dataset that a load of this schema goes to, None where there is no catalog yet."""
+    """Return the dataset that a load of this schema goes to, None if there is no catalog yet."""
     if address.database is not None and not address.database.is_file():
         return None
     catalog = open_catalog(address, is_written=False)

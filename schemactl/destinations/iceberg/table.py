@@ -99,7 +99,7 @@ class IcebergLakeTable(LakeTable):
     ) -> Iterator[pyarrow.RecordBatch]:
         """Yield the rows of one file, by Arrow; pyiceberg leaves out deleted ones, and reads other formats.
 
-        PyIceberg (0.12) reads a list of structs or a map that is null as one that is empty; rows that are written anew
+        PyIceberg (0.12) reads a list of structs or a map that is null as one that is empty; rows that are rewritten
         must not become others by it.
         """
         if _is_plain(file.handle):
@@ -201,7 +201,7 @@ class IcebergLakeTable(LakeTable):
         """Make sure that no file has values of a former column under one of these names of columns to come.
 
         Files that were taken as the engine staged them say columns by name. Where a column of that name was dropped
-        or renamed, its values would turn up in a new one: such files are written anew first, in a commit of its own.
+        or renamed, its values would turn up in a new one: such files are rewritten first, in a commit of its own.
         Former names of ``column``, which is to be called so, are its values'; a new one has none.
         """
         current_names = {mapped_field.field_id: mapped_field.name for mapped_field in self.table.schema().fields}
@@ -244,7 +244,7 @@ def _is_plain(task: FileScanTask) -> bool:
 
 
 def _stated(table: Table, task: FileScanTask, column: str) -> Any:
-    """Return the value that stands for a column which a file lacks: of its partition, or what the table states."""
+    """Return the value of a column that a file lacks: of its partition, or what the table states."""
     from pyiceberg.transforms import IdentityTransform
 
     field = table.schema().find_field(column)
@@ -261,7 +261,7 @@ def partitions_of_spec(metadata: TableMetadata) -> tuple[str, ...]:
 
 
 def partition_blocker(table: Table) -> str | None:
-    """Return why no files for a table's partitions are written, None where they are."""
+    """Return why no files for a table's partitions are written, None if they are."""
     from pyiceberg.transforms import IdentityTransform
 
     kinds = {name: kind for name, kind, _ in columns_of(table)}

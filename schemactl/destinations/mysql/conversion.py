@@ -47,7 +47,7 @@ def as_text(value: str, column: Column) -> str:
 
 
 def stored_text(text: str | None, column: Column) -> str | None:
-    """Return the text that MySQL takes for a coerced value's; None where the column holds no such value."""
+    """Return the text that MySQL takes for a coerced value's; None if the column holds no such value."""
     match column.data_type:
         case _ if text is None:
             return None

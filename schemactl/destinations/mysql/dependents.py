@@ -60,7 +60,7 @@ def find_missing_type(session: MySqlSession, step: Step) -> Blocker | None:
 
 
 def find_blocker(session: MySqlSession, dataset: str, step: Step) -> Blocker | None:
-    """Return why a step must not be done to its table as the table is now; None where it can."""
+    """Return why a step must not be done to its table as the table is now; None if it can."""
     table = step.table_name
     match step:
         case DropTable() | RenameTable():

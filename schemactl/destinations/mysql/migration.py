@@ -263,7 +263,7 @@ def with_comment(definition: str, column: str, text: str | None) -> str:
 
 
 def _definition(definition: str, start: int) -> Iterator[str]:
-    """Yield the parts of a definition, with what stands in brackets as one."""
+    """Yield the parts of a definition, with the content of brackets as one."""
     depth, inner = 0, ""
     for match in _PART.finditer(definition, start):
         token = match[0]

@@ -56,7 +56,7 @@ def catalogue_of(dataset: Path) -> Catalogue:
     table_columns: list[tuple[str, Column]] = []
     for table, file in _tables(listing).items():
         columns = file_columns(listing.of(table)[file])
-        # A column that a table is partitioned by stands in the names of folders only.
+        # A column that a table is partitioned by is in the names of folders only.
         keys = [Column(key, {"data_type": "text"}) for key in partition_values(file) if key not in columns]
         table_columns += ((table, column) for column in (*columns.values(), *keys))
     versions = version_hashes(listing)
@@ -103,7 +103,7 @@ def table_files(listing: Listing, table: str) -> dict[str, Path]:
 
 
 def partition_values(name: str) -> dict[str, str | None]:
-    """Return what stands in the folders of a file's path, by column."""
+    """Return the values in the folders of a file's path, by column."""
     pairs = [step.partition("=") for step in name.split("/")[:-1] if "=" in step]
     return {key: None if value == _HIVE_NULL else unquote(value) for key, _, value in pairs}
 

@@ -2,7 +2,7 @@
 
 New files are first gathered in a hidden folder of the dataset, on the same file system. Then a journal is written,
 in one step: which files are to go, and which get which name. From then on the load is certain: should the process be
-killed, whoever comes next takes the same steps once more. Without a journal nothing has happened, and what was
+killed, the next command takes the same steps once more. Without a journal nothing has happened, and what was
 gathered is removed. Readers of ours that come in between see what the journal says (``Listing``).
 """
 
@@ -263,7 +263,7 @@ def _walk(folder: Path, head: str) -> Iterator[tuple[str, Path]]:
 
 
 def _entries(folder: Path) -> list[Path]:
-    """Return what stands in a folder, sorted, but for what is hidden; ``DestinationError`` if it is unreadable."""
+    """Return the paths in a folder, sorted, without hidden ones; ``DestinationError`` if it is unreadable."""
     if not folder.is_dir():
         return []
     try:

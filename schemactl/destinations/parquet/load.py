@@ -235,7 +235,7 @@ def check_tables(url: str, schema: Schema) -> None:
 def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: New | None = None) -> None:
     """Find out whether the files of tables are ours, and can be read together with new ones.
 
-    Of a table in ``new`` the columns of its file count, not what the schema says of them; None where its files go.
+    Of a table in ``new`` the columns of its file count, not what the schema says of them; None if its files go.
 
     Raises:
         DestinationError: they are not, or cannot.

@@ -2,7 +2,7 @@
 
 All files of a table change in one journal. A column is added by an empty file that has it and is the last one by
 name: files are read by the names of their columns, and dlt itself adds columns so. Whatever else becomes of columns
-means that all files are written anew.
+means that all files are rewritten.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         self._files(table)
         with self._gathering():
             self._move(self.folder / table, self.folder / _GONE)
-            # Whatever is left here is removed by whoever comes next.
+            # Whatever is left here is removed by the next command.
             shutil.rmtree(self.folder / FOLDER, ignore_errors=True)
 
     def rename(self, before: str, after: str) -> None:
@@ -215,7 +215,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
     def alter(self, step: Step) -> None:
         """Add a column: an empty file states it, in the place of others that are empty.
 
-        Where files have names that would come after it, and hide the column, all are written anew.
+        Where files have names that would come after it, and hide the column, all are rewritten.
         """
         if not isinstance(step, AddColumn):
             raise DestinationError(f"a folder of Parquet cannot do this in place: {step.kind}")
@@ -235,7 +235,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
             self._replace(step.table, empty, after, {name: ()})
 
     def rewrite(self, table: FolderTable, fields: pyarrow.Schema, alter: Alter) -> None:
-        """Write each file anew under another name; files without rows go, unless there are no others."""
+        """Rewrite each file under another name; files without rows go, unless there are no others."""
         columns = table.fields.names
         filled_files = [file for file in table.files() if rows_in(file.handle)] or table.files()[-1:]
         # A new name has the place of the old one, so that the last file stays the last one.
@@ -295,7 +295,7 @@ def _new_name() -> str:
 
 
 def _successor(name: str) -> str:
-    """Return another name for a file that is written anew: the load's id stays, the file's is new.
+    """Return another name for a file that is rewritten: the load's id stays, the file's is new.
 
     A journal that is carried out twice removes the old name each time, so the new one must be another.
     """

@@ -116,7 +116,7 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
     """Return the columns of all files of a table: those of the last one, then what only older ones have.
 
     A column is as the last file with it has it; it may be null where a file lacks it, or says that it may. What
-    stands in names of folders only is text.
+    is in names of folders only is text.
 
     Raises:
         DestinationError: a file cannot be read, or two have columns of one name and different types.
@@ -191,7 +191,7 @@ _MOST_FILES: Final = 3
 
 
 def disagreement(files: Mapping[str, Path]) -> str | None:
-    """Return which columns have different types in files of a table, and in which files; None where none has.
+    """Return which columns have different types in files of a table, and in which files; None if all agree.
 
     Sizes may differ: files of narrow and of wide integers are read together, and structs with more and less fields.
     The last file by name says what the table is.

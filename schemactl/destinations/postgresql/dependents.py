@@ -101,11 +101,11 @@ SELECT typname FROM made WHERE typtype <> 'd' AND typtype <> 'e' AND typcategory
 
 
 Trial = Callable[[ChangeType], str | None]
-"""Returns what PostgreSQL says to a change of type; None where it takes it."""
+"""Returns what PostgreSQL says to a change of type; None if it takes it."""
 
 
 def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Trial) -> Blocker | None:
-    """Return why PostgreSQL does not take a step, in the names that table and column have now; None where it does.
+    """Return why PostgreSQL does not take a step, in the names that table and column have now; None if it does.
 
     Of tables that refer to a dropped one PostgreSQL itself says when the step runs. ``trial`` changes a type on a copy
     of the table without rows.
@@ -278,7 +278,7 @@ SCHEMA: Final = "pg_temp"
 def trial_error(session: PostgresSession, dataset: str, table: str, statements: Sequence[str]) -> str | None:
     """Return why PostgreSQL does not run statements about ``SCHEMA.TRIAL``, a copy of a table without its rows.
 
-    None where it does, and where nothing may be made, not even for the session (a hot standby, a user without
+    None if it does, or if nothing may be created, not even for the session (a hot standby, a user without
     TEMPORARY). What is only read is not written by it either.
     """
     import psycopg

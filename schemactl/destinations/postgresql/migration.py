@@ -283,7 +283,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
     """See ``destinations.MigrationSession``.
 
     Attributes:
-        holder: the session whose transaction holds the lock; None where nothing is written.
+        holder: the session whose transaction holds the lock; None if nothing is written.
     """
 
     engine = ENGINE
@@ -497,7 +497,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
-        """Take back what is done inside where it fails; a statement that stands alone needs none."""
+        """Take back what is done inside where it fails; a single statement needs none."""
         if not self.database.is_in_transaction:
             yield
             return

@@ -70,7 +70,7 @@ def can_sync(before: Column, after: Column) -> bool:
 
 
 def _own_name(kind: str, *parts: str) -> str:
-    """Return the name of what stands on a table only while a plan runs."""
+    """Return the name of an object that a table has only while a plan runs."""
     return f"_schemactl_{kind}_{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
 
 

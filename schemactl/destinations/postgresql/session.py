@@ -54,8 +54,8 @@ _PATIENCE_FOR_OTHERS: Final = "60s"
 SEARCH_PATH: Final = "search_path = pg_catalog, pg_temp"
 """Where our statements find functions, operators and types that they do not name in full.
 
-Whoever may create in another schema of a path could make a function or an operator there that fits a call better than
-PostgreSQL's own, and that runs with our rights (CVE-2018-1058).
+A user who may create in another schema of a path could make a function or an operator there that fits a call better
+than PostgreSQL's own, and that runs with our rights (CVE-2018-1058).
 """
 
 PLAIN: Final = (SEARCH_PATH, "TimeZone = 'UTC'", "DateStyle = 'ISO'", "standard_conforming_strings = on")
@@ -357,7 +357,7 @@ def _wrap_error(
 
 
 def hint_of(error: Error, is_read_only: bool) -> str | None:
-    """Return what to do about an error; None where its code says nothing. To read only, less is to be granted."""
+    """Return what to do about an error; None if its code says nothing. To read only, less is to be granted."""
     function = _IN_FUNCTION.search(error.diag.context or "") if error.sqlstate in _NOT_FOUND else None
     if function is not None:
         return f"name it in full there, or: ALTER FUNCTION {function['name']} SET search_path = SCHEMA, pg_temp"

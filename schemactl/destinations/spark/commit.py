@@ -32,7 +32,7 @@ _LOAD: Final = "load"
 
 
 def read_pending(target: Tables) -> Pending | None:
-    """Return the load that a killed command left certain, None where there is none.
+    """Return the load that a killed command left certain; None without one.
 
     Raises:
         DestinationError: the table that holds it is not one that a load makes.

@@ -1,6 +1,6 @@
 """Converts the values of a catalog's columns: which of them survive another type, and what steps make of a table.
 
-See ``destinations._migration.conversion`` for the rule; here stand Spark's own casts that give what dlt's coercion
+See ``destinations._migration.conversion`` for the rule; here are Spark's own casts that give what dlt's coercion
 gives, and how Spark calls the coercion.
 """
 
@@ -112,7 +112,7 @@ def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[T.StructFiel
 
 
 def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | None:
-    """Return the column that a step is about, None where it goes."""
+    """Return the column that a step is about, None if it goes."""
     value = _value(field.name)
     match step:
         case DropColumn():
@@ -151,7 +151,7 @@ def _kind(frame: DataFrame, value: Column) -> T.DataType:
 
 
 def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
-    """Count what stands in a step's way by one query; where there is something, another one fetches examples."""
+    """Count the values that block a step by one query; where there is something, another one fetches examples."""
     match step:
         case ChangeType() | Backfill(taken=Taken.FITTING):
             value = _value((step.before if isinstance(step, ChangeType) else step.source).name)
@@ -177,7 +177,7 @@ def count_not_undone(step: ChangeType, frame: DataFrame) -> Unfit:
 
 
 def _counted(frame: DataFrame, value: Column, is_bad: Column, again: Column | None = None) -> Unfit:
-    """Return how many values stand in the way; of ``again`` what an undo makes of them."""
+    """Return how many values block the step; of ``again`` what an undo makes of them."""
     shown = F.hex(value) if isinstance(_kind(frame, value), T.BinaryType) else value.cast("string")
     nothing = F.lit(None).cast("string")
     row_key = _value(_ROW_KEY).cast("string") if _ROW_KEY in frame.columns else nothing
@@ -365,7 +365,7 @@ def _in_calendar(micros: Column) -> Column:
 
 
 def _written(value: Column, before: Kind | None) -> tuple[Column, Column] | None:
-    """Return the condition under which Spark writes a value as Python does, and its text; None where it does not."""
+    """Return the condition under which Spark writes a value as Python does, and its text; None if it does not."""
     text = value.cast("string")
     match before:
         case Kind.BOOL:

@@ -100,7 +100,7 @@ class SparkMigration(Ledger):
     """See ``destinations.MigrationSession``.
 
     A table of files cannot change a row: tables of the ledger that are ours take a new line each time, and the last
-    line of a run or a step counts (``line`` says the order). ``_dlt_version`` is small, and written anew by a copy
+    line of a run or a step counts (``line`` says the order). ``_dlt_version`` is small, and rewritten by a copy
     where a line has to go.
 
     Attributes:

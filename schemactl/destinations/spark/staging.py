@@ -108,7 +108,7 @@ class Brought:
     """A table of a load.
 
     Attributes:
-        staged: its rows; None where only others that belong to it have some.
+        staged: its rows; None if only others that belong to it have some.
         structures: what columns of structs, lists and maps hold afterwards, in the tables that are there.
         is_new: whether this load has made the table: it has no rows.
     """
@@ -174,7 +174,7 @@ def _staged(target: Tables, table_rows: Brought, frame: DataFrame, overwrites: b
     old = _old_rows(target, table_rows)
     grown = grows(target.held[name].columns, table_rows.structures)
     if not overwrites and old is not None and (grown or _shares_key(old, frame, key)):
-        # Rows cannot be distinguished from those that an earlier step of this load has appended: all are written anew.
+        # Rows cannot be distinguished from those that an earlier step of this load has appended: all are rewritten.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
     # A table of Spark's own that this load has made has nothing that would be lost: its rows are written once.
     is_new = table_rows.is_new and target.namespace.has_files

@@ -1,6 +1,6 @@
 """The statements of a step for Spark SQL.
 
-What makes, renames or drops a table, or adds a column, is run as it stands here. A copy is shown as people read it: its
+What makes, renames or drops a table, or adds a column, is run as it is here. A copy is shown as people read it: its
 values are converted as dlt converts them, which no cast of Spark's does.
 """
 

@@ -86,7 +86,7 @@ class Tables:
 
     Attributes:
         stranded: copies that have their tables' names yet to get, by these names; none where they were mended.
-        lease: under which they are written; None where they are only read.
+        lease: under which they are written; None if they are only read.
         held: what a load has found there, see ``refreshed``.
     """
 
@@ -285,12 +285,12 @@ def take_place(tables: Tables, name: str, copy: str) -> None:
 
 
 def copy_blocker(tables: Tables, name: str) -> str | None:
-    """Return why a copy cannot take a table's place, None where it can; ``BY_HAND`` is the way out."""
+    """Return why a copy cannot take a table's place, None if it can; ``BY_HAND`` is the way out."""
     return _describe(tables, name)[1]
 
 
 def _describe(tables: Tables, name: str) -> tuple[Mapping[str, str], str | None]:
-    """Return what Spark says of a table, by titles, and what of it a copy would not have; None where it has all."""
+    """Return what Spark says of a table, by titles, and what of it a copy would not have; None if it has all."""
     described = tables.spark.sql(f"DESCRIBE TABLE EXTENDED {tables.full(name)}").collect()
     rows = [(row[0], row[1]) for row in described]
     start = next((index for index, (title, _) in enumerate(rows) if title.startswith("# Detailed Table")), len(rows))

@@ -39,7 +39,7 @@ _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]
 
 
 def lost_by_copy(database: SqliteDatabase, table: str) -> Blocker | None:
-    """Return why a table cannot be copied: what the copy would not have; None where it has all."""
+    """Return why a table cannot be copied: what the copy would not have; None if it has all."""
     objects = database.query(_MADE_FOR, table)
     clauses = (_LOST_BY_COPY.findall(_QUOTED.sub("", sql)) for kind, sql in objects if kind == "table")
     lost = [" ".join(word.upper().split()) for words in clauses for word in words]
@@ -111,7 +111,7 @@ def has_column(database: SqliteDatabase, table: str, column: str) -> bool:
 
 
 def unreadable(database: SqliteDatabase) -> str | None:
-    """Return which view or trigger of a trial SQLite cannot read, in its words; None where it reads all of them."""
+    """Return which view or trigger of a trial SQLite cannot read, in its words; None if it reads all of them."""
     database.execute(f"CREATE TABLE {quote(SPARE)} (x)")
     try:
         database.execute(f"ALTER TABLE {quote(SPARE)} RENAME TO {quote(SPARE + '_2')}")  # it reads all for that
@@ -123,7 +123,7 @@ def unreadable(database: SqliteDatabase) -> str | None:
 
 
 def trial_error_of_rename(database: SqliteDatabase, table: str, column: str) -> str | None:
-    """Return why a column of a trial gets no other name, in SQLite's words; None where it has got one: ``SPARE``."""
+    """Return why a column of a trial gets no other name, in SQLite's words; None if it has got one: ``SPARE``."""
     try:
         database.execute(f"ALTER TABLE {quote(table)} RENAME COLUMN {quote(column)} TO {quote(SPARE)}")
     except sqlite3.OperationalError as error:

@@ -121,7 +121,7 @@ def open_database(
         raise DestinationError(f"cannot open `{path}`: {error}") from error
     try:
         with closing(connection):
-            # A blob that stands in a text column is shown as well as it can be.
+            # A blob in a text column is shown as well as it can be.
             connection.text_factory = lambda text: text.decode(errors="replace")
             register(connection)
             database = SqliteDatabase(connection, address, path)

@@ -34,7 +34,7 @@ class XmlTask:
         columns: of the records of all files that are read together.
         tag: the name of the elements that are records.
         size: in bytes, uncompressed (at a guess if it is compressed).
-        null_values: texts that stand for null in columns of texts.
+        null_values: texts that mean null in columns of texts.
         row_columns: the columns of which there are rows of texts; None for documents.
     """
 

@@ -38,9 +38,9 @@ class TextRows:
     """Rows of texts as they come out of a reader of files.
 
     Attributes:
-        texts: SQL of each column's texts, nulls in the place of texts that stand for them.
+        texts: SQL of each column's texts, nulls in the place of texts that mean null.
         cells: the columns that are taken of a row, by key, in order.
-        fault: why a row is bad, in words that are no JSON; null for a good one. None where all are good.
+        fault: why a row is bad, in words that are no JSON; null for a good one. None if all are good.
     """
 
     frame: DataFrame
@@ -74,7 +74,7 @@ class Documents(DocumentBatch):
             read it began), ``text`` (string: one JSON document, blank where there is none), in the order of the file;
             or what workers read by themselves (``kernel.files``).
         rows: the same as columns of texts, where they were made of those.
-        gaps: rows of the files that are no documents (``row_number``); None where files have no rows.
+        gaps: rows of the files that are no documents (``row_number``); None if files have no rows.
         is_for_workers: whether the frame is one of shares or pieces of ``kernel.files``.
         is_small: whether the records are worked on in this process, without Python workers.
     """

@@ -10,6 +10,6 @@ def quoted(name: str) -> str:
 
 def literal(text: str) -> str:
     """Quote a text."""
-    # Spark puts its settings in the place of `${...}`, wherever in SQL that stands.
+    # Spark puts its settings in the place of `${...}`, wherever in SQL that is.
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
     return f"'{escaped}'"
