@@ -23,6 +23,7 @@ GUIDES = {
     "diff": "review",
     "edit": "schema-files",
     "export": "schema-files",
+    "files": "normalize",
     "fmt": "schema-files",
     "import": "schema-files",
     "infer": "infer",

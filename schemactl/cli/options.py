@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -601,6 +602,24 @@ def read_count(text: str, option: str, least: int = 1) -> int:
     if not (text.isascii() and text.isdigit() and int(text) >= least):
         raise InputError(f"`{text}` is not a whole number of {least} or more (`{option}`)")
     return int(text)
+
+
+_BYTES: Final = {
+    "": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40,
+}  # fmt: skip
+
+
+def read_size(text: str, option: str) -> int:
+    """Return a number of bytes.
+
+    >>> read_size("10GB", "--max-bytes"), read_size("1.5 MiB", "--max-bytes")
+    (10000000000, 1572864)
+    """
+    match = re.fullmatch(r"(?P<number>[0-9]+(?:\.[0-9]+)?) ?(?P<unit>[kmgt]?i?)b?", text.strip().lower())
+    size = int(float(match["number"]) * _BYTES[match["unit"]]) if match and match["unit"] in _BYTES else 0
+    if size < 1:
+        raise InputError(f"`{text}` is not a size (`{option}`)", hint="write it like `500MB` or `10GB`")
+    return size
 
 
 def read_seconds(text: str, option: str) -> float:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from io import TextIOWrapper
@@ -255,6 +258,31 @@ def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> boo
         raise InputError(message, hint=f"`--confirm {name}` says so beforehand; `--yes` is not enough")
     terminal.report(f"`{name}` is protected, and data will be lost. Type its name to confirm: ")
     return sys.stdin.readline().strip() == name
+
+
+@contextmanager
+def deferred_interrupt(terminal: Terminal) -> Iterator[Callable[[], bool]]:
+    """Let the first Ctrl-C of the block only be noted, for work that ends between two steps.
+
+    The function that it yields answers whether there was one. A second Ctrl-C interrupts at once.
+    """
+    is_interrupted = False
+
+    def note(_number: int, _frame: object) -> None:
+        nonlocal is_interrupted
+        is_interrupted = True
+        signal.signal(signal.SIGINT, before)
+        terminal.report("the current load is the last one; Ctrl-C again stops it, too\n")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: is_interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def agreeing(terminal: Terminal) -> Callable[[str], bool] | None:

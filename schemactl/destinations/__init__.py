@@ -14,8 +14,8 @@ server without transactions around its DDL. Its files, in the order in which the
 3. ``catalogue``: ``read_catalogue``, the engine's queries (``_catalogue`` makes a schema of their rows). That is
    enough for ``show``, ``diff``, ``import`` and ``export`` (``Destination``). ``read_definitions`` gives ``import`` the
    foreign keys, and what it reports as lost (``Defined``).
-4. ``load``: ``read_past_loads``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` takes the steps of
-   a load, the same ones everywhere, on a ``Load``, a base class that says what a destination does in each.
+4. ``load``: ``read_past_loads``, ``read_ledger``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` takes
+   the steps of a load, the same ones everywhere, on a ``Load``, a base class that says what a destination does in each.
    Databases share one (``_sql_load``), lakes another (``_lake.load``). ``_rows`` reads staged files for engines that
    do not.
    What a dataset knows of its loads follows from rows of small tables, which a destination reads (``_bookkeeping``).
@@ -37,7 +37,7 @@ share is in modules whose names start with ``_``. Third parties use the entry-po
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from schemactl.migration.abilities import Abilities
     from schemactl.migration.records import Blocker, Patience, Run, StepRecord, Unfit, Version
     from schemactl.migration.steps import Backfill, ChangeType, FillColumn, RewriteTable, Step
-    from schemactl.normalization.package import LoadPackage, PastLoads
+    from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
     from schemactl.progress import Progress
     from schemactl.schema.structure import NameLimits
     from schemactl.schema.types import Column, Properties, Schema, Table
@@ -146,7 +146,18 @@ class Loader(Destination, Protocol):
     """A destination module that takes rows."""
 
     def read_past_loads(self, url: str, schema_name: str) -> PastLoads:
-        """Return what is known of earlier loads; nothing where the destination is not there yet.
+        """Return the ids of earlier loads; none if the destination does not exist yet.
+
+        Raises:
+            InputError: the address is wrong.
+            DestinationError: the destination cannot be reached or read, or its driver is missing.
+        """
+        ...
+
+    def read_ledger(self, url: str, schema_name: str) -> Iterator[LedgerEntry]:
+        """Yield the files that complete loads have loaded, in any order; none if the destination does not exist yet.
+
+        The file ledger may have a million rows: memory does not grow with them.
 
         Raises:
             InputError: the address is wrong.
@@ -179,6 +190,7 @@ class Loader(Destination, Protocol):
         is there already is not loaded again. What a killed load left behind is undone or completed first.
 
         Raises:
+            ConcurrentLoadError: another load has loaded files of this load meanwhile (``LoadPackage.compared_loads``).
             DestinationError: it failed; what the destination holds is as it was before, or, where it got stuck after it
                 was certain, will be complete with the next load.
         """

@@ -12,7 +12,14 @@ from typing import Any, Final, Protocol
 
 from schemactl.destinations._catalogue import OURS
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import INPUTS_TABLE, LoadedInput, LoadPackage, PastLoads
+from schemactl.normalization.package import (
+    INPUTS_TABLE,
+    ConcurrentLoadError,
+    LedgerEntry,
+    LoadedInput,
+    LoadPackage,
+    PastLoads,
+)
 from schemactl.schema.settings import DEFAULT_NAMING
 from schemactl.schema.templates import LOADS_TABLE, VERSION_TABLE, loads_table, new_schema, version_table
 from schemactl.schema.types import Column, DataType, Schema, Table
@@ -25,23 +32,30 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 INPUTS: Final = Table(
     INPUTS_TABLE,
     {
-        name: Column(name, {"data_type": kind, "nullable": False})
-        for name, kind in (
-            ("load_id", "text"),
-            ("schema_name", "text"),
-            ("path", "text"),
-            ("bytes", "bigint"),
-            ("modified", "timestamp"),
+        name: Column(name, {"data_type": kind, "nullable": is_nullable})
+        for name, kind, is_nullable in (
+            ("load_id", "text", False),
+            ("schema_name", "text", False),
+            ("path", "text", False),
+            ("bytes", "bigint", False),
+            ("modified", "timestamp", False),
+            # Tables of earlier versions lack the others until the next load.
+            ("etag", "text", True),
+            ("row_count", "bigint", True),
+            ("reject_count", "bigint", True),
+            ("is_forgotten", "bool", True),
         )
     },
 )
 
 
 class ReadRows(Protocol):
-    """Reads one of the small tables in which a dataset keeps its loads and migrations."""
+    """Reads one of the tables in which a dataset keeps its loads and migrations."""
 
-    def __call__(self, table: Table, /, **equal: str) -> Sequence[Mapping[str, Any]]:
-        """Return the rows that have some values, by the names of the table's columns; ``rows_of`` makes them.
+    def __call__(self, table: Table, /, **equal: str) -> Iterable[Mapping[str, Any]]:
+        """Yield the rows that have some values, by the names of the table's columns; ``rows_of`` makes them.
+
+        The file ledger may have a million rows: they are read in batches.
 
         There are none where the dataset has no such table, or an early version of dlt made it without these columns.
         Naming conventions may have given tables and columns other names, which ``find_names`` knows; the rows are those
@@ -72,29 +86,40 @@ def is_bookkeeping(name: str) -> bool:
 
 
 def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str, str] | None:
-    """Return the names of a table's columns there; None if dlt's lacks one, ``DestinationError`` where ours does."""
+    """Return the names of a table's columns in the destination; None if a table of dlt lacks one of them.
+
+    Nullable columns of our own tables may be missing: an earlier version has made the table.
+
+    Raises:
+        DestinationError: a table of ours lacks another column.
+    """
     columns = {column: next(iter(find_names(names, column)), None) for column in table.columns}
+    if table.name.startswith(OURS):
+        columns = {
+            column: name for column, name in columns.items() if name is not None or not table.columns[column].nullable
+        }
     missing = next((column for column, name in columns.items() if name is None), None)
     if missing is not None and table.name.startswith(OURS):
         raise DestinationError(f"`{table.name}` of `{origin}` has no column `{missing}`: it is not one of ours")
     return {column: name for column, name in columns.items() if name is not None} if missing is None else None
 
 
-def rows_of(table: Table, rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return rows by the names of a table's columns, moments in UTC.
+def rows_of(
+    table: Table, rows: Iterable[Sequence[Any]], columns: Iterable[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield rows by the names of a table's columns, moments in UTC; columns without values are null.
 
     Args:
-        table: whose columns the values have, in their order.
+        table: whose columns the values have.
         rows: values; moments as such, as texts in ISO 8601, or as seconds since 1970.
+        columns: of the values, in their order; by default all of the table's.
     """
     kinds = {column.name: column.data_type for column in table.columns.values()}
-    return [
-        {
-            name: _moment(value) if kinds[name] is DataType.TIMESTAMP else value
-            for name, value in zip(kinds, row, strict=True)
-        }
-        for row in rows
-    ]
+    names = tuple(kinds if columns is None else columns)
+    empty = dict.fromkeys(name for name in kinds if name not in names)
+    for row in rows:
+        values = zip(names, row, strict=True)
+        yield empty | {name: _moment(value) if kinds[name] is DataType.TIMESTAMP else value for name, value in values}
 
 
 def _moment(value: Any) -> datetime | None:
@@ -123,12 +148,29 @@ def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, 
     """
     schema, inserted_at = package.schema, package.inserted_at
     versions, loads, inputs = bookkeeping_of(schema)
-    if not read(_with_columns(version_table(), "version_hash"), version_hash=schema.version_hash):
+    if not _has_rows(read(_with_columns(version_table(), "version_hash"), version_hash=schema.version_hash)):
         yield versions, [version_row(schema, inserted_at)]
     if package.inputs:
-        files = [(package.load_id, schema.name, file.path, file.bytes, file.modified) for file in package.inputs]
-        yield inputs, files
+        yield inputs, input_rows(package)
     yield loads, [(package.load_id, schema.name, LOADED, inserted_at, schema.version_hash)]
+
+
+def input_rows(package: LoadPackage) -> list[tuple[Any, ...]]:
+    """Return the rows of the file ledger that a load writes, in the order of the columns of ``INPUTS``."""
+    return [
+        (
+            package.load_id,
+            package.schema.name,
+            file.path,
+            file.bytes,
+            file.modified,
+            file.etag,
+            file.rows,
+            file.rejects,
+            package.forgets or None,
+        )
+        for file in package.inputs
+    ]
 
 
 def version_row(schema: Schema, inserted_at: datetime) -> tuple[Any, ...]:
@@ -151,7 +193,7 @@ def version_rows(read: ReadRows, version_hash: str | None = None) -> list[Mappin
 
 def knows_schema(read: ReadRows, schema_name: str) -> bool:
     """Return whether a dataset was loaded with a schema of this name, or migrated to one."""
-    return bool(read(_with_columns(version_table(), "schema_name"), schema_name=schema_name))
+    return _has_rows(read(_with_columns(version_table(), "schema_name"), schema_name=schema_name))
 
 
 def is_loaded(read: ReadRows, schema_name: str, load_id: str) -> bool:
@@ -160,12 +202,44 @@ def is_loaded(read: ReadRows, schema_name: str, load_id: str) -> bool:
 
 
 def past_loads(read: ReadRows, schema_name: str) -> PastLoads:
-    """Return the complete loads of a schema, and of each file that they loaded what the last of them found."""
-    done = _completed(read, schema_name=schema_name)
-    files = [row for row in read(INPUTS, schema_name=schema_name) if row["load_id"] in done] if done else []
-    files.sort(key=lambda row: (done[row["load_id"]], row["load_id"]))
-    inputs = {row["path"]: LoadedInput(row["path"], int(row["bytes"]), row["modified"]) for row in files}
-    return PastLoads(frozenset(done), inputs)
+    """Return the complete loads of a schema."""
+    return PastLoads(frozenset(_completed(read, schema_name=schema_name)))
+
+
+def ledger_entries(read: ReadRows, schema_name: str, load_id: str | None = None) -> Iterator[LedgerEntry]:
+    """Yield the file ledger of a schema in any order: the files of all complete loads, or of one."""
+    equal = {"schema_name": schema_name} | ({} if load_id is None else {"load_id": load_id})
+    load_times = _completed(read, **equal)
+    for row in read(INPUTS, **equal) if load_times else ():
+        if row["load_id"] in load_times:
+            yield LedgerEntry(row["load_id"], load_times[row["load_id"]], _input_of(row), bool(row["is_forgotten"]))
+
+
+def _input_of(row: Mapping[str, Any]) -> LoadedInput:
+    rows, rejects = (None if row[name] is None else int(row[name]) for name in ("row_count", "reject_count"))
+    return LoadedInput(row["path"], int(row["bytes"]), row["modified"], row["etag"], rows, rejects)
+
+
+def check_inputs(read: ReadRows, package: LoadPackage) -> None:
+    """Refuse files that another load has loaded since they were compared with the ledger (``--new-only``).
+
+    The caller holds the lock of the dataset, so no further load comes between this check and the commit.
+
+    Raises:
+        ConcurrentLoadError: a file was loaded meanwhile.
+    """
+    if package.compared_loads is None or not package.inputs:
+        return
+    paths = {file.path for file in package.inputs}
+    for load_id in sorted(past_loads(read, package.schema.name).load_ids - package.compared_loads):
+        for entry in ledger_entries(read, package.schema.name, load_id):
+            if entry.file.path in paths and not entry.is_forgotten:
+                message = f"load `{load_id}` has loaded `{entry.file.path}` meanwhile; nothing was loaded"
+                raise ConcurrentLoadError(message, hint="run the command again")
+
+
+def _has_rows(rows: Iterable[Mapping[str, Any]]) -> bool:
+    return next(iter(rows), None) is not None
 
 
 def _completed(read: ReadRows, **equal: str) -> dict[str, datetime]:

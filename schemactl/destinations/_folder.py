@@ -10,8 +10,10 @@ import os
 import shutil
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from schemactl.errors import DestinationError
 from schemactl.store.text import MAX_BYTES
@@ -61,6 +63,27 @@ def read_text(folder: Path, path: Path) -> str | None:
     Raises:
         DestinationError: it cannot be read, is a link, no regular file, not UTF-8, or longer than ``MAX_BYTES``.
     """
+    try:
+        with _opened(folder, path) as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    if len(content) > MAX_BYTES:
+        raise DestinationError(f"`{path}` is longer than {MAX_BYTES // 1024**2} MiB")
+    return _decode(content, path)
+
+
+def read_lines(folder: Path, path: Path) -> Iterator[str]:
+    """Yield the lines of a file in a destination's folder, however many; raises as ``read_text`` for each line."""
+    with suppress(FileNotFoundError), _opened(folder, path) as stream:
+        while line := stream.readline(MAX_BYTES + 1):
+            if len(line) > MAX_BYTES:
+                raise DestinationError(f"a line of `{path}` is longer than {MAX_BYTES // 1024**2} MiB")
+            yield _decode(line, path)
+
+
+@contextmanager
+def _opened(folder: Path, path: Path) -> Iterator[IO[bytes]]:
     refuse_links(folder, path)
     try:
         # A pipe is not waited for.
@@ -69,14 +92,18 @@ def read_text(folder: Path, path: Path) -> str | None:
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise DestinationError(f"`{path}` is not a regular file")
-            content = stream.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise DestinationError(f"`{path}` is longer than {MAX_BYTES // 1024**2} MiB")
-        return content.decode("utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+            yield stream
+    except NotADirectoryError as error:
+        raise FileNotFoundError from error
+    except FileNotFoundError:
+        raise
     except OSError as error:
         raise DestinationError(f"cannot read `{path}`: {error.strerror or error}") from error
+
+
+def _decode(content: bytes, path: Path) -> str:
+    try:
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DestinationError(f"cannot read `{path}`: it is not UTF-8") from error
 

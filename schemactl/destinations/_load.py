@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from schemactl.destinations._bookkeeping import ReadRows, check_inputs, is_loaded
 from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError, Problem
 from schemactl.normalization.package import LoadPackage, StagedTable, rows_in
@@ -183,9 +184,10 @@ class Load(ABC, Generic[Staged]):
     def recover(self) -> None:
         """Undo or finish what a killed load has left; a transaction leaves nothing."""
 
+    @property
     @abstractmethod
-    def is_loaded(self) -> bool:
-        """Return whether the load is complete already."""
+    def read_rows(self) -> ReadRows:
+        """The function that reads the tables in which the dataset keeps its loads."""
 
     @abstractmethod
     def check(self, chains: Sequence[Chain]) -> None:
@@ -217,6 +219,7 @@ def carry_out(load: Load[Staged]) -> None:
     """Carry out a load, all or nothing; one that is there already is not loaded again.
 
     Raises:
+        ConcurrentLoadError: another load has loaded files of this load meanwhile.
         DestinationError: it failed, and what the destination holds is as it was before but for added columns; or it
             was certain, and the next load finishes it.
     """
@@ -225,8 +228,9 @@ def carry_out(load: Load[Staged]) -> None:
     load.progress(f"locking `{load.origin}` against other loads", None)
     with load.lock():
         load.recover()
-        if load.is_loaded():
+        if is_loaded(load.read_rows, load.package.schema.name, load.package.load_id):
             return
+        check_inputs(load.read_rows, load.package)
         _check_rows(chains)
         load.check(chains)
         load.prepare(chains)

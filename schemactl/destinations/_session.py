@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from schemactl.destinations._address import FileAddress, ServerAddress
 from schemactl.destinations._rows import stored_rows
@@ -99,6 +99,10 @@ class Session(ABC):
     @abstractmethod
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query; values take the places of ``placeholder``."""
+
+    @abstractmethod
+    def iterate(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query in batches; no other statement may run before the last row."""
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets, those without tables too."""
@@ -204,6 +208,10 @@ class Session(ABC):
     def seconds_of(self, value: str) -> str:
         """Return the expression of a timestamp's seconds since 1970, as a number."""
         return f"extract(epoch FROM {value})"
+
+
+BATCH_ROWS: Final = 10_000
+"""The number of rows that ``Session.iterate`` holds at a time."""
 
 
 def ddl_of(session: Session) -> Dialect:

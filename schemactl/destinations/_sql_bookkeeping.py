@@ -16,7 +16,7 @@ from schemactl.destinations._bookkeeping import (
 from schemactl.destinations._catalogue import choose_migrated, without_staging
 from schemactl.destinations._session import Session, create_table, literal, qualify, quote
 from schemactl.errors import InputError
-from schemactl.normalization.package import LoadPackage
+from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import DataType, Table
 
@@ -37,9 +37,10 @@ class Bookkeeping:
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
-    def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
-        """Return rows of a table; see ``ReadRows``."""
-        rows: list[dict[str, Any]] = []
+    def read_rows(self, table: Table, /, **equal: str) -> Iterator[dict[str, Any]]:
+        """Yield rows of a table; see ``ReadRows``."""
+        # The other tables are small, and their rows come with one round trip.
+        query = self.session.iterate if table.name == INPUTS_TABLE else self.session.query
         for target, columns in self._find(table):
             # As numbers, because DuckDB hands out timestamps with a time zone only where pytz is installed.
             values = [
@@ -49,8 +50,8 @@ class Bookkeeping:
                 for column, name in columns.items()
             ]
             where = f" WHERE {_condition(columns, equal)}" if equal else ""
-            rows += rows_of(table, self.session.query(f"SELECT {', '.join(values)} FROM {target}{where}"))
-        return rows
+            rows = query(f"SELECT {', '.join(values)} FROM {target}{where}")
+            yield from rows_of(table, rows, columns)
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]], keys: Iterable[str]) -> None:
         """Write rows in the place of those with the same keys; the table is made where it is missing.

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any
 
 from schemactl.destinations import _bookkeeping
-from schemactl.destinations._bookkeeping import bookkeeping_of, is_loaded
+from schemactl.destinations._bookkeeping import ReadRows, bookkeeping_of
 from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_count, check_renames
 from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_merge
 from schemactl.destinations._session import (
@@ -27,7 +28,7 @@ from schemactl.destinations._session import (
 from schemactl.destinations._sql_bookkeeping import Bookkeeping, find_dataset, write_bookkeeping
 from schemactl.destinations._structure import Clash, cut
 from schemactl.errors import DestinationError, InputError, Problem, backquoted
-from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable
+from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Merge, complete, merge_of, row_key
 from schemactl.schema.structure import NameLimits, description_of
@@ -54,6 +55,13 @@ def past_loads(session: Session, dataset: str | None, schema_name: str) -> PastL
     target = choose_target(session, dataset, schema_name)
     with session.wrap_errors("read"):
         return _bookkeeping.past_loads(Bookkeeping(session, target).read_rows, schema_name)
+
+
+def ledger_entries(session: Session, dataset: str | None, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files of the earlier loads into the dataset that a load would go into."""
+    target = choose_target(session, dataset, schema_name)
+    with session.wrap_errors("read"):
+        yield from _bookkeeping.ledger_entries(Bookkeeping(session, target).read_rows, schema_name)
 
 
 def check_schema(session: Session, dataset: str | None, schema: Schema) -> None:
@@ -107,11 +115,13 @@ class SqlLoad(Load[None]):
             self.session.lock(self.dataset)  # until the transaction ends
         yield
 
-    def is_loaded(self) -> bool:
+    @property
+    def read_rows(self) -> ReadRows:
+        return self._read_rows
+
+    def _read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
         with self.session.wrap_errors("read"):
-            return is_loaded(
-                Bookkeeping(self.session, self.dataset).read_rows, self.package.schema.name, self.package.load_id
-            )
+            yield from Bookkeeping(self.session, self.dataset).read_rows(table, **equal)
 
     def check(self, chains: Sequence[Chain]) -> None:
         _check_names(self.session, self.package.schema, chains)

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from schemactl.engine.input import Input, compression_of
 from schemactl.engine.input_formats import LOCAL_FORMATS
-from schemactl.engine.inputs import find_inputs
+from schemactl.engine.inputs import IsWanted, find_inputs
 from schemactl.engine.protocol import Engine
 from schemactl.engine.spark.options import SparkOptions, is_on_this_machine
 from schemactl.engine.store_listing import StoreError
@@ -138,20 +138,25 @@ def _choose_by_data(inputs: Sequence[Input]) -> Choice:
 
 
 def find_engine_inputs(
-    options: EngineOptions, sources: Sequence[str], input_format: str | None = None
+    options: EngineOptions,
+    sources: Sequence[str],
+    input_format: str | None = None,
+    is_wanted: IsWanted | None = None,
 ) -> tuple[Input, ...]:
-    """Return the inputs of a call (``inputs.find_inputs``); Spark lists object stores by itself.
+    """Return the inputs of a call (``inputs.find_inputs``).
+
+    Spark lists object stores by itself, unless ``is_wanted`` chooses among the objects.
 
     Raises:
         InputError: a source does not exist, or its format is not known; or this machine cannot list an object store.
     """
-    if options.starts_spark():
+    if options.starts_spark() and is_wanted is None:
         return find_inputs(sources, input_format)
     try:
-        return find_inputs(sources, input_format, lists_stores=True)
+        return find_inputs(sources, input_format, lists_stores=True, is_wanted=is_wanted)
     except StoreError:
         # Spark may have other credentials.
-        if options.name is EngineName.AUTO and _is_installed(EngineName.SPARK):
+        if is_wanted is None and options.name is EngineName.AUTO and _is_installed(EngineName.SPARK):
             return find_inputs(sources, input_format)
         raise
 

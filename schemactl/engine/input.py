@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Final
 from urllib.parse import unquote
@@ -56,6 +57,7 @@ class Input:
             for names, with a warning if it looks like a record.
         size: in bytes, of an object of a store that was listed; None of others.
         selection: of the records inside JSON documents; None if each document is a record.
+        modified: the time of the last change in UTC, as ``size``.
     """
 
     path: str
@@ -66,6 +68,7 @@ class Input:
     has_header: bool | None = None
     size: int | None = None
     selection: RecordSelection | None = None
+    modified: datetime | None = None
 
     @property
     def is_local(self) -> bool:

@@ -6,9 +6,10 @@ import glob
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import unquote
 
 from schemactl.engine.input import (
@@ -38,8 +39,16 @@ _OTHER_NAMES = {"jsonl": "ndjson", "jsonlines": "ndjson", "json_lines": "ndjson"
 """What others call our formats."""
 
 
+IsWanted: TypeAlias = Callable[[Input], bool]
+"""Returns whether a listed file, whose format is not known yet, is read."""
+
+
 def find_inputs(
-    sources: Sequence[str], input_format: str | None = None, *, lists_stores: bool = False
+    sources: Sequence[str],
+    input_format: str | None = None,
+    *,
+    lists_stores: bool = False,
+    is_wanted: IsWanted | None = None,
 ) -> tuple[Input, ...]:
     """Find what the sources name, sorted by path, each once.
 
@@ -52,6 +61,7 @@ def find_inputs(
         input_format: the format of all files, ``xml:TAG`` for records of that name; None to detect each from its ending
             and first bytes.
         lists_stores: whether object stores are listed here, and `file://` is a path; else Spark lists them.
+        is_wanted: decides which listed files are read; None for all of them. If it wants none, none are returned.
 
     Raises:
         StoreError: an object store cannot be listed.
@@ -70,7 +80,14 @@ def find_inputs(
         sources = [_file_path(source) for source in sources]
     listings = {source: list_objects(source) for source in sources if lists_stores and is_store(source)}
     objects = {stored.path: stored for listing in listings.values() for stored in listing.objects}
-    paths_by_source = {source: _listed_paths(source, listings.get(source)) for source in sources}
+    paths_by_source = {
+        source: tuple(
+            path
+            for path in _listed_paths(source, listings.get(source))
+            if is_wanted is None or is_wanted(_listed_input(path, objects.get(path)))
+        )
+        for source in sources
+    }
     folders = {source for source in sources if _is_folder(source, listings.get(source))}
     patterns = {source for source in sources if _is_pattern(source, listings.get(source))}
     paths = sorted({path for paths_of_source in paths_by_source.values() for path in paths_of_source})
@@ -84,7 +101,7 @@ def find_inputs(
     }
     inputs = tuple(file for file in inputs_by_path.values() if file is not None)
     unknown = [path for path, file in inputs_by_path.items() if file is None]
-    if not inputs:
+    if not inputs and unknown:
         raise _unknown_format(unknown[0])
     # Plain texts that only a folder names and that are beside records there, as a `README.txt`.
     formats_in_folders = {file.path: file.format for file in inputs if file.path not in named_or_matched}
@@ -113,8 +130,14 @@ def _file_path(source: str) -> str:
     return unquote(source.removeprefix("file://")) if source.startswith("file:///") else source
 
 
-def _listed_paths(source: str, listing: Listing | None) -> tuple[str, ...]:
-    return tuple(_paths_of(source)) if listing is None else tuple(stored.path for stored in listing.objects)
+def _listed_paths(source: str, listing: Listing | None) -> Iterable[str]:
+    return _paths_of(source) if listing is None else (stored.path for stored in listing.objects)
+
+
+def _listed_input(path: str, stored: StoredObject | None) -> Input:
+    if stored is None:
+        return Input(path, "")
+    return Input(path, "", stated=stored.address, size=stored.size, modified=stored.modified)
 
 
 def _is_folder(source: str, listing: Listing | None) -> bool:
@@ -278,7 +301,7 @@ def _object_input(stored: StoredObject, input_format: str | None, is_named: bool
         return None
     if name in MAGIC.values():
         check_magic(stored.path, name, head)
-    return Input(stored.path, name, encoding, stated=stored.address, size=stored.size)
+    return replace(_listed_input(stored.path, stored), format=name, encoding=encoding)
 
 
 def _check_file(path: str, is_named: bool) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,28 @@ class WrittenRejects:
 
     folder: Path
     rows: int
+
+
+def count_rejects(rejects: WrittenRejects, roots: Set[str]) -> tuple[Counter[str], Counter[str]]:
+    """Return by file the number of rejected rows and values, and the number of records that are rejected whole.
+
+    Args:
+        rejects: of all tables of a load.
+        roots: the root tables, whose rows are records.
+    """
+    columns = ["file", "line", "table_name", "row"]
+    counts: Counter[str] = Counter()
+    records: set[tuple[str, int]] = set()
+    for path in sorted(rejects.folder.glob("*.parquet")):
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=columns):
+                is_row = batch["row"].is_valid().to_pylist()
+                files, lines, tables = (batch[name].to_pylist() for name in columns[:3])
+                counts.update(files)
+                # Records of no table are rejected whole.
+                is_record = [whole and table in (*roots, "") for whole, table in zip(is_row, tables, strict=True)]
+                records.update(compress(zip(files, lines, strict=True), is_record))
+    return counts, Counter(file for file, _ in records)
 
 
 @dataclass(frozen=True, slots=True)

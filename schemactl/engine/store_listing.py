@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError, Location
@@ -30,11 +31,13 @@ class StoredObject:
         path: its address, as people are shown it.
         address: with the options and secrets that the call states.
         size: in bytes.
+        modified: the time of the last change, in UTC; None if the store does not say.
     """
 
     path: str
     address: str
     size: int
+    modified: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def list_objects(source: str) -> Listing:
     _, base = open_store(source)
     prefix = len(base) - len(key)  # of the bucket or container, which is not in the key
     objects = tuple(
-        StoredObject(redact(f"{root}{path}"), f"{root}{path}{query}", file.size)
+        StoredObject(redact(f"{root}{path}"), f"{root}{path}{query}", file.size, file.mtime)
         for file in files
         for path in [file.path[prefix:]]
     )

@@ -27,11 +27,14 @@ def without_written_files(
     written: Iterable[Path],
     rejects: Path | None = None,
     schema_folders: Iterable[Path] = (),
+    *,
+    may_be_empty: bool = False,
 ) -> tuple[Input, ...]:
     """Return the inputs outside of folders that schemactl writes to; a `LeftOutWarning` reports the others.
 
     The ``written`` folders have files in folders below them, the one of rejects has them directly. The
     ``schema_folders`` have schema and lineage files, perhaps beside data. A source inside such a folder is read.
+    ``may_be_empty`` if the sources have had other files, which were left out before.
     """
     inputs = tuple(inputs)
     folders = {folder.resolve(): folder for folder in written}
@@ -53,7 +56,7 @@ def without_written_files(
             left_out.setdefault(str((folders | rejects_folders | schemas)[folder]), set()).add(path)
     if left_out:
         shown = ", ".join(f"{len(files):,} in `{folder}`" for folder, files in sorted(left_out.items()))
-        if not remaining:
+        if not remaining and not may_be_empty:
             hint = "load into another place, or name the files to load one by one"
             raise InputError(f"the sources hold no files but those where schemactl writes: {shown}", hint=hint)
         warnings.warn(f"files where schemactl writes were left out: {shown}", LeftOutWarning, stacklevel=2)

@@ -24,6 +24,7 @@ from schemactl.store.text import read_text
 if TYPE_CHECKING:
     from schemactl.engine.choice import EngineOptions
     from schemactl.engine.input import Input
+    from schemactl.engine.inputs import IsWanted
     from schemactl.engine.scan import Scan
     from schemactl.engine.scan_reader import ScanReader
 
@@ -48,6 +49,7 @@ def find_sources(
     has_header: bool | None = None,
     engine: EngineOptions | None = None,
     selection: RecordSelection | None = None,
+    is_wanted: IsWanted | None = None,
 ) -> tuple[tuple[str, ...], tuple[Input, ...]]:
     """Return the files of saved evidence, and the data.
 
@@ -57,6 +59,7 @@ def find_sources(
         has_header: as of ``engine.input.Input``.
         engine: the choice of the engine that is going to read the data; object stores are listed unless it is Spark.
         selection: of the records inside JSON documents; other formats ignore it.
+        is_wanted: as of ``engine.inputs.find_inputs``.
     """
     sources = tuple(sources)
     saved = [source for source in sources if is_evidence_file(source) and not has_magic(source)]
@@ -65,7 +68,7 @@ def find_sources(
         return tuple(dict.fromkeys(saved)), ()
     from schemactl.engine.choice import EngineOptions, find_engine_inputs
 
-    files = find_engine_inputs(engine or EngineOptions(), others, input_format)
+    files = find_engine_inputs(engine or EngineOptions(), others, input_format, is_wanted)
     inputs = [
         replace(file, has_header=has_header, selection=selection if file.format in JSON_FORMATS else None)
         for file in files

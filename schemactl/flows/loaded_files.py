@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import filecmp
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +19,8 @@ from schemactl.flows.evidence import table_of
 from schemactl.flows.root_tables import Part
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.source_names import root_table
-from schemactl.normalization.package import LoadedInput, PastLoads
+from schemactl.kernel.stores import is_store, object_version
+from schemactl.normalization.package import LedgerEntry, LoadedInput
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.dispositions import keeps_repeated_rows
 from schemactl.schema.hints import with_hints
@@ -27,18 +31,213 @@ if TYPE_CHECKING:
     from schemactl.engine.input import Input
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+_STORE_TICK: Final = timedelta(seconds=2)
+"""An object that is overwritten this soon may keep its time of change: stores count whole seconds."""
+
+MOST_SEEN: Final = 10_000
+"""The number of skipped files that a report lists."""
+
+
+class Changed(StrEnum):
+    """What to do with files that have changed since an earlier load (``--changed``)."""
+
+    LOAD = "load"
+    SKIP = "skip"
+    FAIL = "fail"
+
+
+class FileLedger:
+    """The files of earlier loads by path, in a temporary database that leaves most of them on disk.
+
+    Attributes:
+        skipped: the number of files that ``is_new`` has answered False for.
+        seen: their paths as people are shown them, ``MOST_SEEN`` at most.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.skipped = 0
+        self.seen: list[str] = []
+
+    def is_new(self, source: Input) -> bool:
+        """Return whether no load has loaded a file as it is now; the listing leaves out the others."""
+        if (is_seen := is_listed(source) and self.has(source)) and len(self.seen) < MOST_SEEN:
+            self.seen.append(source.path)
+        self.skipped += is_seen
+        return not is_seen
+
+    def has(self, source: Input) -> bool:
+        """Return whether a load has loaded a file as it is now, under the same path."""
+        entry = self._find(_ledger_path(source))
+        return entry is not None and _is_same(source, entry)
+
+    def _find(self, path: str) -> LedgerEntry | None:
+        rows = self._connection.execute(f"SELECT {_COLUMNS} FROM files WHERE path = ?", [os.fsencode(path)])
+        return next(map(_entry_of, rows), None)
+
+    def find_repeated(self, source: Input) -> str | None:
+        """Return in words which loaded file has the rows of a file, or some of them; None for a new file."""
+        entry = self._find(_ledger_path(source))
+        if entry is not None:
+            return None if _is_same(source, entry) else _describe_change(source, entry.file, state_of(source))
+        if not source.is_local:
+            return None
+        file = state_of(source)
+        for other in self._with_state(file) if file.bytes else ():
+            if _has_same_content(file, other):
+                return f"`{source.path}` was loaded as `{other.path}`"
+        return None
+
+    def is_loaded(self, source: Input) -> bool:
+        """Return whether a load has loaded a file as it is now, under this path or another path to it.
+
+        Raises:
+            InputError: size and age of the file are unknown.
+        """
+        if not is_listed(source):
+            hint = "name files or folders, or leave `--new-only` out"
+            raise InputError(f"it is unknown whether `{source.path}` is new", hint=hint)
+        if self.has(source):
+            return True
+        if not source.is_local:
+            return False
+        others = (Path(other.path) for other in self._with_state(state_of(source)))
+        return any(other.exists() and other.samefile(source.path) for other in others)
+
+    def _with_state(self, file: LoadedInput) -> list[LoadedInput]:
+        rows = self._connection.execute(
+            f"SELECT {_COLUMNS} FROM files WHERE bytes = ? AND modified = ? ORDER BY path",
+            [file.bytes, _microseconds(file.modified)],
+        )
+        return [_entry_of(row).file for row in rows]
+
+
+_COLUMNS: Final = "path, bytes, modified, etag, load_id, loaded_at"
+
+
+@contextmanager
+def open_ledger(entries: Iterable[LedgerEntry]) -> Iterator[FileLedger]:
+    """Yield the files of earlier loads; of each file its last load counts, unless a user has forgotten it since."""
+    # An empty name is a database on disk that SQLite removes with the connection.
+    with closing(sqlite3.connect("", isolation_level=None)) as connection:
+        connection.executescript(
+            """
+            PRAGMA journal_mode = OFF;
+            PRAGMA synchronous = OFF;
+            PRAGMA cache_size = -65536;  -- KiB
+            CREATE TABLE files (
+                path BLOB PRIMARY KEY, bytes INTEGER, modified INTEGER, etag TEXT, load_id TEXT, loaded_at INTEGER,
+                is_forgotten INTEGER
+            ) WITHOUT ROWID;
+            """
+        )
+        connection.execute("BEGIN")
+        connection.executemany(
+            """
+            INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET
+                bytes = excluded.bytes, modified = excluded.modified, etag = excluded.etag,
+                load_id = excluded.load_id, loaded_at = excluded.loaded_at, is_forgotten = excluded.is_forgotten
+            WHERE (excluded.loaded_at, excluded.load_id) > (loaded_at, load_id)
+            """,
+            map(_values_of, entries),
+        )
+        connection.execute("DELETE FROM files WHERE is_forgotten")
+        connection.execute("CREATE INDEX states ON files (bytes, modified)")
+        connection.execute("COMMIT")
+        yield FileLedger(connection)
+
+
+def _values_of(entry: LedgerEntry) -> tuple[bytes | int | str | None, ...]:
+    file = entry.file
+    path = os.fsencode(file.path if is_store(file.path) else os.path.normpath(file.path))
+    times = _microseconds(file.modified), _microseconds(entry.loaded_at)
+    return (path, file.bytes, times[0], file.etag, entry.load_id, times[1], entry.is_forgotten)
+
+
+def _entry_of(row: tuple[bytes, int, int, str | None, str, int]) -> LedgerEntry:
+    path, size, modified, etag, load_id, loaded_at = row
+    file = LoadedInput(os.fsdecode(path), size, _EPOCH + modified * _MICROSECOND, etag)
+    return LedgerEntry(load_id, _EPOCH + loaded_at * _MICROSECOND, file)
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+# --- the state of a file ---
+
+
+def is_listed(source: Input) -> bool:
+    """Return whether size and time of change of a file are known: of a local file, and of an object that was listed."""
+    return source.is_local or source.modified is not None
 
 
 def remember(inputs: Iterable[Input]) -> tuple[LoadedInput, ...]:
-    """Return the local files with size and time of change, for later loads to compare."""
-    return tuple(_state_of(file.path) for file in inputs if file.is_local)
+    """Return the files with size, time of change and version, for later loads to compare."""
+    return tuple(map(with_version, filter(is_listed, inputs)))
+
+
+def with_version(source: Input) -> LoadedInput:
+    """Return a file as the ledger remembers it; the version of an object takes a request."""
+    file = state_of(source)
+    return file if source.is_local else replace(file, etag=_version_of(source))
+
+
+def state_of(source: Input) -> LoadedInput:
+    """Return a file with its size and its time of change."""
+    if not source.is_local:
+        assert source.size is not None
+        assert source.modified is not None
+        return LoadedInput(source.path, source.size, source.modified)
+    with read_errors(source.path):
+        status = os.stat(source.path)  # noqa: PTH116 - of a million files
+    modified = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1_000)
+    return LoadedInput(_ledger_path(source), status.st_size, modified)
+
+
+def _ledger_path(source: Input) -> str:
+    return os.path.normpath(os.path.join(os.getcwd(), source.path)) if source.is_local else source.path  # noqa: PTH109, PTH118
+
+
+def _version_of(source: Input) -> str | None:
+    with read_errors(source.path):
+        return object_version(source.address)
+
+
+def _is_same(source: Input, entry: LedgerEntry) -> bool:
+    """Return whether a file is as a load has loaded it."""
+    file, loaded = state_of(source), entry.file
+    if file.bytes != loaded.bytes:
+        return False
+    is_same_time = file.modified == loaded.modified
+    if source.is_local or loaded.etag is None:
+        return is_same_time
+    is_settled = entry.loaded_at - file.modified > _STORE_TICK
+    # An object that was written again with the same content has another time, and the same version.
+    return (is_same_time and is_settled) or _version_of(source) == loaded.etag
+
+
+def _describe_change(source: Input, loaded: LoadedInput, file: LoadedInput) -> str:
+    if loaded.bytes != file.bytes:
+        change = f"{loaded.bytes:,} bytes then, {file.bytes:,} now"
+    elif loaded.modified != file.modified:
+        change = f"written again at {file.modified:%Y-%m-%d %H:%M:%S} UTC"
+    else:
+        change = f"another version of {file.modified:%Y-%m-%d %H:%M:%S} UTC"
+    return f"`{source.path}` has changed since it was loaded: {change}"
 
 
 def find_changed(files: Iterable[LoadedInput]) -> str | None:
-    """Return the path of the first file whose size or time of change is another than remembered; None if none is."""
+    """Return the path of the first local file whose size or time of change has changed; None if none has."""
+    from schemactl.engine.input import Input
+
     for file in files:
+        if is_store(file.path):
+            continue
         try:
-            is_same = _state_of(file.path) == file
+            is_same = state_of(Input(file.path, "")) == file
         except InputError:
             is_same = False
         if not is_same:
@@ -46,98 +245,92 @@ def find_changed(files: Iterable[LoadedInput]) -> str | None:
     return None
 
 
-def _state_of(path: str) -> LoadedInput:
-    with read_errors(path):
-        status = Path(path).stat()
-    modified = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1_000)
-    return LoadedInput(os.path.normpath(Path.cwd() / path), status.st_size, modified)
-
-
-def find_new(parts: Sequence[Part], past: PastLoads, before: Schema) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """Return the data without files that earlier loads have loaded as they are now, and the paths of these files.
-
-    A file that has changed since, or was loaded under another path, goes again into tables that find its rows by a key.
-    A table that is replaced gets all of its files as soon as one is new.
-    """
-    history = _History(past)
-    new_parts: list[Part] = []
-    loaded_paths: list[str] = []
-    repeated: list[Problem] = []
-    for table_part in parts:
-        comparisons = [history.compare(file) for file in table_part.inputs]
-        inputs = tuple(file.input for file in comparisons if not file.is_seen)
-        roots = _root_tables(table_part, before)
-        if inputs and roots and all(root.properties.get("write_disposition") == "replace" for root in roots):
-            inputs = table_part.inputs
-        elif not roots or any(map(keeps_repeated_rows, roots)):
-            repeated += [Problem(file.repeats) for file in comparisons if file.repeats is not None]
-        loaded_paths += [file.path for file in table_part.inputs if file not in inputs]
-        if inputs:
-            new_parts.append(replace(table_part, inputs=inputs))
-    if repeated:
-        files = "1 file has" if len(repeated) == 1 else f"{len(repeated):,} files have"
-        hint = (
-            "leave these files out, or leave `--new-only` out to append their rows again; a table with a primary key "
-            "and the write disposition `merge` takes each row once"
-        )
-        raise InputError(f"{files} rows that earlier loads have appended", problems=tuple(repeated), hint=hint)
-    return tuple(new_parts), tuple(loaded_paths)
+# --- new files ---
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
-    """A file of a call beside those of earlier loads.
+class NewFiles:
+    """The data of a call without the files of earlier loads.
 
     Attributes:
-        is_seen: whether it was loaded as it is now.
-        repeats: which loaded file has its rows, or some of them; None for a new file.
+        skipped: the paths of the files that were left out.
     """
 
-    input: Input
-    is_seen: bool = False
-    repeats: str | None = None
+    parts: tuple[Part, ...]
+    skipped: tuple[str, ...] = field(default=())
 
 
-class _History:
-    """The files of earlier loads, by path and by size and time of change."""
+def find_new(parts: Sequence[Part], ledger: FileLedger, before: Schema, changed: Changed | None = None) -> NewFiles:
+    """Return the data without files that earlier loads have loaded as they are now.
 
-    def __init__(self, past: PastLoads) -> None:
-        self._by_path = {os.path.normpath(path): file for path, file in past.inputs.items()}
-        self._by_state: dict[tuple[int, datetime], list[LoadedInput]] = {}
-        for file in past.inputs.values():
-            self._by_state.setdefault((file.bytes, file.modified), []).append(file)
+    A file that has changed since, or was loaded under another path, is loaded as ``changed`` says; by default into
+    tables that find its rows by a key, and else it fails. A table that is replaced gets all of its files as soon as one
+    is new.
 
-    def compare(self, source: Input) -> _Comparison:
-        """Compare a file with those of earlier loads."""
-        if not source.is_local:
-            hint = "name files or folders, or leave `--new-only` out"
-            raise InputError(f"it is unknown whether `{source.path}` is new", hint=hint)
-        file = _state_of(source.path)
-        loaded = self._by_path.get(file.path)
-        if loaded is not None and (loaded.bytes, loaded.modified) != (file.bytes, file.modified):
-            sizes = f"{loaded.bytes:,} bytes then, {file.bytes:,} now"
-            change = sizes if loaded.bytes != file.bytes else f"written again at {file.modified:%Y-%m-%d %H:%M:%S} UTC"
-            return _Comparison(source, repeats=f"`{source.path}` has changed since it was loaded: {change}")
-        if loaded is not None:
-            return _Comparison(source, is_seen=True)
-        for other in self._by_state.get((file.bytes, file.modified), ()) if file.bytes else ():
-            if Path(other.path).exists() and Path(other.path).samefile(file.path):
-                return _Comparison(source, is_seen=True)
-            if _has_same_content(file, other):
-                return _Comparison(source, repeats=f"`{source.path}` was loaded as `{other.path}`")
-        return _Comparison(source)
+    Raises:
+        InputError: files have changed and ``changed`` does not allow to load or skip them.
+    """
+    new_parts: list[Part] = []
+    skipped: list[str] = []
+    failed: list[str] = []
+    appended: list[str] = []
+    for table_part in parts:
+        roots = root_tables(table_part, before)
+        repeats = {file: ledger.find_repeated(file) for file in table_part.inputs if not ledger.is_loaded(file)}
+        repeated = [description for description in repeats.values() if description is not None]
+        inputs = list(repeats)
+        if changed is Changed.SKIP:
+            inputs = [file for file, description in repeats.items() if description is None]
+        elif changed is Changed.FAIL:
+            failed += repeated
+        elif not roots or any(map(keeps_repeated_rows, roots)):
+            appended += repeated
+        if inputs and replaces_rows(table_part, before):
+            inputs = list(table_part.inputs)
+        new_paths = {file.path for file in inputs}
+        skipped += [file.path for file in table_part.inputs if file.path not in new_paths]
+        if inputs:
+            new_parts.append(replace(table_part, inputs=tuple(inputs)))
+    if appended:
+        hint = (
+            "`--changed skip` leaves them out; or leave `--new-only` out to append their rows again; a table with a "
+            "primary key and the write disposition `merge` takes each row once"
+        )
+        raise InputError(
+            f"{_counted_files(appended)} rows that earlier loads have appended",
+            problems=tuple(map(Problem, appended)),
+            hint=hint,
+        )
+    if failed:
+        hint = "`--changed load` loads them again, `--changed skip` leaves them out"
+        raise InputError(
+            f"{_counted_files(failed)} changed since they were loaded", problems=tuple(map(Problem, failed)), hint=hint
+        )
+    return NewFiles(tuple(new_parts), tuple(skipped))
+
+
+def _counted_files(descriptions: Sequence[str]) -> str:
+    return "1 file has" if len(descriptions) == 1 else f"{len(descriptions):,} files have"
 
 
 def _has_same_content(file: LoadedInput, loaded: LoadedInput) -> bool:
     """Return whether a file with the size and time of change of a loaded file is a copy of it, or its new name."""
+    from schemactl.engine.input import Input
+
     path = Path(loaded.path)
-    if path.exists() and replace(_state_of(loaded.path), path=loaded.path) == loaded:
+    if path.exists() and state_of(Input(loaded.path, "")) == replace(loaded, path=os.path.normpath(loaded.path)):
         return filecmp.cmp(file.path, path, shallow=False)
     # Archives and some file systems have whole seconds, in which many files may be written.
     return bool(loaded.modified.microsecond) or Path(file.path).name == path.name
 
 
-def _root_tables(table_part: Part, before: Schema) -> list[Table]:
+def replaces_rows(table_part: Part, before: Schema) -> bool:
+    """Return whether a load replaces all rows of the tables that the data goes to."""
+    roots = root_tables(table_part, before)
+    return bool(roots) and all(root.properties.get("write_disposition") == "replace" for root in roots)
+
+
+def root_tables(table_part: Part, before: Schema) -> list[Table]:
     """Return the root tables that the data goes to, as far as the schema has them."""
     request = table_part.request
     if request.dispatch is not None:  # the records name their tables

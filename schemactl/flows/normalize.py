@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import count
@@ -22,11 +23,20 @@ from typing import TYPE_CHECKING, Final
 from schemactl.destinations import find_address, folder_of
 from schemactl.engine.written_files import without_written_files
 from schemactl.errors import InputError, Location, Problem
+from schemactl.flows.backlog import LoadLimits, cut_backlog, keep_inputs
 from schemactl.flows.evidence import table_of, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
 from schemactl.flows.infer import MOST_ATTEMPTS, check_request, collected, noted_warnings, try_save, unsteady
 from schemactl.flows.lineage import lineage_in, save_lineage
-from schemactl.flows.loaded_files import find_changed, find_new, remember
+from schemactl.flows.loaded_files import (
+    MOST_SEEN,
+    Changed,
+    find_changed,
+    find_new,
+    is_listed,
+    open_ledger,
+    remember,
+)
 from schemactl.flows.migrate.ledger_schemas import check_swaps, with_lost
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import Part, TableData, part_by_table, warn_of_unlike
@@ -40,9 +50,17 @@ from schemactl.inference.sample import parse_sample
 from schemactl.inference.source_names import OTHER_TABLE, root_table
 from schemactl.inference.values import DECLARED
 from schemactl.normalization.overwrites import find_certain_overwrites
-from schemactl.normalization.package import INPUTS_TABLE, LoadedInput, LoadPackage, StagedTable
+from schemactl.normalization.package import INPUTS_TABLE, ConcurrentLoadError, LoadedInput, LoadPackage, StagedTable
 from schemactl.normalization.plan import Plan
-from schemactl.normalization.report import NormalizeReport, Outcome, describe_rejected, merge_reports, report_rows
+from schemactl.normalization.report import (
+    LoadSummary,
+    NormalizeReport,
+    Outcome,
+    describe_rejected,
+    join_loads,
+    merge_reports,
+    report_rows,
+)
 from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, LoadTime
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Entity, Mode
@@ -73,7 +91,10 @@ class NormalizeRequest:
         inference: the part that it shares with ``infer``; the sample is all data, and nothing is a check.
         rejects: a folder for rejected rows and values; None for a table beside the others.
         load_id: None for the time, as dlt does.
-        new_only: whether to leave out files that were loaded before.
+        new_only: whether to leave out files that were loaded before; limits do so, too.
+        changed: what to do with files that have changed since; None to load them into tables that find rows by a key,
+            and to fail otherwise.
+        limits: the most that one load takes; the files beyond go into further loads.
         lineage: whether the report has the source paths of each column.
         staging: a folder for rows while they are made; None for the system's.
     """
@@ -83,6 +104,8 @@ class NormalizeRequest:
     rejects: Path | None = None
     load_id: str | None = None
     new_only: bool = False
+    changed: Changed | None = None
+    limits: LoadLimits = field(default_factory=LoadLimits)
     lineage: bool = False
     staging: Path | None = None
 
@@ -95,6 +118,10 @@ class Call:
         before: the schema when the call was checked.
         checked: the schema whose tables the destination has checked.
         parts: the data of each root table; empty if nothing is new.
+        seen: paths of files that were left out, ``MOST_SEEN`` at most.
+        skipped: the number of files that were left out.
+        compared_loads: the loads whose files were left out; None if files may be loaded again.
+        files: as the ledger remembers them, by their paths in reports; empty until the load begins.
     """
 
     request: NormalizeRequest
@@ -104,12 +131,37 @@ class Call:
     before: Schema
     checked: Schema
     parts: tuple[Part, ...]
-    files: tuple[LoadedInput, ...]
-    seen: tuple[str, ...]
+    seen: tuple[str, ...] = ()
+    skipped: int = 0
+    compared_loads: frozenset[str] | None = None
+    files: Mapping[str, LoadedInput] = field(default_factory=dict)
+
+    @property
+    def held(self) -> Schema:
+        """The schema with the tables and columns that only the destination still has."""
+        return self.request.inference.held or self.before
 
     def report(self, outcome: Outcome) -> NormalizeReport:
         """Return a report with nothing but the call and an outcome."""
-        return NormalizeReport(self.request.inference.name, self.load.id, self.target.shown, outcome, seen=self.seen)
+        name = self.request.inference.name
+        return NormalizeReport(
+            name, self.load.id, self.target.shown, outcome, seen=self.seen, unlisted=self.skipped - len(self.seen)
+        )
+
+    def with_files(self) -> Call:
+        """Return the call with the state of its files as it is now: later changes are those of other files."""
+        inputs = tuple(filter(is_listed, _inputs_of(self.parts)))
+        return replace(self, files=dict(zip((file.path for file in inputs), remember(inputs), strict=True)))
+
+    def find_new_files(self) -> Call:
+        """Return the call without files that loads into the destination have loaded by now."""
+        name = self.request.inference.name
+        past = self.target.destination.read_past_loads(self.target.url, name)
+        with open_ledger(self.target.destination.read_ledger(self.target.url, name)) as ledger:
+            new = find_new(self.parts, ledger, self.held, self.request.changed)
+        skipped = self.skipped + len(new.skipped)
+        seen = (*self.seen, *new.skipped)[:MOST_SEEN]
+        return replace(self, parts=new.parts, seen=seen, skipped=skipped, compared_loads=past.load_ids)
 
     def check_tables(self, schema: Schema) -> None:
         """Let the destination check the tables of a schema, unless it has; see ``Loader``."""
@@ -118,23 +170,85 @@ class Call:
 
 
 def normalize(
-    request: NormalizeRequest, progress: Progress | None = None, open_engine: OpenEngine | None = None
+    request: NormalizeRequest,
+    progress: Progress | None = None,
+    open_engine: OpenEngine | None = None,
+    is_ended: Callable[[], bool] | None = None,
 ) -> NormalizeReport:
-    """Load the sources, or report why not."""
+    """Load the sources, or report why not.
+
+    A request with limits may take several loads. The first one that does not succeed is the last; ``is_ended`` answers
+    between them whether to leave the others to the next call.
+    """
     with noted_warnings() as noted:
-        report = _normalize(request, progress or no_progress, open_engine)
+        report = _normalize(request, progress or no_progress, open_engine, is_ended or (lambda: False))
     return replace(report, warnings=tuple(noted.values()))
 
 
-def _normalize(request: NormalizeRequest, progress: Progress, open_engine: OpenEngine | None) -> NormalizeReport:
+def _normalize(
+    request: NormalizeRequest, progress: Progress, open_engine: OpenEngine | None, is_ended: Callable[[], bool]
+) -> NormalizeReport:
     call = prepare(request)
     if isinstance(call, NormalizeReport):
         return call
+    cuts = cut_backlog(call.parts, request.limits, call.held)
+    if len(cuts) == 1:
+        return _load_files(call, progress, open_engine)
+    waiting = sum(len(table_part.inputs) for table_part in call.parts)
+    total = waiting
+    reports: list[NormalizeReport] = []
+    with _shared_engine(call, progress, open_engine) as open_shared:
+        for number, parts in enumerate(cuts, start=1):
+            load = LoadTime(choose_load_id(None), datetime.now(UTC))
+            stage = f"load {number:,} of {len(cuts):,}, {total - waiting:,} of {total:,} files loaded"
+            load_progress = _named_stage(progress, stage, 1 - waiting / total)
+            report = _load_files(replace(call, load=load, parts=parts), load_progress, open_shared)
+            reports.append(report)
+            if report.outcome is Outcome.STOPPED:
+                break
+            waiting -= sum(len(table_part.inputs) for table_part in parts)
+            if is_ended():
+                break
+    return replace(join_loads(reports), waiting=waiting)
+
+
+def _named_stage(progress: Progress, name: str, done: float) -> Progress:
+    """Return the progress of one load of a backlog, of which the fraction `done` is loaded."""
+    return lambda stage, _share: progress(f"{name}: {stage}" if stage else "", done)
+
+
+@contextmanager
+def _shared_engine(call: Call, progress: Progress, open_engine: OpenEngine | None) -> Iterator[OpenEngine]:
+    """Yield the function that gives all loads of a backlog one engine."""
+    from schemactl.engine.choice import open_engine as open_chosen_engine
+
+    with (open_engine or open_chosen_engine)(_engine_options(call), _inputs_of(call.parts), progress) as engine:
+        yield lambda _options, _inputs, _progress: nullcontext(engine)
+
+
+def _load_files(call: Call, progress: Progress, open_engine: OpenEngine | None) -> NormalizeReport:
+    """Load the files of a call; if another load takes some of them meanwhile, the others."""
+    for _ in range(MOST_ATTEMPTS):
+        try:
+            return _load_call(call.with_files(), progress, open_engine)
+        except ConcurrentLoadError:
+            call = call.find_new_files()
+            if not call.parts:
+                return call.report(Outcome.NOTHING_NEW)
+    raise unsteady(call.request.inference.name)
+
+
+def _engine_options(call: Call) -> EngineOptions:
     from schemactl.engine.choice import EngineOptions
 
-    options = request.inference.engine or EngineOptions()
-    if (address := find_address(request.to)) is not None and address[0] == "spark":
+    options = call.request.inference.engine or EngineOptions()
+    if (address := find_address(call.request.to)) is not None and address[0] == "spark":
         options = replace(options, needs_spark=f"--to {call.target.shown}")
+    return options
+
+
+def _load_call(call: Call, progress: Progress, open_engine: OpenEngine | None) -> NormalizeReport:
+    request, options = call.request, _engine_options(call)
     with _staging(request.staging, options) as staging:
         if request.staging is not None:
             # The engine keeps documents in files until they become rows.
@@ -155,6 +269,9 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     before = check_request(inference, folder)
     lineage_in(folder.exports, inference.name)
     check_rejects_folder(request.rejects)
+    if request.limits.is_set and request.load_id is not None:
+        message = "`--load-id` names one load, and `--max-files` and `--max-bytes` make several"
+        raise InputError(message, hint="leave `--load-id` out: `--new-only` loads each file once")
     load_id = choose_load_id(request.load_id)
     target = loadable(request.to)
     past = target.destination.read_past_loads(target.url, inference.name)
@@ -164,47 +281,72 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     limit = target.max_identifier_length
     inference = replace(inference, max_identifier_length=limit, held=None if held_schema == before else held_schema)
     request = replace(request, inference=inference)
-    parts = _find_data(request, before, target, folder)
-    files = remember(_inputs_of(parts))
-    loaded_files: tuple[str, ...] = ()
-    if request.new_only:
-        parts, loaded_files = find_new(parts, past, held_schema)
-        files = remember(_inputs_of(parts))
     # Longer names are checked later: only the data tells their short forms.
     checked = without_long_names(held_schema, limit)
     load = LoadTime(load_id, datetime.now(UTC))
-    call = Call(request, folder, target, load, before, checked, parts, files, loaded_files)
-    if not parts:
-        return call.report(Outcome.NOTHING_NEW)
-    _check_hinted_types(target, held_schema, parts)
+    call = Call(request, folder, target, load, before, checked, parts=())
+    if request.new_only or request.limits.is_set or request.changed is not None:
+        call = _find_new_data(call, past.load_ids)
+        if not call.parts:
+            return call.report(Outcome.NOTHING_NEW)
+    else:
+        call = replace(call, parts=_find_data(call))
+    _check_hinted_types(target, held_schema, call.parts)
     target.destination.check_tables(target.url, checked)
     return call
 
 
-def _find_data(
-    request: NormalizeRequest, before: Schema, target: LoadTarget, folder: SchemasFolder
-) -> tuple[Part, ...]:
-    """Return the data by root table, without the files that schemactl itself writes."""
-    parts = part_by_table(request.inference, before)
+def _find_new_data(call: Call, load_ids: frozenset[str]) -> Call:
+    """Return a call with the data of files that the loads in the destination have not loaded as they are now.
+
+    The listing leaves these files out one by one, so a million of them take no memory.
+    """
+    inference, destination = call.request.inference, call.target.destination
+    with open_ledger(destination.read_ledger(call.target.url, inference.name)) as ledger:
+        # A table that is replaced gets all of its files if one is new.
+        is_wanted = None if _may_replace(call) else ledger.is_new
+        listing = replace(call, request=replace(call.request, inference=replace(inference, is_wanted=is_wanted)))
+        parts = _find_data(listing, are_others_loaded=lambda: bool(ledger.skipped))
+        new = find_new(parts, ledger, call.held, call.request.changed)
+        seen = (*ledger.seen, *new.skipped)[:MOST_SEEN]
+        skipped = ledger.skipped + len(new.skipped)
+    return replace(call, parts=new.parts, seen=seen, skipped=skipped, compared_loads=load_ids)
+
+
+def _may_replace(call: Call) -> bool:
+    """Return whether a load may replace the rows of a table."""
+    hints = call.request.inference.hints
+    schemas = [call.held, *([hints.schema] if hints is not None and hints.schema is not None else [])]
+    dispositions = {table.properties.get("write_disposition") for schema in schemas for table in schema.tables.values()}
+    return "replace" in dispositions or (hints is not None and hints.write_disposition == "replace")
+
+
+def _find_data(call: Call, are_others_loaded: Callable[[], bool] = lambda: False) -> tuple[Part, ...]:
+    """Return the data by root table, without the files that schemactl itself writes.
+
+    ``are_others_loaded`` answers after the listing whether it has left out files that were loaded before.
+    """
+    request, folder = call.request, call.folder
+    parts = part_by_table(request.inference, call.before)
     for table_part in parts:
         if table_part.saved:
             raise InputError(
                 f"`{table_part.saved[0]}` is saved evidence, which holds no rows", hint="name the data itself"
             )
     leftovers = request.staging.glob(f"{PREFIX}{ROWS}-*") if request.staging else ()
-    folders = (folder_of(target.url), folder.root if folder.is_usual else None, *leftovers)
+    folders = (folder_of(call.target.url), folder.root if folder.is_usual else None, *leftovers)
     inputs = without_written_files(
         _inputs_of(parts),
         request.inference.all_sources,
         [path for path in folders if path is not None],
         request.rejects,
         () if folder.is_usual else (folder.imports, folder.exports),
+        may_be_empty=are_others_loaded(),
     )
-    parts = tuple(
-        replace(table_part, inputs=tuple(file for file in table_part.inputs if file in inputs)) for table_part in parts
-    )
+    paths = {file.path for file in inputs}
+    parts = keep_inputs(parts, paths)
     warn_of_unlike(parts)
-    return tuple(table_part for table_part in parts if table_part.inputs)
+    return parts
 
 
 def _inputs_of(parts: Iterable[Part]) -> tuple[Input, ...]:
@@ -391,7 +533,7 @@ class _TableRows:
         if made_rows != documents:
             message = f"{documents:,} documents were read, but {made_rows:,} when rows were made"
             hint = "files that others write to meanwhile cannot be loaded: run the command again"
-            changed_file = find_changed(self.attempt.call.files)
+            changed_file = find_changed(self.attempt.call.files.values())
             raise InputError(message, at=None if changed_file is None else Location(changed_file), hint=hint)
 
 
@@ -525,7 +667,27 @@ def _package(call: Call, root_tables: Sequence[_TableRows], rejects: WrittenReje
         tables=tuple(sorted(tables, key=lambda staged: len(ancestors(schema, staged.table.name)))),
         inserted_at=call.load.inserted_at,
         rejects=StagedTable(_rejects_table(schema), rejects.folder, rejects.rows) if rejects and is_in_table else None,
-        inputs=call.files,
+        inputs=_ledger_files(call, root_tables, rejects),
+        compared_loads=call.compared_loads,
+    )
+
+
+def _ledger_files(
+    call: Call, root_tables: Sequence[_TableRows], rejects: WrittenRejects | None
+) -> tuple[LoadedInput, ...]:
+    """Return the files of a load with the number of their documents that it writes, and of their rejects."""
+    reports = [table_rows.attempt.evolution.report for table_rows in root_tables]
+    documents = Counter({file.path: file.documents for report in reports for file in report.files if file.table})
+    roots = {table_rows.attempt.evolution.resolution.root for table_rows in root_tables}
+    rejects_by_file: Counter[str] = Counter()
+    rejected_documents: Counter[str] = Counter()
+    if rejects is not None:
+        from schemactl.engine.package import count_rejects
+
+        rejects_by_file, rejected_documents = count_rejects(rejects, roots)
+    return tuple(
+        replace(file, rows=documents[path] - rejected_documents[path], rejects=rejects_by_file[path])
+        for path, file in call.files.items()
     )
 
 
@@ -568,9 +730,18 @@ def _deliver(
         for name, table in lineage.tables.items()
     }
     rejects_location = f"table `{package.rejects.table.name}`" if package.rejects else str(folder)
+    summary = LoadSummary(
+        call.load.id,
+        len(package.inputs),
+        sum(file.bytes for file in package.inputs),
+        report.documents,
+        report.rows_loaded,
+        report.rows_rejected,
+    )
     return replace(
         report,
         outcome=Outcome.LOADED,
+        loads=(summary,),
         lineage=sources if call.request.lineage else None,
         rejects=rejects_location if rejects else None,
     )

@@ -16,6 +16,7 @@ from schemactl.store.folder import SchemasPlace
 
 if TYPE_CHECKING:
     from schemactl.engine.choice import EngineOptions
+    from schemactl.engine.inputs import IsWanted
     from schemactl.flows.models import CallModel
     from schemactl.kernel.dispatch import Dispatch
     from schemactl.kernel.reading import ReadOptions
@@ -60,6 +61,7 @@ class InferRequest:
         model: validates the data and declares its columns; None for none.
         has_header: of CSV and TSV, whether the first row has the names of columns; None for yes, with a warning if it
             looks like a record.
+        is_wanted: decides which listed files are read; None for all of them.
         null_values: texts that mean null in CSV, TSV and XML.
         selection: of the records inside JSON documents; None for the one that the schema remembers, if any.
         detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for the schema's.
@@ -93,6 +95,7 @@ class InferRequest:
     has_header: bool | None = None
     selection: RecordSelection | None = None
     agrees: Callable[[str], bool] | None = None
+    is_wanted: IsWanted | None = None
 
     @property
     def reading(self) -> ReadOptions:

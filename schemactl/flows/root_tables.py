@@ -132,7 +132,9 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
 
 
 def _find_sources(request: InferRequest, sources: Sequence[str]) -> tuple[tuple[str, ...], tuple[Input, ...]]:
-    return find_sources(sources, request.input_format, request.has_header, request.engine, request.selection)
+    return find_sources(
+        sources, request.input_format, request.has_header, request.engine, request.selection, request.is_wanted
+    )
 
 
 def _warn_of_names(request: InferRequest, table: str, inputs: Sequence[Input]) -> None:

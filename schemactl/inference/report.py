@@ -273,3 +273,37 @@ def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
     parts = [field_values(report) for report in reports]
     joined: dict[str, Any] = {name: tuple(item for part in parts for item in part[name]) for name in lists}
     return replace(last, table=None, **{**joined, "hints": tuple(dict.fromkeys(joined["hints"]))})
+
+
+def follow_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
+    """Return the report of several loads, each of which evolves the schema of the load before it."""
+    first, last = reports[0], reports[-1]
+    tables: dict[str, TableFinding] = {}
+    for table in (table for report in reports for table in report.tables):
+        earlier = tables.get(table.name)
+        if earlier is not None:
+            table = replace(table, is_new=earlier.is_new or table.is_new, columns=(*earlier.columns, *table.columns))
+        tables[table.name] = table
+    written = tuple(dict.fromkeys(path for report in reports for path in report.written))
+    return replace(
+        merge_reports(reports),
+        table=last.table if all(report.table == last.table for report in reports) else None,
+        tables=tuple(tables.values()),
+        before_hash=first.before_hash,
+        before_version=first.before_version,
+        saved=any(report.saved for report in reports),
+        written=written,
+        reading=_sum_readings([report.reading for report in reports if report.reading is not None]),
+    )
+
+
+def _sum_readings(readings: Sequence[DataReading]) -> DataReading | None:
+    if not readings:
+        return None
+    sizes = [reading.bytes for reading in readings]
+    return replace(
+        readings[0],
+        bytes=None if None in sizes else sum(size or 0 for size in sizes),
+        start_seconds=sum(reading.start_seconds for reading in readings),
+        seconds=sum(reading.seconds for reading in readings),
+    )

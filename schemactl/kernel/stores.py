@@ -52,6 +52,18 @@ def open_object(address: str) -> Any:
     return filesystem.open_input_file(path)
 
 
+def object_version(address: str) -> str | None:
+    """Return what changes with the content of an object: its version, or its ETag; None if the store has neither.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    filesystem, path = open_store(address)
+    with filesystem.open_input_stream(path) as stream:
+        facts = {key.decode().lower(): value.decode() for key, value in (stream.metadata() or {}).items()}
+    return facts.get("versionid") or facts.get("etag")
+
+
 @lru_cache(maxsize=16)
 def _filesystem(address: str) -> tuple[pyarrow.fs.FileSystem, str]:
     import pyarrow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ from schemactl.schema.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_ke
 from schemactl.schema.types import Schema, Table
 
 INPUTS_TABLE: Final = "_schemactl_inputs"
-"""The destination's table of loaded files: load_id, schema_name, path, bytes, modified."""
+"""The destination's table of loaded files, the file ledger; ``destinations._bookkeeping.INPUTS`` has its columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +57,43 @@ class LoadedInput:
     """A file that was loaded.
 
     Attributes:
-        path: the user's path, made absolute for local files.
+        path: the absolute path of a local file, or the address of an object, without its secrets.
         modified: the time of the last change, in UTC.
+        etag: the version or ETag of an object, which changes with its content; None for local files.
+        rows: the number of documents that the load has written; None if an earlier version has loaded the file.
+        rejects: the number of rows that the load has written to ``_rejects`` for this file; None as for ``rows``.
     """
 
     path: str
     bytes: int
     modified: datetime
+    etag: str | None = None
+    rows: int | None = field(default=None, compare=False)
+    rejects: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One row of the file ledger: a file that a load has loaded, or that a user has forgotten.
+
+    Attributes:
+        loaded_at: the time of the load, in UTC.
+        is_forgotten: whether the next ``--new-only`` loads the file again (``schemactl files forget``).
+    """
+
+    load_id: str
+    loaded_at: datetime
+    file: LoadedInput
+    is_forgotten: bool = False
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """The sort key of the entries of one file: the last one counts."""
+        return self.loaded_at, self.load_id
+
+
+class ConcurrentLoadError(DestinationError):
+    """Another load has loaded files of this load since they were compared with the ledger; nothing was loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +106,10 @@ class LoadPackage:
         tables: root tables before those nested in them; only tables with rows.
         rejects: rows and values refused by contracts, to be appended; None to store none beside the tables.
         inserted_at: the time of the load, in UTC.
+        inputs: the files of the load, for the file ledger.
+        compared_loads: the loads whose files ``--new-only`` has left out. If a later load has loaded one of the inputs,
+            this load fails with ``ConcurrentLoadError``. None if files may be loaded again.
+        forgets: whether the ledger forgets the inputs; such a package has no rows.
     """
 
     load_id: str
@@ -85,15 +118,12 @@ class LoadPackage:
     inserted_at: datetime
     rejects: StagedTable | None = None
     inputs: tuple[LoadedInput, ...] = ()
+    compared_loads: frozenset[str] | None = None
+    forgets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PastLoads:
-    """The earlier loads under one schema in a destination.
-
-    Attributes:
-        inputs: the files that they loaded, by path; the last load of a file counts.
-    """
+    """The complete loads under one schema in a destination; ``Loader.read_ledger`` gives their files."""
 
     load_ids: frozenset[str] = frozenset()
-    inputs: Mapping[str, LoadedInput] = field(default_factory=dict)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from schemactl.examples import mask_examples
 from schemactl.inference.findings import mask_records
-from schemactl.inference.report import InferenceReport, SourceWarning, ViolationFinding
+from schemactl.inference.report import InferenceReport, SourceWarning, ViolationFinding, follow_reports
 from schemactl.inference.report import merge_reports as merge_inference_reports
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import OverwriteFinding, Rejected, Tally, UnfitFinding
@@ -68,6 +68,24 @@ class TableCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadSummary:
+    """One load of a call.
+
+    Attributes:
+        files: the number of its files.
+        bytes: of these files as they are stored.
+        documents: the number of records in them.
+    """
+
+    load_id: str
+    files: int
+    bytes: int
+    documents: int
+    rows_loaded: int
+    rows_rejected: int
+
+
+@dataclass(frozen=True, slots=True)
 class NormalizeReport:
     """The result of ``schemactl normalize``.
 
@@ -78,6 +96,10 @@ class NormalizeReport:
         rejects: the table or folder of rejected rows and values; None if nothing was rejected.
         lineage: source paths by table and column; only on request.
         warnings: about the sources, from the first access to them on.
+        seen: files that were loaded before and left out (``--new-only``), the first ten thousand.
+        unlisted: the number of such files beyond ``seen``.
+        loads: the loads that were committed, in their order; more than one only for a backlog that was cut.
+        waiting: the number of files that are left for the next call.
     """
 
     name: str
@@ -92,6 +114,9 @@ class NormalizeReport:
     rejects: str | None = None
     lineage: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None
     warnings: tuple[SourceWarning, ...] = ()
+    unlisted: int = 0
+    loads: tuple[LoadSummary, ...] = ()
+    waiting: int = 0
 
     @property
     def stops(self) -> tuple[Stop, ...]:
@@ -106,6 +131,11 @@ class NormalizeReport:
             Stop.TYPING: bool(self.inference and any(finding.stops for finding in self.inference.typing)),
         }
         return tuple(stop for stop, applies in reasons.items() if applies)
+
+    @property
+    def skipped(self) -> int:
+        """The number of files that were loaded before and left out."""
+        return len(self.seen) + self.unlisted
 
     @property
     def roots(self) -> tuple[TableCounts, ...]:
@@ -139,16 +169,44 @@ class NormalizeReport:
             inference.pop("warnings")
         document = asdict(replace(self, inference=None))
         del document["inference"]  # added at the end
+        del document["unlisted"]
         return {
             **document,
             "outcome": str(self.outcome),
             "stops": [str(stop) for stop in self.stops],
+            "skipped": self.skipped,
             "documents": self.documents,
             "bad": self.bad,
             "rows_loaded": self.rows_loaded,
             "rows_rejected": self.rows_rejected,
             "inference": inference,
         }
+
+
+def join_loads(reports: Sequence[NormalizeReport]) -> NormalizeReport:
+    """Return the report of the loads that one call has made, one after the other; the last one may have stopped."""
+    last = reports[-1]
+    inferences = [report.inference for report in reports if report.inference]
+    return replace(
+        last,
+        inference=follow_reports(inferences) if inferences else None,
+        tables=tuple(_sum_tables([table for report in reports for table in report.tables])),
+        rejects=next((report.rejects for report in reversed(reports) if report.rejects), None),
+        lineage=next((report.lineage for report in reversed(reports) if report.lineage), None),
+        loads=tuple(load for report in reports for load in report.loads),
+    )
+
+
+def _sum_tables(counts: Sequence[TableCounts]) -> Iterator[TableCounts]:
+    by_name: dict[str, list[TableCounts]] = {}
+    for table in counts:
+        by_name.setdefault(table.name, []).append(table)
+    for tables in by_name.values():
+        sums = {name: sum(getattr(table, name) for table in tables) for name in _COUNTS}
+        yield replace(tables[-1], **sums, is_written=any(table.is_written for table in tables))
+
+
+_COUNTS: Final = ("read", "loaded", "rejected", "rejected_with_parent", "values_rejected", "superseded")
 
 
 def merge_reports(reports: Sequence[NormalizeReport]) -> NormalizeReport:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from schemactl.normalization.report import NormalizeReport, Outcome, Stop, TableCounts
 from schemactl.normalization.tally import OverwriteFinding, UnfitFinding
+from schemactl.progress import size_text
 from schemactl.render.console import ERROR, FAINT, NAME, Look, indented, named, print_sections, warning
 from schemactl.render.escaping import escape, quote, show_name, show_place, show_sources
 from schemactl.render.infer import (
@@ -54,7 +55,7 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
         case Outcome.NOTHING_NEW:
             outcome = "no new files"
         case Outcome.STOPPED:
-            outcome = "nothing loaded"
+            outcome = f"stopped after {counted(len(report.loads), 'load')}" if report.loads else "nothing loaded"
     reading = show_reading(inference, look) if inference else ()
     files = show_files(inference, look) if inference else ()
     yield [*reading, named(report.name, outcome), *files, *_skipped(report, look)]
@@ -62,6 +63,7 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
     yield [_rows(report.tables)] if report.tables else []
     yield list(_lineage(report.lineage)) if report.lineage else []
     yield attention
+    yield [_loads(report)] if len(report.loads) > 1 or (report.loads and report.waiting) else []
     yield [*_balance(report), *(show_hashes(inference) if inference else ()), _outcome(report)]
 
 
@@ -78,10 +80,10 @@ def _attention(report: NormalizeReport) -> Iterator[Text]:
 
 
 def _skipped(report: NormalizeReport, look: Look) -> Iterator[RenderableType]:
-    if not report.seen:
+    if not report.skipped:
         return
-    verb = "was" if len(report.seen) == 1 else "were"
-    yield Text(f"skipped {counted(len(report.seen), 'file')} that {verb} loaded before")
+    verb = "was" if report.skipped == 1 else "were"
+    yield Text(f"skipped {counted(report.skipped, 'file')} that {verb} loaded before")
     yield from first_files(report.seen, escape, look)
 
 
@@ -105,6 +107,18 @@ def _rows(tables: Sequence[TableCounts]) -> Table:
         name = f"{'  ' * depth}{show_name(table.name)}{'' if table.is_written else ' (no table)'}"
         name = name if table.name else "(no table)"
         grid.add_row(name, *(f"{column[table_index]:,}" for column in shown_counts.values()))
+    return grid
+
+
+def _loads(report: NormalizeReport) -> Table:
+    """Return the loads that a backlog was cut into."""
+    grid = Table(box=None, pad_edge=False, header_style=FAINT, padding=(0, 2, 0, 0))
+    grid.add_column("load", overflow="fold")
+    for name in ("files", "size", "records", "rows loaded"):
+        grid.add_column(name, justify="right", overflow="fold")
+    for load in report.loads:
+        counts = (f"{load.documents:,}", f"{load.rows_loaded:,}")
+        grid.add_row(escape(load.load_id), f"{load.files:,}", size_text(load.bytes), *counts)
     return grid
 
 
@@ -176,7 +190,9 @@ def _outcome(report: NormalizeReport) -> Text:
                 for root in other_roots
             ]
             disposition_note = f", write disposition {escape(', '.join(dispositions))}" if dispositions else ""
-            return Text(f"loaded into {destination} as load {escape(report.load_id)}{disposition_note}")
+            loads = f"{len(report.loads):,} loads" if len(report.loads) > 1 else f"load {escape(report.load_id)}"
+            left = f"; {counted(report.waiting, 'file')} left for the next call" if report.waiting else ""
+            return Text(f"loaded into {destination} as {loads}{disposition_note}{left}")
         case Outcome.LOADED_BEFORE:
             return Text(f"nothing to do: {destination} has it")
         case Outcome.NOTHING_NEW:
@@ -184,4 +200,8 @@ def _outcome(report: NormalizeReport) -> Text:
         case Outcome.STOPPED:
             untyped = {Stop.TYPING: why_untyped(report.inference)} if report.inference else {}
             reasons = ", ".join({**_REASONS, **untyped}[stop] for stop in report.stops)
+            if report.loads:
+                loads = counted(len(report.loads), "load")
+                left = counted(report.waiting, "file")
+                return Text(f"stopped after {loads}, with {left} left: {reasons}", style=ERROR)
             return Text(f"nothing loaded: {reasons}", style=ERROR)

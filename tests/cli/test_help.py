@@ -251,6 +251,11 @@ def test_examples_run(
         shutil.copyfile(applied, "data.duckdb")
     if words == ("edit",) and "--naming" in args:
         assert run(["sync", "crm", "--yes", "--quiet"]) == 0  # names are made anew where no edit waits
+    if words[0] == "files":
+        Path("landing").mkdir()
+        Path("landing/visits.jsonl").write_text('{"id": 1}\n')
+        load = ("landing", "--name", "crm", "--table", "visits", "--to", DATABASE, "--engine", "local")
+        assert run(["normalize", *load, "--quiet"]) == 0
     monkeypatch.setattr("sys.stdin", Person("yes\n"))
 
     code = run(args)

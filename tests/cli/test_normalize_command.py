@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -14,7 +16,9 @@ from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.errors import DestinationError
+from schemactl.flows.backlog import LoadLimits
 from schemactl.flows.infer import InferRequest
+from schemactl.flows.loaded_files import Changed
 from schemactl.inference.evidence import Position
 from schemactl.inference.report import FileFinding, InferenceReport
 from schemactl.normalization.report import NormalizeReport, Outcome, TableCounts
@@ -64,6 +68,8 @@ class Request:
     new_only: bool
     lineage: bool
     staging: Path | None
+    changed: Changed | None = None
+    limits: LoadLimits = field(default_factory=LoadLimits)
 
 
 class Flow:
@@ -72,8 +78,18 @@ class Flow:
     def __init__(self) -> None:
         self.answer: NormalizeReport | BaseException = REPORT
         self.requests: list[Request] = []
+        self.interrupts = False
 
-    def normalize(self, request: Request, _progress: Callable[[str, float | None], None] | None) -> NormalizeReport:
+    def normalize(
+        self,
+        request: Request,
+        _progress: Callable[[str, float | None], None] | None,
+        is_ended: Callable[[], bool] | None,
+    ) -> NormalizeReport:
+        if self.interrupts:
+            assert is_ended is not None
+            os.kill(os.getpid(), signal.SIGINT)
+            assert is_ended()
         self.requests.append(request)
         if isinstance(self.answer, BaseException):
             raise self.answer
@@ -118,6 +134,32 @@ def test_every_option_of_a_load_reaches_the_flow(flow: Flow) -> None:
         to="duckdb:///shop.duckdb", rejects=Path("bad"), load_id="7", new_only=True, lineage=True,
         staging=Path("tmp"),
     )  # fmt: skip
+
+
+def test_limits_of_a_backlog_reach_the_flow(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*CALL, "--max-files", "20", "--max-bytes", "1.5 GB", "--changed", "skip"]) == 0
+
+    [request] = flow.requests
+    assert (request.limits, request.changed) == (LoadLimits(20, 1_500_000_000), Changed.SKIP)
+    for options, message in (
+        (("--max-files", "0"), "`0` is not a whole number of 1 or more (`--max-files`)"),
+        (("--max-bytes", "ten"), "`ten` is not a size (`--max-bytes`)"),
+        (("--changed", "append"), "--changed"),
+    ):
+        assert run([*CALL, *options]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_a_backlog_after_the_current_load(flow: Flow, capsys: pytest.CaptureFixture[str]) -> None:
+    flow.interrupts = True
+    flow.answer = replace(REPORT, waiting=3)
+
+    assert run([*CALL, "--max-files", "2"]) == 130
+
+    output = capsys.readouterr()
+    assert "the current load is the last one" in output.err
+    assert "3 files left for the next call" in output.out
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_typing_and_texts_for_null_reach_the_flow(flow: Flow) -> None:

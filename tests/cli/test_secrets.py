@@ -10,7 +10,7 @@ import pytest
 from migrated_datasets import column, schema_of
 
 from schemactl.cli.app import run
-from schemactl.cli.commands import command_names, load_command, migrate
+from schemactl.cli.commands import command_names, load_command
 from schemactl.cli.declarations import option_specs
 from schemactl.formats import dlt
 
@@ -41,6 +41,8 @@ CALLS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("fmt",): ("shop.yaml",),
     ("edit",): ("shop", "--column", "id:bigint"),
     ("sync",): ("shop",),
+    ("files", "list"): ("shop", "--to", "duckdb:///x.duckdb"),
+    ("files", "forget"): ("shop", "a.jsonl", "--to", "duckdb:///x.duckdb", "--yes"),
     ("migrate", "plan"): ("shop.yaml", "--to", "duckdb:///x.duckdb"),
     ("migrate", "apply"): ("shop.yaml", "--to", "duckdb:///x.duckdb", "--yes"),
     ("migrate", "baseline"): ("shop.yaml", "--to", "duckdb:///x.duckdb", "--yes"),
@@ -65,7 +67,9 @@ ADDRESS_OPTIONS = {
 
 def _options() -> Iterator[tuple[tuple[str, ...], str, bool]]:
     for words in CALLS:
-        module = load_command(words[-1], migrate) if len(words) > 1 else load_command(words[0])
+        module = load_command(words[0])
+        if len(words) > 1:
+            module = load_command(words[1], module)
         for spec in option_specs(module.Options):
             if spec.name in ADDRESS_OPTIONS and not spec.choices and spec.kind is not bool:
                 yield words, spec.key, spec.is_required or "Argument" in repr(spec.annotation)
@@ -92,7 +96,8 @@ def _assert_nowhere(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
 def test_every_command_is_called_here() -> None:
     named = {words[0] for words in CALLS}
     assert named | {"schema"} == set(command_names())  # those take no address
-    assert {words[1] for words in CALLS if len(words) > 1} == set(command_names(migrate))
+    for group in {words[0] for words in CALLS if len(words) > 1}:
+        assert {words[1] for words in CALLS if words[0] == group} == set(command_names(load_command(group)))
 
 
 @pytest.mark.parametrize(("words", "key", "is_argument"), list(_options()))

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
+from schemactl.destinations import Loader
 from schemactl.normalization.package import LoadedInput, LoadPackage, StagedTable
 from schemactl.schema.hash import bump
 from schemactl.schema.templates import new_schema
@@ -115,3 +116,9 @@ def quiet(what: str, share: float | None) -> None:
     """Take what a load says of itself."""
     assert what
     assert share is None or 0 <= share <= 1
+
+
+def ledger_files(destination: Loader, url: str, schema_name: str = "shop") -> dict[str, LoadedInput]:
+    """Return the files that the destination's ledger has, by path, as their last load has found them."""
+    entries = sorted(destination.read_ledger(url, schema_name), key=lambda entry: entry.order)
+    return {entry.file.path: entry.file for entry in entries}

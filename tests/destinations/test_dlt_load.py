@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from staged_loads import an_input, line, lines, order, orders, package, quiet, shop, staged
+from staged_loads import an_input, ledger_files, line, lines, order, orders, package, quiet, shop, staged
 
 from schemactl.destinations import dlt as destination
 from schemactl.destinations import duckdb as own_duckdb
@@ -114,7 +114,7 @@ def test_files_and_rejects_are_kept_beside_the_tables(kind: str, tmp_path: Path)
     assert len(rows(kind, tmp_path, "_rejects", "why")) == 2
     found = destination.read_past_loads(url(kind), "shop")
     assert found.load_ids == {"1", "2"}
-    assert found.inputs == {"/a": an_input("/a", 3)}
+    assert ledger_files(destination, url(kind)) == {"/a": an_input("/a", 3)}
     assert destination.read_catalogue(url(kind)).hashes == (made.schema.version_hash,)
     if kind == "duckdb":
         catalogue = own_duckdb.read_catalogue(f"duckdb:///{tmp_path}/there.duckdb?dataset=sales")

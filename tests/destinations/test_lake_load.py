@@ -24,6 +24,7 @@ from deltalake import DeltaTable
 from filelock import FileLock
 from lake_samples import AT, LoadedInput, Rows, nested, package, schema_of, silent, stage, table
 from pyiceberg.catalog.sql import SqlCatalog
+from staged_loads import ledger_files
 
 from schemactl.destinations import DESTINATIONS
 from schemactl.destinations._journal import Versions
@@ -263,7 +264,7 @@ def test_rejected_rows_and_inputs_are_kept(place: Place, tmp_path: Path) -> None
     newer = (LoadedInput("/data/a.jsonl", 20, AT), LoadedInput("/data/b.jsonl", 5, AT))
     place.load(tmp_path, "2", {"orders": [{"id": 2}]}, [ORDERS], inputs=newer, at=AT + timedelta(hours=1))
     assert place.rows("_rejects", "reason") == ["no"]
-    assert place.destination.read_past_loads(place.url, "shop").inputs == {each.path: each for each in newer}
+    assert ledger_files(place.destination, place.url) == {each.path: each for each in newer}
 
 
 def test_the_dataset_is_found_by_its_schema(place: Place, tmp_path: Path) -> None:

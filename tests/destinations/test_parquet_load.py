@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 import pytest
-from staged_loads import an_input, line, lines, order, orders, package, quiet, shop, staged
+from staged_loads import an_input, ledger_files, line, lines, order, orders, package, quiet, shop, staged
 
 from schemactl.destinations import parquet as destination
 from schemactl.destinations._lake import lock
@@ -89,18 +89,18 @@ def test_a_load_is_not_loaded_again(tmp_path: Path, put: Callable[..., None]) ->
     made = package(tmp_path / "again", shop(orders()), "1", {"orders": [order(1), order(2)]})
     destination.load(f"parquet:{tmp_path / 'warehouse'}", made, quiet)
     assert tree(tmp_path / "warehouse") == before
-    past = destination.read_past_loads(f"parquet:{tmp_path / 'warehouse'}", "shop")
-    assert past.load_ids == {"1"}
-    assert past.inputs == {"/a": an_input("/a")}
+    url = f"parquet:{tmp_path / 'warehouse'}"
+    assert destination.read_past_loads(url, "shop").load_ids == {"1"}
+    assert ledger_files(destination, url) == {"/a": an_input("/a")}
 
 
 def test_the_last_load_of_a_file_is_remembered(tmp_path: Path, put: Callable[..., None]) -> None:
     assert destination.read_past_loads(f"parquet:{tmp_path / 'warehouse'}", "shop").load_ids == frozenset()
     put(shop(orders()), "9", {"orders": [order(1)]}, inputs=(an_input("/a\u2028", 1), an_input("/b", 1)))
     put(shop(orders()), "10", {"orders": [order(2)]}, inputs=(an_input("/a\u2028", 2),))
-    past = destination.read_past_loads(f"parquet:{tmp_path / 'warehouse'}", "shop")
-    assert {path: each.bytes for path, each in past.inputs.items()} == {"/a\u2028": 2, "/b": 1}
-    assert destination.read_past_loads(f"parquet:{tmp_path / 'warehouse'}", "other").inputs == {}
+    url = f"parquet:{tmp_path / 'warehouse'}"
+    assert {path: each.bytes for path, each in ledger_files(destination, url).items()} == {"/a\u2028": 2, "/b": 1}
+    assert ledger_files(destination, url, "other") == {}
 
 
 def test_a_new_column_is_null_in_older_rows(tmp_path: Path, put: Callable[..., None]) -> None:
@@ -210,7 +210,7 @@ def test_a_load_that_is_killed_at_any_step_is_there_whole_or_not_at_all(tmp_path
         assert tree(folder) == found
         is_there = "2" in past.load_ids
         seen.add(is_there)
-        assert ("/a" in past.inputs) == is_there
+        assert ("/a" in ledger_files(destination, url)) == is_there
         destination.load(url, third, quiet)
         assert rows(folder, "orders", "id") == ([(3,), (9,)] if is_there else [(1,), (2,), (9,)])
         assert rows(folder, "orders__lines", "sku") == ([("b",), ("c",)] if is_there else [("a",)])

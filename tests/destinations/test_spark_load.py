@@ -14,7 +14,19 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
-from staged_loads import TEXT, an_input, line, lines, order, orders, package, quiet, shop, staged
+from staged_loads import (
+    TEXT,
+    an_input,
+    ledger_files,
+    line,
+    lines,
+    order,
+    orders,
+    package,
+    quiet,
+    shop,
+    staged,
+)
 
 from schemactl.destinations import spark as destination
 from schemactl.destinations.spark import commit
@@ -68,7 +80,7 @@ def test_loads_one_after_the_other(tmp_path: Path, url: str, rows: Any) -> None:
     assert rows("_rejects", "value") == [("x",)]
     past = destination.read_past_loads(url, "shop")
     assert past.load_ids == {"1", "2"}
-    assert past.inputs == {"/a": an_input("/a", 5), "/b": an_input("/b")}
+    assert ledger_files(destination, url) == {"/a": an_input("/a", 5), "/b": an_input("/b")}
     catalogue = destination.read_catalogue(url)
     assert catalogue.hashes == (wide.version_hash, schema.version_hash)
     assert {"orders", "orders__lines", "_rejects", "_dlt_loads"} <= set(catalogue.schema.tables)
@@ -151,7 +163,7 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
     assert there == {f"_schemactl_{name}" for name in ("lease_3", "new_3_orders", "new_3_stock", "pending_3")}
     past = destination.read_past_loads(url, "shop")
     assert past.load_ids == {"1", "2"}
-    assert past.inputs == {"/a": seen}
+    assert ledger_files(destination, url) == {"/a": seen}
     with pytest.warns(CommandWarning, match="finished load `2`, which had broken off"):
         destination.load(url, package(tmp_path, schema, "3", {"orders": [order(3, "3")]}), quiet)
     assert rows("orders", "id") == [(1,), (2,), (3,)]
@@ -161,7 +173,7 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
         ("2", at.replace(tzinfo=None)),
         ("3", datetime(1970, 1, 1, 0, 0, 3)),
     ]
-    assert destination.read_past_loads(url, "shop").inputs == {"/a": seen}
+    assert ledger_files(destination, url) == {"/a": seen}
 
 
 def _step(**fields: Any) -> dict[str, Any]:
@@ -306,7 +318,7 @@ def test_files_that_a_killed_load_left_without_a_table_are_not_in_the_way(
     made = package(tmp_path, shop(orders()), "2", {"orders": [order(2, "2")]}, inputs=(an_input("/a"),))
     destination.load(url, made, quiet)
     assert rows("orders", "id") == [(1,), (2,)]
-    assert set(destination.read_past_loads(url, "shop").inputs) == {"/a"}
+    assert set(ledger_files(destination, url)) == {"/a"}
     assert not [row for row in spark.sql(f"SHOW TABLES IN {schema}").collect() if "_new_" in row.tableName]
 
 

@@ -32,8 +32,10 @@ class Shop:
         (self.folder / name).write_text("".join(json.dumps(each) + "\n" for each in documents))
         return name
 
-    def load(self, *sources: str, to: str = "warehouse", progress: Any = None, **asked: Any) -> NormalizeReport:
-        own = ("rejects", "load_id", "new_only", "lineage")
+    def load(
+        self, *sources: str, to: str = "warehouse", progress: Any = None, is_ended: Any = None, **asked: Any
+    ) -> NormalizeReport:
+        own = ("rejects", "load_id", "new_only", "lineage", "changed", "limits")
         inference = InferRequest(
             **{
                 "sources": sources, "name": "shop", "table": "orders", "schemas": Path("schemas"),
@@ -42,7 +44,7 @@ class Shop:
         )  # fmt: skip
         stated = {key: value for key, value in asked.items() if key in own}
         request = NormalizeRequest(inference, to, staging=self.temporary, **stated)
-        report = normalize(request, progress, lambda *_: nullcontext(self.engine))
+        report = normalize(request, progress, lambda *_: nullcontext(self.engine), is_ended)
         assert list(self.temporary.iterdir()) == []
         return report
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,17 @@ import pytest
 
 from schemactl.engine.input import Input
 from schemactl.errors import InputError
-from schemactl.flows.loaded_files import find_new, remember
+from schemactl.flows.loaded_files import Changed, find_new, open_ledger, remember
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import Part
 from schemactl.kernel.dispatch import Dispatch
-from schemactl.normalization.package import PastLoads
+from schemactl.normalization.package import LedgerEntry
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 
 NAMES = ("landing/a.jsonl", "landing/b.jsonl", "landing/c.jsonl")
 NEW = new_schema("shop")
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +48,8 @@ def part(*names: str, **asked: Any) -> Part:
     return Part(request, (), inputs(*names), True)
 
 
-def loaded(*names: str) -> PastLoads:
-    return PastLoads(frozenset(("1",)), {file.path: file for file in remember(inputs(*names))})
+def loaded(*names: str) -> list[LedgerEntry]:
+    return [LedgerEntry("1", AT, file) for file in remember(inputs(*names))]
 
 
 def schema(disposition: str, *keys: str, **stated: Any) -> Schema:
@@ -55,23 +57,26 @@ def schema(disposition: str, *keys: str, **stated: Any) -> Schema:
     return NEW.with_table(Table("orders", columns, {"write_disposition": disposition, **stated}))
 
 
-def new(past: PastLoads, *names: str, before: Schema = NEW) -> tuple[list[str], list[str]]:
+def new(
+    past: list[LedgerEntry], *names: str, before: Schema = NEW, changed: Changed | None = None, **asked: Any
+) -> tuple[list[str], list[str]]:
     """Return the files to load, and those that were loaded before."""
-    parts, seen = find_new([part(*names)], past, before)
-    return [each.path for found in parts for each in found.inputs], list(seen)
+    with open_ledger(past) as ledger:
+        files = find_new([part(*names, **asked)], ledger, before, changed)
+    return [file.path for table_part in files.parts for file in table_part.inputs], list(files.skipped)
 
 
-def refused(past: PastLoads, *names: str, before: Schema = NEW) -> list[str]:
+def refused(past: list[LedgerEntry], *names: str, before: Schema = NEW, changed: Changed | None = None) -> list[str]:
     with pytest.raises(InputError, match="that earlier loads have appended") as raised:
-        new(past, *names, before=before)
+        new(past, *names, before=before, changed=changed)
     assert "`merge`" in (raised.value.hint or "")
     return [problem.message for problem in raised.value.problems]
 
 
 def test_files_are_left_out_once_they_are_loaded() -> None:
-    assert new(PastLoads(), *NAMES) == (list(NAMES), [])
+    assert new([], *NAMES) == (list(NAMES), [])
     assert new(loaded(*NAMES[:2]), *NAMES) == ([NAMES[2]], list(NAMES[:2]))
-    assert find_new([part(*NAMES)], loaded(*NAMES), NEW) == ((), NAMES)
+    assert new(loaded(*NAMES), *NAMES) == ([], list(NAMES))
 
 
 def test_a_file_is_known_by_any_path_to_it(tmp_path: Path) -> None:
@@ -169,19 +174,59 @@ def test_empty_files_have_no_rows_to_load_twice() -> None:
 def test_a_changed_file_is_named_where_any_table_of_its_records_appends() -> None:
     past = loaded(*NAMES)
     write(NAMES[0], "{}\n", 1)
-    by_kind = part(*NAMES, dispatch=Dispatch(("kind",)))
-    keyed = schema("merge", "primary_key")
-    assert find_new([by_kind], past, keyed)[1] == NAMES[1:]
+    by_kind, keyed = Dispatch(("kind",)), schema("merge", "primary_key")
+    assert new(past, *NAMES, before=keyed, dispatch=by_kind)[1] == list(NAMES[1:])
+    appended = keyed.with_table(Table("events", {}, {"write_disposition": "append"}))
     with pytest.raises(InputError, match="that earlier loads have appended"):
-        find_new([by_kind], past, keyed.with_table(Table("events", {}, {"write_disposition": "append"})))
+        new(past, *NAMES, before=appended, dispatch=by_kind)
 
 
 def test_it_is_unknown_whether_data_that_is_not_on_this_machine_is_new() -> None:
     assert remember((Input("table:a.b", "table"),)) == ()
-    with pytest.raises(InputError, match=r"is unknown whether `table:a\.b` is new"):
-        find_new([replace(part(), inputs=(Input("table:a.b", "table"),))], PastLoads(), NEW)
+    with open_ledger([]) as ledger, pytest.raises(InputError, match=r"is unknown whether `table:a\.b` is new"):
+        find_new([replace(part(), inputs=(Input("table:a.b", "table"),))], ledger, NEW)
 
 
 def test_a_file_that_does_not_exist_any_more_is_reported() -> None:
     with pytest.raises(InputError, match="no such file"):
         remember(inputs("gone.jsonl"))
+
+
+def test_changed_files_are_loaded_skipped_or_named_as_the_user_says() -> None:
+    past, keyed = loaded(*NAMES), schema("merge", "primary_key")
+    write(NAMES[0], '{"id": 1}\n{"id": 2}\n', 0)
+    shutil.copy2(NAMES[1], "landing/copy.jsonl")
+    names = (*NAMES, "landing/copy.jsonl", "landing/d.jsonl")
+    write("landing/d.jsonl", "{}\n", 4)
+    assert new(past, *names, changed=Changed.SKIP)[0] == ["landing/d.jsonl"]
+    assert new(past, *names, before=keyed, changed=Changed.SKIP)[0] == ["landing/d.jsonl"]
+    assert new(past, *names, before=keyed, changed=Changed.LOAD)[0] == [
+        NAMES[0],
+        "landing/copy.jsonl",
+        "landing/d.jsonl",
+    ]
+    assert len(refused(past, *names, changed=Changed.LOAD)) == 2
+    with pytest.raises(InputError, match="2 files have changed since they were loaded") as raised:
+        new(past, *names, before=keyed, changed=Changed.FAIL)
+    assert "landing/a.jsonl" in raised.value.problems[0].message
+
+
+def test_a_forgotten_file_is_new_until_it_is_loaded_again() -> None:
+    past = loaded(*NAMES)
+    forgotten = [LedgerEntry("2", AT + timedelta(hours=1), past[0].file, is_forgotten=True)]
+    again = [LedgerEntry("3", AT + timedelta(hours=2), past[0].file)]
+    for entries in (past + forgotten, forgotten + past):
+        assert new(entries, *NAMES) == ([NAMES[0]], list(NAMES[1:]))
+    assert new(again + forgotten + past, *NAMES) == ([], list(NAMES))
+
+
+def test_names_of_files_need_not_be_unicode() -> None:
+    name = os.fsdecode(b"landing/\xe4.jsonl")
+    write(name, "{}\n", 1)
+    assert new(loaded(name), name) == ([], [name])
+
+
+def test_the_listing_counts_the_files_that_it_leaves_out() -> None:
+    with open_ledger(loaded(*NAMES[:2])) as ledger:
+        assert [ledger.is_new(file) for file in inputs(*NAMES)] == [False, False, True]
+        assert (ledger.skipped, ledger.seen) == (2, list(NAMES[:2]))

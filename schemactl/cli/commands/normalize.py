@@ -16,13 +16,14 @@ Examples:
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from schemactl.cli.declarations import CommandGroup, Group, Setting, flag, option
-from schemactl.cli.options import DataOptions, FindingsOptions
-from schemactl.cli.terminal import Terminal, agreeing, write_report
+from schemactl.cli.options import DataOptions, FindingsOptions, read_count, read_size
+from schemactl.cli.terminal import Terminal, agreeing, deferred_interrupt, write_report
 from schemactl.errors import ExitCode
 
 
@@ -51,9 +52,27 @@ class Options(FindingsOptions, DataOptions):
         "The load ID. A load ID that exists in the destination is not loaded again.", Group.LOAD, metavar="ID"
     )
     new_only: bool = flag(
-        "Skip files that are already loaded. Stop at changed and renamed files whose rows would be appended again.",
+        "Skip files that are already loaded. `--changed`, `--max-files` and `--max-bytes` do so, too.",
         Group.INPUT,
         Setting(),
+    )
+    changed: Literal["load", "skip", "fail"] | None = option(
+        "What to do with files that have changed since they were loaded, and with copies. By default they are loaded "
+        "into tables with `replace` or a key to merge by; otherwise the load stops, as rows would come twice.",
+        Group.INPUT,
+        Setting(),
+    )
+    max_files: str | None = option(
+        "Load at most N files at a time, the oldest first, until all are loaded. Ctrl-C ends after the current load.",
+        Group.LOAD,
+        Setting(),
+        metavar="N",
+    )
+    max_bytes: str | None = option(
+        "Load at most this much at a time, such as `500MB` or `10GB`; as `--max-files`.",
+        Group.LOAD,
+        Setting(),
+        metavar="SIZE",
     )
     lineage: bool = flag("Print where in the data each column comes from.", Group.OUTPUT)
     staging: str | None = option(
@@ -68,11 +87,17 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     """Load, print the report, and return 1 where something in the data stopped the load."""
     from schemactl.render.progress import show_progress
 
+    max_files = read_count(options.max_files, "--max-files") if options.max_files else None
+    max_bytes = read_size(options.max_bytes, "--max-bytes") if options.max_bytes else None
+    is_cut = max_files is not None or max_bytes is not None
     with (
         show_progress(terminal.progress) as progress,
+        deferred_interrupt(terminal) if is_cut else nullcontext() as is_ended,
         # With a folder for the rows Spark has another one for its own files.
         options.begun_engine(() if options.staging else options.all_sources()) as engine,
     ):
+        from schemactl.flows.backlog import LoadLimits
+        from schemactl.flows.loaded_files import Changed
         from schemactl.flows.normalize import NormalizeRequest, normalize
 
         request = NormalizeRequest(
@@ -81,10 +106,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             rejects=Path(options.rejects) if options.rejects else None,
             load_id=options.load_id,
             new_only=options.new_only,
+            changed=Changed(options.changed) if options.changed else None,
+            limits=LoadLimits(max_files, max_bytes),
             lineage=options.lineage,
             staging=Path(options.staging) if options.staging else None,
         )
-        report = normalize(request, progress)
+        report = normalize(request, progress, is_ended=is_ended)
     from schemactl.render.normalize import print_load
 
     def findings(name: str) -> str:
@@ -92,4 +119,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
         return render_data_findings(report.inference, name, "schemactl normalize")
 
-    return write_report(terminal, options, report, lambda of: of.to_dict(), print_load, findings, fails=report.stops)
+    code = write_report(terminal, options, report, lambda of: of.to_dict(), print_load, findings, fails=report.stops)
+    is_interrupted = report.waiting and not report.stops
+    return ExitCode.INTERRUPTED if is_interrupted else code

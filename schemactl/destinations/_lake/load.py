@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from schemactl.destinations._bookkeeping import ReadRows, is_loaded
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.merge import merge_chain
@@ -65,8 +66,9 @@ class LakeLoad(Load[_Commit]):
     def recover(self) -> None:
         recover(self.lake)
 
-    def is_loaded(self) -> bool:
-        return self.lake.is_complete(self.package.schema.name, self.package.load_id)
+    @property
+    def read_rows(self) -> ReadRows:
+        return self.lake.read_rows
 
     def check(self, chains: Sequence[Chain]) -> None:
         self.there = {table.name: self.lake.open(table.name) for chain in chains for table in chain.tables}
@@ -173,7 +175,7 @@ def take_back(lake: Lake) -> Versions | None:
     journal = lake.read_journal()
     if journal is None:
         return None
-    is_complete = lake.is_complete(journal.schema_name, journal.load_id)
+    is_complete = is_loaded(lake.read_rows, journal.schema_name, journal.load_id)
     if not is_complete:
         for name, version in journal.tables.items():
             if (table := lake.open(name)) is None:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 from schemactl.destinations._journal import Versions
 from schemactl.normalization.package import LoadPackage
 from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Column, Properties
+from schemactl.schema.types import Column, Properties, Table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -355,8 +355,8 @@ class Lake(ABC):
         """Keep the journal of the load under way, or none, in one step."""
 
     @abstractmethod
-    def is_complete(self, schema_name: str, load_id: str) -> bool:
-        """Return whether a load is there."""
+    def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
+        """Yield rows of a table in which the dataset keeps its loads; see ``ReadRows``."""
 
     @abstractmethod
     def finish(self, package: LoadPackage) -> None:

@@ -307,7 +307,7 @@ class SqlMigration(Ledger, Generic[D]):
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         with self.database.wrap_errors("read the ledger"):
-            return self.bookkeeping.read_rows(table, **equal)
+            return list(self.bookkeeping.read_rows(table, **equal))
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         with self.database.wrap_errors("write the ledger"):

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import unquote
 
-from schemactl.destinations._bookkeeping import is_bookkeeping, is_loaded
+from schemactl.destinations._bookkeeping import is_bookkeeping
 from schemactl.destinations._folder import is_link, is_plain_name, read_text, refuse_links, remove_folder
 from schemactl.destinations._journal import Versions, journal_error, journal_text, read_journal
 from schemactl.destinations._lake.lock import holding
@@ -25,7 +24,7 @@ from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.journal import INIT, folders_in, list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage
-from schemactl.schema.types import Column, Properties
+from schemactl.schema.types import Column, Properties, Table
 from schemactl.store.text import remove_leftovers
 from schemactl.type_systems.arrow_types import is_nested, plain_type
 
@@ -276,8 +275,8 @@ class DeltaLake(Lake):
         *others, _ = (name for name, _ in new_files(list_files(self.folder), package))
         return [name for name in others if name != INIT]
 
-    def is_complete(self, schema_name: str, load_id: str) -> bool:
-        return is_loaded(partial(read_rows, list_files(self.folder)), schema_name, load_id)
+    def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
+        return read_rows(list_files(self.folder), table, **equal)
 
     def finish(self, package: LoadPackage) -> None:
         for name, text in new_files(list_files(self.folder), package):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from schemactl.destinations._address import folder_address
-from schemactl.destinations._bookkeeping import past_loads
+from schemactl.destinations._bookkeeping import ledger_entries, past_loads
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable
@@ -14,7 +15,7 @@ from schemactl.destinations.delta.catalogue import dataset_to_write, wrap_errors
 from schemactl.destinations.delta.lake import DeltaLake
 from schemactl.destinations.parquet.bookkeeping import read_rows
 from schemactl.destinations.parquet.journal import list_files
-from schemactl.normalization.package import LoadPackage, PastLoads
+from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 
@@ -23,6 +24,12 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     """Return what is known of earlier loads; nothing where the dataset is not there yet. See ``Loader``."""
     dataset = dataset_to_write(folder_address(url), schema_name)
     return past_loads(partial(read_rows, list_files(dataset)), schema_name)
+
+
+def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files that loads have loaded; see ``Loader``."""
+    dataset = dataset_to_write(folder_address(url), schema_name)
+    yield from ledger_entries(partial(read_rows, list_files(dataset)), schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:

@@ -4,7 +4,14 @@
 configuration names. Loads and the schema that dlt keeps there work; tables are not migrated.
 """
 
-from schemactl.destinations.dlt.catalogue import NAMES, name_limits, read_catalogue, read_past_loads, stored
+from schemactl.destinations.dlt.catalogue import (
+    NAMES,
+    name_limits,
+    read_catalogue,
+    read_ledger,
+    read_past_loads,
+    stored,
+)
 from schemactl.destinations.dlt.load import check_tables, load
 
 ADDRESS = "dlt:NAME?dataset=NAME"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._bookkeeping import INPUTS, past_loads, rows_of, version_rows
+from schemactl.destinations._bookkeeping import INPUTS, ReadRows, ledger_entries, past_loads, rows_of, version_rows
 from schemactl.destinations._catalogue import OWN_SCHEMA, hashes_of
 from schemactl.destinations.dlt.session import Session, find_destination, open_session, parse_address
 from schemactl.errors import InputError
-from schemactl.normalization.package import PastLoads
+from schemactl.normalization.package import LedgerEntry, PastLoads
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Properties, Table, schema_from_dict
@@ -67,34 +68,53 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     return known_loads(open_session(parse_address(url), new_schema(schema_name)))
 
 
+def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files that loads have loaded; see ``Loader``."""
+    with reading_loads(open_session(parse_address(url), new_schema(schema_name))) as read:
+        yield from ledger_entries(read, schema_name)
+
+
 def known_loads(session: Session) -> PastLoads:
-    """Return what the dataset of a session knows of earlier loads with its schema."""
+    """Return the loads into the dataset of a session with its schema."""
+    with reading_loads(session) as read:
+        return past_loads(read, session.schema.name)
+
+
+@contextmanager
+def reading_loads(session: Session) -> Iterator[ReadRows]:
+    """Yield the function that reads the tables of loads."""
     with session.wrap_errors("read dlt's table of loads"), session.client as client:
-        return past_loads(partial(_read_rows, client), session.schema.name)
+        yield partial(_read_rows, client)
 
 
-def _read_rows(client: JobClientBase, table: Table, /, **equal: str) -> list[dict[str, Any]]:
-    """Return rows of one of dlt's tables or ours; see ``ReadRows``."""
+def _read_rows(client: JobClientBase, table: Table, /, **equal: str) -> Iterator[dict[str, Any]]:
+    """Yield rows of one of dlt's tables or ours; see ``ReadRows``."""
     from dlt.destinations.exceptions import DatabaseUndefinedRelation
     from dlt.destinations.impl.filesystem.filesystem import FilesystemClient
     from dlt.destinations.job_client_impl import SqlJobClientBase
 
     if not isinstance(client, SqlJobClientBase | FilesystemClient) or not client.is_storage_initialized():
-        return []
+        return
     naming = client.schema.naming
     table_name = table.name if table.name == INPUTS.name else naming.normalize_table_identifier(table.name)
-    names = [naming.normalize_identifier(column) for column in table.columns]
+    names = {column: naming.normalize_identifier(column) for column in table.columns}
     if isinstance(client, FilesystemClient):
-        values = [[line[name] for name in names] for line in _lines_of_files(client, table_name)]
+        values: Iterable[Sequence[Any]] = (
+            [line.get(name) for name in names.values()] for line in _lines_of_files(client, table_name)
+        )
     else:
         sql_client = client.sql_client
-        listed = ", ".join(map(sql_client.escape_column_name, names))
+        if table.name == INPUTS.name:  # an earlier version has made it with fewer columns
+            (_, stored_columns), *_ = client.get_storage_tables([table_name])
+            names = {column: name for column, name in names.items() if name in stored_columns}
+        listed = ", ".join(map(sql_client.escape_column_name, names.values()))
+        query = f"SELECT {listed} FROM {sql_client.make_qualified_table_name(table_name)}"
         try:
-            rows = sql_client.execute_sql(f"SELECT {listed} FROM {sql_client.make_qualified_table_name(table_name)}")
-            values = [list(row) for row in rows or ()]
+            values = (sql_client.execute_sql(query) or ()) if names else ()
         except DatabaseUndefinedRelation:
-            values = []
-    return [row for row in rows_of(table, values) if all(row[name] == value for name, value in equal.items())]
+            values = ()
+    rows = rows_of(table, values, names)
+    yield from (row for row in rows if all(row[name] == value for name, value in equal.items()))
 
 
 def _lines_of_files(client: FilesystemClient, table: str) -> Iterator[dict[str, Any]]:

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._bookkeeping import INPUTS
+from schemactl.destinations._bookkeeping import INPUTS, check_inputs, input_rows
 from schemactl.destinations._catalogue import OWN_SCHEMA
 from schemactl.destinations._load import chains_of, chains_of_load, check_merges
-from schemactl.destinations.dlt.catalogue import known_loads
+from schemactl.destinations.dlt.catalogue import known_loads, reading_loads
 from schemactl.destinations.dlt.session import Address, Session, open_session, parse_address
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage, StagedTable
@@ -25,7 +25,7 @@ from schemactl.schema.hash import bump
 from schemactl.schema.nested_types import keeps_structure
 from schemactl.schema.settings import DEFAULT_NAMING
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Schema
+from schemactl.schema.types import DataType, Schema
 from schemactl.store.lock import locked
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         _load_all(session, packages, folder, progress, is_kept=True)
         if package.load_id in known_loads(session).load_ids:
             return
+        with reading_loads(session) as read:
+            check_inputs(read, package)
         with session.wrap_errors("write dlt's package"):
             _write(session, packages, package)
         replaces = any(chain.is_replaced for chain in chains_of_load(package))
@@ -120,10 +122,16 @@ def _inputs(package: LoadPackage, folder: Path) -> StagedTable | None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    kinds = [pa.string(), pa.string(), pa.string(), pa.int64(), pa.timestamp("us", "UTC")]
-    rows = [(package.load_id, package.schema.name, file.path, file.bytes, file.modified) for file in package.inputs]
-    columns = [pa.array(list(values), kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
-    parquet.write_table(pa.Table.from_arrays(columns, names=list(INPUTS.columns)), folder / "inputs.parquet")
+    kinds = {
+        DataType.TEXT: pa.string(),
+        DataType.BIGINT: pa.int64(),
+        DataType.TIMESTAMP: pa.timestamp("us", "UTC"),
+        DataType.BOOL: pa.bool_(),
+    }
+    columns = [(column.name, column.data_type) for column in INPUTS.columns.values()]
+    schema = pa.schema([(name, kinds[data_type]) for name, data_type in columns if data_type])
+    rows = [dict(zip(schema.names, row, strict=True)) for row in input_rows(package)]
+    parquet.write_table(pa.Table.from_pylist(rows, schema), folder / "inputs.parquet")
     table = replace(INPUTS, properties={"write_disposition": "append", "resource": INPUTS.name})
     return StagedTable(table, folder, len(rows))
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
-from schemactl.destinations._sql_load import check_names, check_schema, load_package, past_loads
+from schemactl.destinations._sql_load import check_names, check_schema, ledger_entries, load_package, past_loads
 from schemactl.destinations.duckdb.session import await_session, is_in_use, wrap_errors
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import LoadPackage, PastLoads
+from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 
@@ -27,6 +28,14 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
         return PastLoads()
     with await_session(address, _PATIENCE_SECONDS, is_read_only=True) as session:
         return past_loads(session, address.dataset, schema_name)
+
+
+def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files that loads have loaded; see ``Loader``."""
+    address = parse_file_address(url)
+    if address.path.exists():
+        with await_session(address, _PATIENCE_SECONDS, is_read_only=True) as session:
+            yield from ledger_entries(session, address.dataset, schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:

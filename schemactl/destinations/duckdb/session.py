@@ -13,7 +13,7 @@ from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._database_files import check_duckdb_files
 from schemactl.destinations._load import LACKS_VALUE
-from schemactl.destinations._session import Relation, Session, literal, quote
+from schemactl.destinations._session import BATCH_ROWS, Relation, Session, literal, quote
 from schemactl.destinations._structure import Clash, grown
 from schemactl.destinations.duckdb.types import NAMES, WIDER, column_type, duckdb_type, spelt, structure_in
 from schemactl.errors import DestinationError
@@ -120,6 +120,11 @@ class DuckDbSession(Session):
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = self.connection.execute(statement, values or None).fetchall()
         return rows
+
+    def iterate(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        result = self.connection.execute(statement)
+        while rows := result.fetchmany(BATCH_ROWS):
+            yield from rows
 
     def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:
         return [(row[0], row[1]) for row in self.query(_NAMES, dataset)]

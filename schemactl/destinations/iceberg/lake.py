@@ -15,7 +15,6 @@ from schemactl.destinations._bookkeeping import (
     bookkeeping_of,
     find_columns,
     find_names,
-    is_loaded,
     knows_schema,
     rows_of,
     rows_of_load,
@@ -28,7 +27,7 @@ from schemactl.destinations._lake.types import arrow_type, kind_of
 from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
 from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, datasets_in, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
-from schemactl.normalization.package import LoadPackage
+from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Column, Properties, Table
 
@@ -176,26 +175,25 @@ class IcebergLake(Lake):
     def own_tables(self, package: LoadPackage) -> Sequence[str]:
         return [table.name for table in bookkeeping_of(package.schema)]
 
-    def is_complete(self, schema_name: str, load_id: str) -> bool:
-        return is_loaded(self.read_rows, schema_name, load_id)
-
     def finish(self, package: LoadPackage) -> None:
         with wrap_errors(f"complete the load in `{self.origin}`"):
             for table, rows in rows_of_load(package, self.read_rows):
                 arrow_table = arrow_rows(table, rows)
                 lake_table = self.open(table.name) or self.create(table.name, list(arrow_table.schema), package.load_id)
+                missing = [field for field in arrow_table.schema if field.name not in lake_table.fields.names]
+                if missing and table.name == INPUTS_TABLE:  # an earlier version has made the table
+                    lake_table = lake_table.add_columns(missing, package.load_id)
                 lake_table.table.append(arrow_table, {LOAD_ID: package.load_id})
 
-    def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
-        """Return rows of a table; see ``ReadRows``."""
-        rows: list[dict[str, Any]] = []
+    def read_rows(self, table: Table, /, **equal: str) -> Iterator[dict[str, Any]]:
+        """Yield rows of a table; see ``ReadRows``."""
         with wrap_errors(f"read `{table.name}` of `{self.origin}`"):
             for iceberg_table, columns in self._stored_tables(table):
                 chosen = equals({columns[column]: value for column, value in equal.items()})
-                scanned = iceberg_table.scan(row_filter=chosen, selected_fields=tuple(columns.values())).to_arrow()
-                values = (scanned[name].to_pylist() for name in columns.values())
-                rows += rows_of(table, zip(*values, strict=True))
-        return rows
+                scan = iceberg_table.scan(row_filter=chosen, selected_fields=tuple(columns.values()))
+                for batch in scan.to_arrow_batch_reader():
+                    values = (batch[name].to_pylist() for name in columns.values())
+                    yield from rows_of(table, zip(*values, strict=True), columns)
 
     def remove_rows(self, table: Table, /, **equal: str) -> None:
         """Remove the rows of a table that ``read_rows`` returns."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from schemactl.destinations._bookkeeping import past_loads
+from collections.abc import Iterator
+
+from schemactl.destinations._bookkeeping import ledger_entries, past_loads
 from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
 from schemactl.destinations.iceberg.catalogue import check_place
 from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
-from schemactl.normalization.package import LoadPackage, PastLoads
+from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 
@@ -18,6 +20,13 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     """Return what is known of earlier loads; nothing where the dataset is not there yet. See ``Loader``."""
     lake = _existing(read_address(url), schema_name)
     return past_loads(lake.read_rows, schema_name) if lake else PastLoads()
+
+
+def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files that loads have loaded; see ``Loader``."""
+    lake = _existing(read_address(url), schema_name)
+    if lake:
+        yield from ledger_entries(lake.read_rows, schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:

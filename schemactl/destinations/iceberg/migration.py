@@ -230,7 +230,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         return table
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
-        return self.lake.read_rows(table, **equal)
+        return list(self.lake.read_rows(table, **equal))
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         if not table.name.startswith(OURS):

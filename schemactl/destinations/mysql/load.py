@@ -5,11 +5,13 @@ What makes tables and columns ends a transaction there: they are made first, and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from schemactl.destinations._load import carry_out
 from schemactl.destinations._session import ddl_of, quote
-from schemactl.destinations._sql_load import SqlLoad, check_schema, choose_target, past_loads
+from schemactl.destinations._sql_load import SqlLoad, check_schema, choose_target, ledger_entries, past_loads
 from schemactl.destinations.mysql.session import open_session, parse_address
-from schemactl.normalization.package import LoadPackage, PastLoads
+from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 
@@ -19,6 +21,13 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     address = parse_address(url)
     with open_session(address) as session:
         return past_loads(session, address.dataset, schema_name)
+
+
+def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files that loads have loaded; see ``Loader``."""
+    address = parse_address(url)
+    with open_session(address) as session:
+        yield from ledger_entries(session, address.dataset, schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:

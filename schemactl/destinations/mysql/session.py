@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._rows import stored_rows
-from schemactl.destinations._session import Session, literal
+from schemactl.destinations._session import BATCH_ROWS, Session, literal
 from schemactl.destinations.mysql.types import NAMES, column_type, kind_of, own_type, without_width
 from schemactl.errors import DestinationError, InputError, LockNotAvailable
 from schemactl.examples import shown_error
@@ -109,6 +109,14 @@ class MySqlSession(Session):
         with self.connection.cursor() as cursor:
             cursor.execute(statement, values or None)
             return list(cursor.fetchall())
+
+    def iterate(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        from pymysql.cursors import SSCursor
+
+        with self.connection.cursor(SSCursor) as cursor:
+            cursor.execute(statement)
+            while rows := cursor.fetchmany(BATCH_ROWS):
+                yield from rows
 
     def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:
         if dataset is None:

@@ -10,7 +10,7 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from schemactl.destinations._bookkeeping import find_names, rows_of, rows_of_load
 from schemactl.destinations._catalogue import OURS
-from schemactl.destinations._folder import read_text, refuse_links
+from schemactl.destinations._folder import read_lines, refuse_links
 from schemactl.destinations._migration.ledger import RUNS, Ledger, keys_of
 from schemactl.destinations.parquet.journal import INIT, JSONL_ENDING, Listing, list_files, write_text
 from schemactl.errors import DestinationError
@@ -77,20 +77,20 @@ def version_hashes(listing: Listing) -> list[tuple[str, str]]:
     return [(version.name, str(version.line()["version_hash"])) for version in stored_versions(listing)]
 
 
-def read_rows(listing: Listing, table: Table, /, **equal: str) -> list[dict[str, Any]]:
-    """Return rows of one of dlt's tables or of loaded files; see ``ReadRows``; raises as ``lines_of``."""
+def read_rows(listing: Listing, table: Table, /, **equal: str) -> Iterator[dict[str, Any]]:
+    """Yield rows of one of dlt's tables or of loaded files; see ``ReadRows``; raises as ``lines_of``."""
     if table.name == VERSION_TABLE:
         # dlt takes the schema with the latest time for the current one, whatever the clock said.
         stored = stored_versions(listing, equal.get("version_hash"))
-        lines = [{**version.line(), "inserted_at": version.time} for version in stored]
+        lines: Iterable[dict[str, Any]] = ({**version.line(), "inserted_at": version.time} for version in stored)
     else:
         head = f"{equal['schema_name']}__" if "schema_name" in equal else ""
         tail = f"__{equal['load_id']}{JSONL_ENDING}" if "load_id" in equal else JSONL_ENDING
         files = (pair for folder in find_names(listing.folders(), table.name) for pair in listing.of(folder).items())
         paths = [path for name, path in files if name.startswith(head) and name.endswith(tail)]
-        lines = [line for path in paths for line in lines_of(path, "load_id")]
+        lines = (line for path in paths for line in iterate_lines(path, "load_id"))
     ours = (line for line in lines if all(line.get(name) == value for name, value in equal.items()))
-    return rows_of(table, ([line.get(name) for name in table.columns] for line in ours))
+    yield from rows_of(table, ([line.get(name) for name in table.columns] for line in ours))
 
 
 def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str]]:
@@ -131,12 +131,21 @@ def _json(values: dict[str, Any]) -> str:
 
 def lines_of(path: Path, key: str) -> list[dict[str, Any]]:
     """Return the objects in a file of JSON lines; ``DestinationError`` unless all of them have ``key``."""
-    text = read_text(path.parent, path) or ""
+    return list(iterate_lines(path, key))
+
+
+def iterate_lines(path: Path, key: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a file of JSON lines, which may be large; raises as ``lines_of``."""
+    row = None
     try:
-        rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-        if not rows or not all(isinstance(row, dict) and key in row for row in rows):
+        for line in read_lines(path.parent, path):
+            if line.strip():
+                row = json.loads(line)
+                if not isinstance(row, dict) or key not in row:
+                    raise ValueError(f"it lacks `{key}`")
+                yield row
+        if row is None:
             raise ValueError(f"it lacks `{key}`")
-        return rows
     except RecursionError as error:
         raise DestinationError(f"`{path}` is not what belongs there: it is nested too deep") from error
     except ValueError as error:
@@ -155,7 +164,7 @@ class FolderLedger(Ledger):
 
     def read_rows(self, table: Table, /, **equal: str) -> list[dict[str, Any]]:
         if not table.name.startswith(OURS):
-            return read_rows(list_files(self.folder), table, **equal)
+            return list(read_rows(list_files(self.folder), table, **equal))
         table_folder = self.folder / table.name
         refuse_links(self.folder, table_folder)
         files = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._address import folder_address
-from schemactl.destinations._bookkeeping import is_loaded, past_loads
+from schemactl.destinations._bookkeeping import ReadRows, ledger_entries, past_loads
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake.lock import check_writable, holding
@@ -44,7 +44,7 @@ from schemactl.destinations.parquet.journal import (
 )
 from schemactl.destinations.parquet.table import FolderTable
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import LoadPackage, PastLoads, StagedTable, rows_in
+from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first
 from schemactl.schema.naming import naming_of
@@ -77,6 +77,13 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     return past_loads(partial(read_rows, list_files(find_dataset(address, is_made=True))), schema_name)
 
 
+def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files that loads have loaded; see ``Loader``."""
+    address = folder_address(url)
+    if address.folder.is_dir():
+        yield from ledger_entries(partial(read_rows, list_files(find_dataset(address, is_made=True))), schema_name)
+
+
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Put the rows of a load into a folder of Parquet, all or nothing; see ``Loader``.
 
@@ -106,8 +113,9 @@ class ParquetLoad(Load[_Change]):
         recover(self.dataset)
         self.listing = list_files(self.dataset)
 
-    def is_loaded(self) -> bool:
-        return is_loaded(partial(read_rows, self.listing), self.package.schema.name, self.package.load_id)
+    @property
+    def read_rows(self) -> ReadRows:
+        return partial(read_rows, self.listing)
 
     def check(self, chains: Sequence[Chain]) -> None:
         for chain in chains:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from schemactl.destinations._sql_load import check_schema, load_package, past_loads
+from collections.abc import Iterator
+
+from schemactl.destinations._sql_load import check_schema, ledger_entries, load_package, past_loads
 from schemactl.destinations.postgresql.session import open_session, open_transaction, parse_address
-from schemactl.normalization.package import LoadPackage, PastLoads
+from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 
@@ -14,6 +16,13 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
     address = parse_address(url)
     with open_session(address) as session:
         return past_loads(session, address.dataset, schema_name)
+
+
+def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files that loads have loaded; see ``Loader``."""
+    address = parse_address(url)
+    with open_session(address) as session:
+        yield from ledger_entries(session, address.dataset, schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:

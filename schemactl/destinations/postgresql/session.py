@@ -12,7 +12,7 @@ from schemactl.destinations._address import ServerAddress, parse_server_address,
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._rows import batches
-from schemactl.destinations._session import Session, literal, quote
+from schemactl.destinations._session import BATCH_ROWS, Session, literal, quote
 from schemactl.destinations.postgresql.types import NAMES, column_type, is_builtin
 from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
 from schemactl.examples import shown_error
@@ -211,6 +211,13 @@ class PostgresSession(Session):
 
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._run(statement, values or None).fetchall()
+
+    def iterate(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        with self.transaction():
+            self.execute(f"DECLARE {_CURSOR} NO SCROLL CURSOR FOR {statement}")
+            while rows := self.query(f"FETCH {BATCH_ROWS} FROM {_CURSOR}"):
+                yield from rows
+            self.execute(f"CLOSE {_CURSOR}")
 
     def execute_alone(self, statement: str) -> None:
         """Run a statement that no transaction can hold; it names all in full, as the settings are the server's."""

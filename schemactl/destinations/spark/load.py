@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from schemactl.destinations._bookkeeping import (
+    ReadRows,
     bookkeeping_of,
     find_columns,
     find_names,
-    is_loaded,
+    ledger_entries,
     past_loads,
     rows_of,
     rows_of_load,
@@ -43,7 +44,7 @@ from schemactl.destinations.spark.tables import Tables, copy_blocker, find_views
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.spark.session.opening import active_session, running_session
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import LoadPackage, PastLoads
+from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first, merge_of
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of, write_type
@@ -55,23 +56,33 @@ _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
     """Return the loads that a schema of a catalog has had; one that was killed when it was certain counts."""
-    namespace = read_address(url)
+    with _reading(read_address(url)) as read:
+        return past_loads(read, schema_name)
+
+
+def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files that loads have loaded; see ``Loader``."""
+    with _reading(read_address(url)) as read:
+        yield from ledger_entries(read, schema_name)
+
+
+@contextmanager
+def _reading(namespace: Namespace) -> Iterator[ReadRows]:
+    """Yield what reads the tables of loads, as they are once a load is finished that was killed."""
     with running_session() as spark:
         target = refreshed(Tables(spark, namespace))
         pending = read_pending(target)
         coming = {step.table: step.rows for step in pending.steps if step.rows} if pending else {}
 
-        def read(table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
-            rows = target.read_rows(table, **equal)
+        def read(table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
+            yield from target.read_rows(table, **equal)
             for name in find_names(coming, table.name):
                 if columns := find_columns(table, coming[name][0], str(namespace)):
-                    new_rows = rows_of(
-                        table, ([row[column_name] for column_name in columns.values()] for row in coming[name])
-                    )
-                    rows += [row for row in new_rows if row.items() >= equal.items()]
-            return rows
+                    values = ([row[column_name] for column_name in columns.values()] for row in coming[name])
+                    new_rows = rows_of(table, values, columns)
+                    yield from (row for row in new_rows if row.items() >= equal.items())
 
-        return past_loads(read, schema_name)
+        yield read
 
 
 def check_tables(url: str, schema: Schema) -> None:
@@ -127,8 +138,9 @@ class SparkLoad(Load[TableMove]):
     def recover(self) -> None:
         self.target = recover(self.target)
 
-    def is_loaded(self) -> bool:
-        return is_loaded(self.target.read_rows, self.package.schema.name, self.package.load_id)
+    @property
+    def read_rows(self) -> ReadRows:
+        return self.target.read_rows
 
     def check(self, chains: Sequence[Chain]) -> None:
         check_nulls(chains)

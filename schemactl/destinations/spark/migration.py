@@ -203,7 +203,7 @@ class SparkMigration(Ledger):
     def read_rows(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
         with wrap_errors("read the ledger"):
             if not table.name.startswith(OURS):
-                return self.tables.read_rows(table, **equal)
+                return list(self.tables.read_rows(table, **equal))
             if not self.tables.has(table.name):
                 return []
             lines = [row.asDict() for row in self.tables.frame(table.name).collect()]

@@ -24,6 +24,7 @@ from schemactl.destinations.spark.lease import LEASE, Lease
 from schemactl.destinations.spark.types import sql_type
 from schemactl.engine.spark.sql import literal, quoted
 from schemactl.errors import CommandWarning, DestinationError
+from schemactl.normalization.package import INPUTS_TABLE
 from schemactl.schema.types import DataType, Table
 
 
@@ -122,9 +123,8 @@ class Tables:
         """Return the rows of a table."""
         return self.spark.table(self.full(name))
 
-    def read_rows(self, table: Table, /, **equal: str) -> list[Mapping[str, Any]]:
-        """Return rows of a table; see ``ReadRows``."""
-        rows: list[Mapping[str, Any]] = []
+    def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
+        """Yield rows of a table; see ``ReadRows``."""
         for name, columns in self.held_as(table):
             selected = [
                 # As a number, whatever the session's time zone is.
@@ -135,8 +135,10 @@ class Tables:
             ]
             conditions = [f"{quoted(columns[column])} = {literal(value)}" for column, value in equal.items()]
             query = f"SELECT {', '.join(selected)} FROM {self.full(name)} WHERE {' AND '.join(['true', *conditions])}"
-            rows += rows_of(table, self.spark.sql(query).collect())
-        return rows
+            frame = self.spark.sql(query)
+            # The other tables are small.
+            rows = frame.toLocalIterator() if table.name == INPUTS_TABLE else frame.collect()
+            yield from rows_of(table, rows, columns)
 
     def held_as(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield the names of the tables that a table is there, with the names of its columns there."""

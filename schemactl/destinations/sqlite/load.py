@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from schemactl.destinations._address import check_folder, parse_file_address
-from schemactl.destinations._sql_load import check_names, check_schema, load_package, past_loads
+from schemactl.destinations._sql_load import check_names, check_schema, ledger_entries, load_package, past_loads
 from schemactl.destinations.sqlite.migration import choose_file
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, open_database
 from schemactl.destinations.sqlite.types import NAMES
-from schemactl.normalization.package import LoadPackage, PastLoads
+from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
 
@@ -27,6 +27,15 @@ def read_past_loads(url: str, schema_name: str) -> PastLoads:
         return PastLoads()
     with open_database(address, path, patience=_PATIENCE_SECONDS, is_read_only=True) as session:
         return past_loads(session, MAIN, schema_name)
+
+
+def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
+    """Yield the files that loads have loaded; see ``Loader``."""
+    address = parse_file_address(url)
+    _, path = choose_file(address, schema_name)
+    if path.exists():
+        with open_database(address, path, patience=_PATIENCE_SECONDS, is_read_only=True) as session:
+            yield from ledger_entries(session, MAIN, schema_name)
 
 
 def check_tables(url: str, schema: Schema) -> None:

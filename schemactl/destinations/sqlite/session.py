@@ -68,6 +68,9 @@ class SqliteDatabase(Session):
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.connection.execute(statement, values).fetchall()
 
+    def iterate(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        yield from self.connection.execute(statement)
+
     def datasets(self) -> list[str]:
         return [MAIN]
 

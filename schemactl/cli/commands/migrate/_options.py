@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from schemactl.cli.declarations import Group, Setting, SettingsTable, flag, option
 from schemactl.cli.options import SparkCommandOptions, read_count, read_seconds
@@ -15,6 +15,7 @@ from schemactl.cli.terminal import Terminal, ask, confirm_loss
 from schemactl.errors import ExitCode, InputError
 
 if TYPE_CHECKING:
+    from schemactl.engine.spark.options import SparkOptions
     from schemactl.migration.options import PlanOptions
     from schemactl.migration.records import Patience
 
@@ -177,7 +178,16 @@ def check_is_plain(formats: Iterable[str], instead: str) -> None:
             raise InputError(f"this result has no format `{name}`", hint=f"known: `text`, `json`; {instead}")
 
 
-O = TypeVar("O", bound=MigrateOptions)  # noqa: E741 - it stands for options
+class DestinationOptions(Protocol):
+    """The options of a command with a destination, which may be Spark's."""
+
+    @property
+    def to(self) -> str | None: ...
+
+    def spark(self) -> SparkOptions: ...
+
+
+O = TypeVar("O", bound=DestinationOptions)  # noqa: E741 - it stands for options
 
 
 def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal], ExitCode]:

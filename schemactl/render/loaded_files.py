@@ -1,0 +1,57 @@
+"""Renders ``schemactl files`` for a person: the files of loads with their rows and rejects."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from schemactl.normalization.loaded_files import FilesReport, FileState, LoadedFile
+from schemactl.progress import size_text
+from schemactl.render.console import FAINT, WARNING, Look, named, print_sections
+from schemactl.render.escaping import escape
+from schemactl.schema.wording import counted
+
+
+def print_files(report: FilesReport, look: Look) -> str:
+    """Return the text of ``schemactl files list``."""
+    return print_sections([[_title(report)], [_table(report.files)] if report.files else []], look)
+
+
+def print_forgotten(report: FilesReport, look: Look) -> str:
+    """Return the text of ``schemactl files forget``."""
+    if report.is_declined:
+        return print_sections([[Text("nothing was forgotten")]], look)
+    files = counted(len(report.files), "file")
+    return print_sections(
+        [[Text(f"forgot {files}: the next `--new-only` loads them again, and their rows stay")]], look
+    )
+
+
+def _title(report: FilesReport) -> Text:
+    loads = len({file.entry.load_id for file in report.files})
+    paths = len({file.entry.file.path for file in report.files})
+    destination = escape(report.destination)
+    if not paths:
+        return named(report.name, f"no file was loaded into {destination}")
+    return named(report.name, f"{counted(paths, 'file')} in {counted(loads, 'load')} into {destination}")
+
+
+def _table(files: tuple[LoadedFile, ...]) -> Table:
+    grid = Table(box=None, pad_edge=False, header_style=FAINT, padding=(0, 2, 0, 0))
+    for name in ("file", "load", "time (UTC)"):
+        grid.add_column(name, overflow="fold")
+    for name in ("size", "rows", "rejects"):
+        grid.add_column(name, justify="right", overflow="fold")
+    grid.add_column("state")
+    for loaded in files:
+        file = loaded.entry.file
+        state = Text(str(loaded.state), style="" if loaded.state is FileState.LOADED else WARNING)
+        time = f"{loaded.entry.loaded_at:%Y-%m-%d %H:%M:%S}"
+        counts = [_count(file.rows), _count(file.rejects)]
+        grid.add_row(escape(file.path), escape(loaded.entry.load_id), time, size_text(file.bytes), *counts, state)
+    return grid
+
+
+def _count(number: int | None) -> str:
+    """Return a number; loads of earlier versions did not count."""
+    return "" if number is None else f"{number:,}"
