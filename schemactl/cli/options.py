@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
     from schemactl.engine.choice import EngineOptions
     from schemactl.engine.spark.options import SparkOptions
+    from schemactl.flows.readers import ReaderSource
     from schemactl.flows.request import InferRequest
     from schemactl.schema.hints import Hints
     from schemactl.schema.record_selection import RecordSelection
@@ -250,6 +251,30 @@ def _within(seconds: float, megabytes: int) -> Iterator[None]:
     too_large = partial(InputError, f"this takes more than {megabytes:,} MB of memory, and was given up", hint=hint)
     with time_limit(seconds, too_long), memory_limit(megabytes << 20, too_large):
         yield
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
+class ReadersOptions(CommonOptions):
+    """The options of a command that asks who reads tables."""
+
+    readers: Sequence[str] = option(
+        "Look here for readers of the tables: `sql:PATTERN`, `dbt:MANIFEST` or a database. After `?`: `dialect=`, "
+        "`dataset=`, `database=`, `complete=true`. Repeatable.",
+        Group.INPUT,
+        Setting(in_environment=False),
+        metavar="SOURCE",
+        default=[],
+    )
+
+    def reader_sources(self) -> tuple[ReaderSource, ...]:
+        """Return the sources of readers.
+
+        Raises:
+            InputError: one of them is none.
+        """
+        from schemactl.flows.readers import parse_reader_source
+
+        return tuple(map(parse_reader_source, self.readers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from schemactl.store.git import find_repository
 from schemactl.store.links import real_path
 from schemactl.store.revision import files_at
 
-JUDGING: Final = ("compat", "fail-on", "severity", "silence", "transitive")
+JUDGING: Final = ("compat", "fail-on", "readers", "severity", "silence", "transitive")
 """The settings of ``diff`` that a policy decides alone; others it may leave to the repository."""
 
 

@@ -95,6 +95,21 @@ class Definition:
     sql: str
 
 
+@dataclass(frozen=True, slots=True)
+class StoredQuery:
+    """SQL that a database keeps and runs: a view, a function, a trigger.
+
+    Attributes:
+        kind: ``view``, ``materialized view``, ``function`` or ``trigger``.
+        name: with its dataset.
+        sql: of a view the statement or the query, of others their text.
+    """
+
+    kind: str
+    name: str
+    sql: str
+
+
 class Destination(Protocol):
     """A module that knows one kind of database, or of files that are used like one."""
 
@@ -137,6 +152,19 @@ class Defined(Destination, Protocol):
 
         Raises:
             InputError: the address is wrong, or names no dataset.
+            DestinationError: the destination cannot be reached or read, or its driver is missing.
+        """
+        ...
+
+
+class Querying(Destination, Protocol):
+    """A destination module that keeps queries, such as views."""
+
+    def read_queries(self, url: str) -> tuple[StoredQuery, ...]:
+        """Return the views, functions and triggers of all datasets, without the database's own; nothing is written.
+
+        Raises:
+            InputError: the address is wrong.
             DestinationError: the destination cannot be reached or read, or its driver is missing.
         """
         ...
@@ -492,6 +520,11 @@ def address_form(name: str) -> str | None:
 def is_defined(destination: Destination) -> TypeGuard[Defined]:
     """Return whether a destination gives the statements that would create its tables."""
     return optional_attribute(destination, "read_definitions") is not None
+
+
+def is_querying(destination: Destination) -> TypeGuard[Querying]:
+    """Return whether a destination keeps queries, such as views."""
+    return optional_attribute(destination, "read_queries") is not None
 
 
 def is_loader(destination: Destination) -> TypeGuard[Loader]:

@@ -20,6 +20,7 @@ from schemactl.progress import Progress, no_progress
 from schemactl.redaction import redact
 from schemactl.review.comparison import Comparison, SettingChange, Side
 from schemactl.review.cosmetic import is_cosmetic
+from schemactl.review.readers import Readership
 from schemactl.review.report import Compatibility, Counted, Finding, Report, Review, Silence, Version
 from schemactl.review.review import CountKey, ReviewSettings, compare, review
 from schemactl.review.rules import all_rules
@@ -37,6 +38,7 @@ from schemactl.store.history import versions_of
 from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
+    from schemactl.flows.readers import ReaderSource
     from schemactl.flows.survival import DataRequest
 
 
@@ -54,6 +56,7 @@ class DiffRequest:
         data: decides the changes that depend on the rows; None if no data was named.
         model: a Pydantic model, ``MODULE:CLASS``, that the base is compared with: what a load with it would make of
             the schema; None for none.
+        readers: sources of those who read the tables.
         table: of the model, where it is no union; None for the schema's only root table.
     """
 
@@ -69,6 +72,7 @@ class DiffRequest:
     data: DataRequest | None = None
     model: str | None = None
     table: str | None = None
+    readers: tuple[ReaderSource, ...] = ()
 
 
 def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Report:
@@ -150,6 +154,7 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
         silences=request.silences,
         counted=counted,
         has_data=request.data is not None,
+        readership=_readership(comparison, request),
         locate_head=pair.head.locate if pair.head else lambda _: None,
         locate_base=pair.base.locate if pair.base else lambda _: None,
     )
@@ -166,6 +171,16 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
         is_cosmetic=bool(comparison.changes) and is_cosmetic(comparison.changes),
         sources=_sources(pair, comparison),
     )
+
+
+def _readership(comparison: Comparison, request: DiffRequest) -> Readership | None:
+    """Return who reads the tables of both sides; None if no readers are declared, or nothing changed."""
+    if not request.readers or not comparison.changes:
+        return None
+    from schemactl.flows.readers import read_readers
+
+    schemas = (comparison.base.schema, comparison.head.schema)
+    return read_readers(request.readers, schemas[0].name, schemas)
 
 
 def _sources(pair: Pair, comparison: Comparison) -> Sources:

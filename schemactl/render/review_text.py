@@ -256,6 +256,8 @@ def _sentence(finding: Finding) -> Text:
 def _details(finding: Finding, shows_values: bool) -> Iterator[Text]:
     if not shows_values and (values := words.values(finding)):
         yield Text(escape(values))
+    if readers := words.readers_sentence(finding):
+        yield Text(escape(readers))
     if data := words.data_count(finding):
         yield Text(escape(data))
     if finding.advice:

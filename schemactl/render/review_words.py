@@ -13,6 +13,7 @@ from typing import Any, Final
 from schemactl.errors import Location
 from schemactl.render.changes import what_changed
 from schemactl.render.escaping import escape
+from schemactl.review.readers import Answer, Broken, Reader
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
 from schemactl.review.severity import Severity
@@ -205,6 +206,68 @@ _MODES: Final = {
 }
 
 
+MOST_READERS: Final = 3
+"""How many readers are named in one sentence."""
+
+
+def readers_sentence(finding: Finding) -> str | None:
+    """Return which declared readers a change breaks, else whether they read the column; None if none are declared."""
+    if finding.answer is None:
+        return None
+    if finding.readers:
+        return describe_broken(finding.readers)
+    what = "column" if finding.column is not None else "table"
+    if finding.answer is Answer.NOT_READ:
+        return f"no declared reader reads the {what}"
+    if finding.answer is Answer.READ:
+        return f"declared readers read the {what}, in ways that this does not break"
+    readers = list(dict.fromkeys(blindness.reader.name for blindness in finding.blind))
+    names = ", ".join(f"`{name}`" for name in readers[:MOST_READERS])
+    more = f" and {len(readers) - MOST_READERS:,} more" if len(readers) > MOST_READERS else ""
+    reasons = "; ".join(dict.fromkeys(blindness.reason for blindness in finding.blind))
+    return f"cannot tell whether {names}{more} reads the {what}: {reasons}" if names else None
+
+
+def describe_broken(readers: Sequence[Broken]) -> str:
+    """Return which readers a change breaks; empty if it breaks none.
+
+    The first ones are named, each with the line of its first use, then comes the number of those behind them.
+    """
+    if not readers:
+        return ""
+    names = [_broken_name(broken) for broken in readers[:MOST_READERS]]
+    if len(readers) > MOST_READERS:
+        names.append(f"{len(readers) - MOST_READERS:,} more")
+    number = f"{len(readers):,} readers" if len(readers) > 1 else "1 reader"
+    return f"breaks {number}: {', '.join(names)}{_describe_downstream(readers)}"
+
+
+def _broken_name(broken: Broken) -> str:
+    reader = broken.reader
+    use = next((use for use in broken.uses if use.column is not None), broken.uses[0])
+    location = use.location if use.location and use.location.path != reader.name else reader.location
+    if location is None or location.path == reader.name:
+        line = use.location.line if use.location else None
+        where = f"line {line}" if line and reader.location else f"a {reader.kind}"
+    else:
+        where = str(location)
+    return f"{_quoted(reader)} ({where})"
+
+
+def _describe_downstream(readers: Sequence[Broken]) -> str:
+    downstream = list(dict.fromkeys(reader for broken in readers for reader in broken.downstream))
+    if not downstream:
+        return ""
+    exposures = [reader.name for reader in downstream if reader.kind == "exposure"]
+    through = ", ".join(_quoted(broken.reader) for broken in readers if broken.downstream)
+    named_exposures = f"; exposures: {', '.join(exposures)}" if exposures else ""
+    return f", and {len(downstream):,} more through {through}{named_exposures}"
+
+
+def _quoted(reader: Reader) -> str:
+    return f"`{reader.name}`"
+
+
 def finding_title(finding: Finding) -> str:
     """Return the rule's id and title; a broken contract is named so."""
     return ("contract violation: " if finding.is_violation else "") + f"{finding.rule} {finding.title}"
@@ -217,9 +280,9 @@ def finding_sentence(finding: Finding) -> str:
 
 
 def finding_facts(finding: Finding) -> list[str]:
-    """Return the lines of a finding: its sentence, the counts from the data, the advice about a guess."""
-    data = data_count(finding)
-    return [finding_sentence(finding), *(escape(sentence) for sentence in (data, finding.advice) if sentence)]
+    """Return the lines of a finding: its sentence, the readers, the counts from the data, the advice about a guess."""
+    facts = (readers_sentence(finding), data_count(finding), finding.advice)
+    return [finding_sentence(finding), *(escape(sentence) for sentence in facts if sentence)]
 
 
 def finding_details(finding: Finding) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from schemactl.errors import Location
 from schemactl.review.cosmetic import is_content
+from schemactl.review.readers import Answer, Blindness, Broken
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.changes import Change
 
@@ -79,6 +80,9 @@ class Finding:
         counted: the counts from the data, None if nothing was counted.
         silence: the silence that covers it; such a finding fails nothing.
         advice: where it rests on a guess, how to state or to refuse that.
+        readers: the declared readers that the change breaks.
+        answer: whether a declared reader reads the table or column; None if none are declared, or it is about neither.
+        blind: why that cannot be told.
         against: the older version that it breaks, where the base itself is not broken (``--transitive``).
     """
 
@@ -104,6 +108,9 @@ class Finding:
     silence: Silence | None = None
     against: str | None = None
     advice: str = ""
+    readers: tuple[Broken, ...] = ()
+    answer: Answer | None = None
+    blind: tuple[Blindness, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

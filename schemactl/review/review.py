@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.review.comparison import Comparison, Side
+from schemactl.review.readers import Answer, ReaderEffect, Readership
 from schemactl.review.report import Compatibility, Counted, Finding, Silence
 from schemactl.review.rule import Match, Rule
 from schemactl.review.rules import all_rules
@@ -50,6 +51,7 @@ class ReviewSettings:
             Violations of contracts stay errors.
         counted: what the data said, by table, column, question and field.
         has_data: whether data was given to count in, which may leave questions open.
+        readership: who reads the tables of the base; None if no readers are declared.
         locate_head, locate_base: give the place of keys in the file of the head and of the base.
     """
 
@@ -58,6 +60,7 @@ class ReviewSettings:
     silences: tuple[Silence, ...] = ()
     counted: Mapping[CountKey, Counted] = field(default_factory=dict)
     has_data: bool = False
+    readership: Readership | None = None
     locate_head: Locate = lambda _: None
     locate_base: Locate = lambda _: None
 
@@ -116,6 +119,8 @@ class _Judge:
         impact = match.impact or rule.impact
         if counted is not None and impact.data is Severity.DEPENDS:
             impact = replace(impact, data=Severity.ERROR if counted.bad else Severity.NONE)
+        effect = rule.effect_with(impact)
+        impact, reading = self._with_readers(effect, match, impact)
         finding = Finding(
             rule=rule.id,
             title=rule.title,
@@ -137,11 +142,34 @@ class _Judge:
             base_location=settings.locate_base(self._base_keys(match.keys)),
             counted=counted,
             advice=match.advice,
+            **reading,
         )
         # A silence of a single finding may come with what it accepts: so it accepts no change of settings that decide.
         silences = [silence for silence in settings.silences if silence.fingerprint is None or not rule.is_gate]
         silence = silence_for(silences, finding, self.comparison.today)
         return finding if silence is None else replace(finding, silence=silence)
+
+    def _with_readers(self, effect: ReaderEffect, match: Match, impact: Impact) -> tuple[Impact, dict[str, Any]]:
+        """Return the impact on the readers that are declared, and the fields of the finding that name them.
+
+        If all readers are declared and none of them reads the column, readers are told of the change, no more.
+        """
+        readership = self.settings.readership
+        if readership is None or match.table is None or effect is ReaderEffect.NONE:
+            return impact, {}
+        base_table = self.comparison.base_tables.get(match.table, match.table)
+        column = match.column
+        base_column = None if column is None else self.comparison.base_columns.get((match.table, column), column)
+        if effect is ReaderEffect.ADDED:
+            base_column = None
+        answer = readership.answer(base_table, base_column)
+        if readership.is_complete and answer is Answer.NOT_READ and impact.readers.rank > Severity.INFO.rank:
+            impact = replace(impact, readers=Severity.INFO)
+        return impact, {
+            "readers": readership.broken_by(effect, base_table, base_column),
+            "answer": answer,
+            "blind": readership.doubts(base_table, base_column),
+        }
 
     def _fix(self, rule: Rule, match: Match, counted: Counted | None) -> str:
         if counted is None:

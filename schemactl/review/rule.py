@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 from schemactl.review.comparison import Comparison
 from schemactl.review.field_changes import FieldPropertyChanged
+from schemactl.review.readers import ReaderEffect
 from schemactl.review.severity import BREAKS_ALL, BREAKS_NOBODY, Direction, Impact, Severity
 from schemactl.review.wording import plain
 from schemactl.schema.changes import (
@@ -31,7 +32,18 @@ from schemactl.schema.changes import (
 )
 from schemactl.schema.nested_types import FieldPath
 
-__all__ = ["BREAKS_ALL", "BREAKS_NOBODY", "Comparison", "Direction", "Finder", "Impact", "Match", "Matches", "Rule"]
+__all__ = [
+    "BREAKS_ALL",
+    "BREAKS_NOBODY",
+    "Comparison",
+    "Direction",
+    "Finder",
+    "Impact",
+    "Match",
+    "Matches",
+    "ReaderEffect",
+    "Rule",
+]
 __all__ += ["Severity"]
 
 
@@ -185,6 +197,7 @@ class Rule:
         count: how to count the values that decide, which comes before the fix until they are counted; full sentences.
         fix_if_all_survive: what to do where the data was counted and loses nothing; full sentences.
         find: yields the places where the rule applies; none in schemas where the rule is about something else.
+        effect: which uses by readers break; None for all uses if the impact on readers is at least a warning.
         is_contract: whether a match breaks the base schema's own contract: it counts in every mode.
         is_cosmetic: whether matches are shown only when asked for.
         is_gate: whether a match changes the review itself: it is an error in every mode.
@@ -201,10 +214,17 @@ class Rule:
     count: str = ""
     fix_if_all_survive: str = ""
     find: Finder = lambda _: iter(())
+    effect: ReaderEffect | None = None
     is_contract: bool = False
     is_cosmetic: bool = False
     is_gate: bool = False
     is_about_file: bool = False
+
+    def effect_with(self, impact: Impact) -> ReaderEffect:
+        """Return the effect on readers of a match with this impact."""
+        if self.effect is not None:
+            return self.effect
+        return ReaderEffect.REMOVED if impact.readers.rank >= Severity.WARN.rank else ReaderEffect.NONE
 
     @property
     def full_fix(self) -> str:

@@ -182,6 +182,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for kind in ("import", "export"):
         (folder / "schemas" / kind).mkdir(parents=True)
         (folder / "schemas" / kind / "crm.schema.yaml").write_text(dlt.write(schema, "crm.schema.yaml"))
+    (folder / "queries").mkdir()
+    (folder / "queries" / "vips.sql").write_text("select id from crm.customers where vip\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for call in (

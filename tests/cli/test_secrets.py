@@ -34,6 +34,7 @@ CALLS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("import",): ("shop.yaml", "--name", "shop"),
     ("accept",): ("--all", "--until", "2099-01-01", "--reason", "x"),
     ("rules",): (),
+    ("readers",): ("--schema", "shop.yaml", "--readers", "sql:shop.yaml"),
     ("init",): ("--yes",),
     ("show",): ("shop.yaml",),
     ("list",): (),
@@ -60,7 +61,7 @@ CALLS: dict[tuple[str, ...], tuple[str, ...]] = {
 
 ADDRESS_OPTIONS = {
     "to", "remote", "master", "conf", "from", "reference", "references", "policy", "source", "files", "data",
-    "base", "head",
+    "base", "head", "readers",
 }  # fmt: skip
 """Options that take an address or a reference; sources are in ``tests/engine/test_inputs.py``: Spark reads them."""
 

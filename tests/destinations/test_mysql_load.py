@@ -212,3 +212,21 @@ def test_a_killed_load_leaves_no_rows(url: str, tmp_path: Path) -> None:
     load(url, two(tmp_path, "2"))
     assert ask(url, "select count(*) from orders") == [(4,)]
     assert ask(url, "select count(*) from orders__lines") == [(4,)]
+
+
+def test_queries_are_the_views_functions_and_triggers_of_all_databases(server: str, url: str) -> None:
+    run(
+        server,
+        "create database sales",
+        "create table sales.orders (id bigint, amount bigint)",
+        "create view sales.daily as select amount from sales.orders",
+        "create function sales.one() returns bigint deterministic return (select max(id) from sales.orders)",
+        "create trigger sales.checked before insert on sales.orders for each row set new.amount = 1",
+    )
+    queries = {query.name: query for query in destination.read_queries(server)}
+    assert {name: query.kind for name, query in queries.items()} == {
+        "sales.daily": "view",
+        "sales.one": "function",
+        "sales.checked": "trigger",
+    }
+    assert "`sales`.`orders`" in queries["sales.daily"].sql

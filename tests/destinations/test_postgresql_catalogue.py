@@ -196,3 +196,23 @@ def test_a_missing_driver_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DestinationError, match="`psycopg` is not installed") as caught:
         read("postgresql://host/db")
     assert caught.value.hint == install_command("postgres")
+
+
+def test_queries_are_the_views_functions_and_triggers_of_all_datasets(database: str) -> None:
+    make(
+        database,
+        "create table orders (id bigint, amount bigint)",
+        "create schema reporting",
+        "create view reporting.daily as select sum(amount) as total from orders",
+        "create materialized view reporting.monthly as select id from orders",
+        "create function last_id() returns bigint language sql as 'select max(id) from orders'",
+        "create function check_it() returns trigger language plpgsql as 'begin return new; end'",
+    )
+    queries = {query.name: query for query in destination.read_queries(database)}
+    assert {name: query.kind for name, query in queries.items()} == {
+        "reporting.daily": "view",
+        "reporting.monthly": "materialized view",
+        "public.last_id": "function",
+        "public.check_it": "trigger",
+    }
+    assert "public.orders" in queries["reporting.daily"].sql

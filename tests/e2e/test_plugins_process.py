@@ -106,9 +106,21 @@ def _registries() -> list:
     from schemactl.engine.input_formats import LOCAL_FORMATS, SPARK_FORMATS
     from schemactl.formats import FORMATS
     from schemactl.normalization.normalizers import NORMALIZERS
+    from schemactl.readers import READER_KINDS
     from schemactl.render.reviews import OUTPUTS
     from schemactl.review.rules import RULES
     from schemactl.schema.detectors import DETECTORS
     from schemactl.schema.naming import CONVENTIONS
 
-    return [DESTINATIONS, SPARK_FORMATS, LOCAL_FORMATS, FORMATS, DETECTORS, NORMALIZERS, OUTPUTS, RULES, CONVENTIONS]
+    return [
+        DESTINATIONS,
+        SPARK_FORMATS,
+        LOCAL_FORMATS,
+        FORMATS,
+        DETECTORS,
+        NORMALIZERS,
+        OUTPUTS,
+        READER_KINDS,
+        RULES,
+        CONVENTIONS,
+    ]

@@ -32,6 +32,7 @@ from schemactl.cli.declarations import CommandGroup, Group, Setting, SettingsTab
 from schemactl.cli.options import (
     DEFAULT_LIMITS,
     FindingsOptions,
+    ReadersOptions,
     ReviewOptions,
     SparkCommandOptions,
     check_output,
@@ -54,7 +55,7 @@ NEVER = "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(FindingsOptions, ReviewOptions, SparkCommandOptions):
+class Options(FindingsOptions, ReviewOptions, ReadersOptions, SparkCommandOptions):
     command_group: ClassVar[CommandGroup] = CommandGroup.REVIEW
 
     references: Sequence[str] = ref(
@@ -247,6 +248,7 @@ def make_request(options: Options) -> DiffRequest:
         data=data,
         model=options.model,
         table=options.table,
+        readers=options.reader_sources(),
     )
 
 

@@ -4,7 +4,7 @@ Without ``dataset`` a load goes into the one dataset that was loaded with the sc
 as the schema.
 """
 
-from schemactl.destinations.duckdb.catalogue import read_catalogue, read_definitions
+from schemactl.destinations.duckdb.catalogue import read_catalogue, read_definitions, read_queries
 from schemactl.destinations.duckdb.load import check_tables, load, read_ledger, read_past_loads
 from schemactl.destinations.duckdb.migration import ABILITIES, connect, render
 from schemactl.destinations.duckdb.types import NAMES, column_type, stored

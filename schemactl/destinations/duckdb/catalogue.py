@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from schemactl.destinations import Catalogue, Definition
+from schemactl.destinations import Catalogue, Definition, StoredQuery
 from schemactl.destinations._address import file_address
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset, driver
 from schemactl.destinations._database_files import check_duckdb_files
@@ -43,6 +43,15 @@ _DEFINITIONS: Final = """
     order by kind, made
 """
 
+_QUERIES: Final = """
+    select 'view', schema_name || '.' || view_name, sql from duckdb_views()
+    where not internal and database_name = current_database()
+    union all
+    select 'function', schema_name || '.' || function_name, macro_definition from duckdb_functions()
+    where not internal and database_name = current_database() and macro_definition is not null
+    order by 1, 2
+"""
+
 
 def read_catalogue(url: str) -> Catalogue:
     """Return the tables of one dataset; the file is opened for reading only.
@@ -65,6 +74,17 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
     with _open_file(url) as (session, dataset_name):
         dataset = choose_dataset({row[1] for row in session.query(_COLUMNS)}, dataset_name, session.shown)
         return tuple(Definition(table, sql) for table, sql in session.query(_DEFINITIONS, dataset))
+
+
+def read_queries(url: str) -> tuple[StoredQuery, ...]:
+    """Return the views and macros of all datasets of the file.
+
+    Raises:
+        InputError: as ``read_catalogue``.
+        DestinationError: as ``read_catalogue``.
+    """
+    with _open_file(url) as (session, _):
+        return tuple(StoredQuery(*row) for row in session.query(_QUERIES))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ A dataset is a database of the server, as with dlt: the one that ``dataset`` or 
 loaded with the schema before, else one that is named as the schema.
 """
 
-from schemactl.destinations.mysql.catalogue import read_catalogue, read_definitions
+from schemactl.destinations.mysql.catalogue import read_catalogue, read_definitions, read_queries
 from schemactl.destinations.mysql.load import check_tables, load, read_ledger, read_past_loads
 from schemactl.destinations.mysql.migration import ABILITIES, connect, render
 from schemactl.destinations.mysql.types import NAMES, column_type, stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from schemactl.destinations import Catalogue, Definition
+from schemactl.destinations import Catalogue, Definition, StoredQuery
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations._session import qualify
 from schemactl.destinations.mysql.session import MySqlSession, json_columns, open_session, parse_address, text_of
@@ -48,6 +48,19 @@ _OTHERS: Final = """
 _NEXT_ID: Final = re.compile(r" AUTO_INCREMENT=\d+(?= )")
 _JSON: Final = re.compile(r" CHARACTER SET \w+ COLLATE \w+(?P<other>[^\n]*?) CHECK \(json_valid\(`[^`\n]*`\)\)")
 
+_QUERIES: Final = """
+    select 'view', concat(table_schema, '.', table_name), view_definition from information_schema.views
+    where table_schema not in ('mysql', 'sys', 'information_schema', 'performance_schema')
+    union all
+    select 'function', concat(routine_schema, '.', routine_name), coalesce(routine_definition, '')
+    from information_schema.routines
+    where routine_schema not in ('mysql', 'sys', 'information_schema', 'performance_schema')
+    union all
+    select 'trigger', concat(trigger_schema, '.', trigger_name), action_statement from information_schema.triggers
+    where trigger_schema not in ('mysql', 'sys', 'information_schema', 'performance_schema')
+    order by 1, 2
+"""
+
 
 def read_catalogue(url: str) -> Catalogue:
     """Return the tables of one dataset.
@@ -83,6 +96,17 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
             tables.append(Definition(name, _JSON.sub(r"\g<other>", _NEXT_ID.sub("", sql))))
         others = (Definition(table, text_of(sql)) for table, sql in session.query(_OTHERS, dataset, dataset))
         return (*tables, *others)
+
+
+def read_queries(url: str) -> tuple[StoredQuery, ...]:
+    """Return the views, functions, procedures and triggers of all databases that the user sees.
+
+    Raises:
+        InputError: as ``read_catalogue``.
+        DestinationError: as ``read_catalogue``.
+    """
+    with open_session(parse_address(url)) as session, session.wrap_errors("read the catalog"):
+        return tuple(StoredQuery(*map(text_of, row)) for row in session.query(_QUERIES))
 
 
 def read_session(session: MySqlSession, dataset_name: str | None, *, reads_versions: bool = False) -> Catalogue:

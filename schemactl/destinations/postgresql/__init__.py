@@ -4,7 +4,7 @@ Without ``dataset`` a load goes into the one dataset that was loaded with the sc
 as the schema.
 """
 
-from schemactl.destinations.postgresql.catalogue import read_catalogue, read_definitions
+from schemactl.destinations.postgresql.catalogue import read_catalogue, read_definitions, read_queries
 from schemactl.destinations.postgresql.load import check_tables, load, read_ledger, read_past_loads
 from schemactl.destinations.postgresql.migration import ABILITIES, connect, render
 from schemactl.destinations.postgresql.types import NAMES, column_type, stored

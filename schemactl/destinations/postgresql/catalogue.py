@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from schemactl.destinations import Catalogue, Definition
+from schemactl.destinations import Catalogue, Definition, StoredQuery
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations._session import qualify
 from schemactl.destinations.postgresql.session import READING, PostgresSession, open_session, parse_address
@@ -151,6 +151,20 @@ _DEFINITIONS: Final = """
 Columns with a default, an identity or a collation have statements of their own, as sqlglot may not parse some of them.
 """
 
+_QUERIES: Final = """
+    select case c.relkind when 'm' then 'materialized view' else 'view' end, n.nspname || '.' || c.relname,
+        pg_get_viewdef(c.oid)
+    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('v', 'm') and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
+    union all
+    select case when p.prorettype = 'pg_catalog.trigger'::regtype then 'trigger' else 'function' end,
+        n.nspname || '.' || p.proname, coalesce(p.prosrc, '')
+    from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
+        and not exists (select 1 from pg_catalog.pg_depend d where d.objid = p.oid and d.deptype = 'e')
+    order by 1, 2
+"""
+
 
 def read_catalogue(url: str) -> Catalogue:
     """Return the tables of one dataset, in transactions that can only read.
@@ -178,6 +192,19 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
     with open_session(address, READING, is_read_only=True) as session, session.wrap_errors("read the catalog"):
         dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, address.dataset, session.shown)
         return tuple(Definition(table, sql) for table, *_, sql in session.query(_DEFINITIONS, dataset, dataset))
+
+
+def read_queries(url: str) -> tuple[StoredQuery, ...]:
+    """Return the views, materialized views, functions and triggers of all datasets; names in views are qualified.
+
+    Raises:
+        InputError: as ``read_catalogue``.
+        DestinationError: as ``read_catalogue``.
+    """
+    address = parse_address(url)
+    with open_session(address, READING, is_read_only=True) as session, session.wrap_errors("read the catalog"):
+        session.execute("set search_path = ''")
+        return tuple(StoredQuery(*row) for row in session.query(_QUERIES))
 
 
 def read_dataset(session: PostgresSession, dataset: str, versions: str | None = None) -> Catalogue:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from schemactl.destinations import Catalogue, Definition
+from schemactl.destinations import Catalogue, Definition, StoredQuery
 from schemactl.destinations._address import file_address
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations._session import qualify
@@ -40,6 +40,8 @@ _DEFINITIONS: Final = """
 """
 """Statements without the indexes that ``_UNIQUE`` makes ``unique`` of one column."""
 
+_QUERIES: Final = "select type, name, sql from sqlite_master where type in ('view', 'trigger') order by type, name"
+
 
 def read_catalogue(url: str) -> Catalogue:
     """Return the tables of one dataset, by the types that they were declared with; nothing is written.
@@ -61,6 +63,17 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
     """
     with _open_dataset(url) as (session, _):
         return tuple(Definition(table, sql) for table, sql in session.query(_DEFINITIONS))
+
+
+def read_queries(url: str) -> tuple[StoredQuery, ...]:
+    """Return the views and triggers of the dataset's file.
+
+    Raises:
+        InputError: as ``read_catalogue``.
+        DestinationError: as ``read_catalogue``.
+    """
+    with _open_dataset(url) as (session, dataset):
+        return tuple(StoredQuery(kind, f"{dataset}.{name}", sql) for kind, name, sql in session.query(_QUERIES))
 
 
 @contextmanager

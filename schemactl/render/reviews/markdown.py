@@ -158,6 +158,8 @@ def _where(finding: Finding, report: Report) -> str:
 
 def _facts(finding: Finding) -> Iterator[str]:
     yield prose(finding.message)
+    if readers := words.readers_sentence(finding):
+        yield prose(readers)
     if data := words.data_count(finding):
         yield prose(data)
     if finding.advice:

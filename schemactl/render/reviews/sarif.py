@@ -126,11 +126,28 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
         "level": _LEVELS[finding.severity],
         "message": {"text": message},
         "locations": [{"physicalLocation": _physical(nearest_place(finding, review))}],
+        **_related(finding),
         "partialFingerprints": {"schemactl/v1": finding.fingerprint},
         # SARIF asks that every result has the list, or none has.
         "suppressions": suppressions,
         "properties": _properties(finding),
     }
+
+
+def _related(finding: Finding) -> dict[str, Any]:
+    """Return the uses by readers that break, as related locations; those in no file are in the message alone."""
+    locations = {
+        use.location: use for broken in finding.readers for use in broken.uses if use.location and use.reader.location
+    }
+    related = [
+        {
+            "id": number,
+            "physicalLocation": _physical(location),
+            "message": {"text": escape(f"{use.reader.name}: {use.clause.value}")},
+        }
+        for number, (location, use) in enumerate(locations.items(), 1)
+    ]
+    return {"relatedLocations": related} if related else {}
 
 
 def _physical(location: Location) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from schemactl.review.rule import (
     Impact,
     Match,
     Matches,
+    ReaderEffect,
     Rule,
     Severity,
 )
@@ -71,6 +72,7 @@ C201 = Rule(
     "the next load; a column without a data type is not added until data gives it one.",
     fix="No action needed. `SELECT *` returns one more column.",
     find=find_column_added,
+    effect=ReaderEffect.ADDED,
 )
 
 
@@ -91,6 +93,7 @@ C202 = Rule(
     fix="Make the column nullable. Fill the existing rows, update every pipeline to send the column, then make it "
     "required. Or set `x-backfill: VALUE` on the column to give existing rows a value (rule C203).",
     find=find_required_column_added,
+    effect=ReaderEffect.ADDED,
 )
 
 
@@ -112,6 +115,7 @@ C203 = Rule(
     fix="Before the next load, add the column and fill the existing rows at the destination, and update every "
     "pipeline to send it. Or make the column nullable.",
     find=find_backfilled_column_added,
+    effect=ReaderEffect.ADDED,
 )
 
 
@@ -249,6 +253,7 @@ C208 = Rule(
     fix="Check the values. Fix the source, or give the column a type that holds all of them and merge the variant "
     "column into it. With `schema_contract: {data_type: freeze}`, such a load fails instead.",
     find=find_variant_added,
+    effect=ReaderEffect.ADDED,
 )
 
 
@@ -350,6 +355,7 @@ C211 = Rule(
     fix="No action needed for a nullable column. Make a required column nullable first, and make it required again "
     "once all rows have a value.",
     find=find_column_completed,
+    effect=ReaderEffect.ADDED,
 )
 
 
@@ -635,6 +641,7 @@ N402 = Rule(
     fix="Keep the column required, and send a value such as `unknown` from the pipeline. Or warn readers, let them "
     "handle nulls, and only then make it nullable.",
     find=find_null_allowed,
+    effect=ReaderEffect.COMPARED,
 )
 
 
@@ -678,6 +685,7 @@ N405 = Rule(
     fix="Keep the field required, and send a value such as `unknown` from the pipeline. Or warn readers, let them "
     "handle nulls, and only then make it nullable.",
     find=find_field_null_allowed,
+    effect=ReaderEffect.COMPARED,
 )
 
 

@@ -9,7 +9,18 @@ from typing import Final
 from schemactl.review.field_changes import FieldChange, FieldEvent
 from schemactl.review.hints import is_unset
 from schemactl.review.nested_fields import field_match, type_label
-from schemactl.review.rule import BREAKS_NOBODY, Comparison, Direction, Finder, Impact, Match, Matches, Rule, Severity
+from schemactl.review.rule import (
+    BREAKS_NOBODY,
+    Comparison,
+    Direction,
+    Finder,
+    Impact,
+    Match,
+    Matches,
+    ReaderEffect,
+    Rule,
+    Severity,
+)
 from schemactl.review.wording import from_to, quote_value
 from schemactl.schema.changes import (
     ColumnPropertyChanged,
@@ -171,6 +182,7 @@ X701 = Rule(
     "appear without a review, and readers that rely on a fixed schema get them without notice.",
     fix="Loosen only the parts that must change, for example `columns` of one table, and freeze them again afterwards.",
     find=shift_rule(Shift.is_loosened),
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -183,6 +195,7 @@ X702 = Rule(
     fix="First run every pipeline against the new contract, for example with `schemactl infer --check` on its data. "
     "Add missing tables and columns to the schema before you freeze it.",
     find=shift_rule(Shift.is_tightened),
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -239,6 +252,7 @@ X703 = Rule(
     "contract of the base schema decides, so changing both at once does not help.",
     find=find_contract_violated,
     is_contract=True,
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -251,6 +265,7 @@ X704 = Rule(
     fix="Keep `freeze`, and fix the source or extend the schema. If loads must not fail, let the contract evolve, and "
     "review the resulting schema.",
     find=shift_rule(Shift.is_muted),
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -298,4 +313,5 @@ X706 = Rule(
     fix="Keep the contract, and loosen only the parts that must change, by name: `schema_contract: {columns: evolve}` "
     "shows that the change is intended.",
     find=find_contract_removed,
+    effect=ReaderEffect.NONE,
 )

@@ -32,6 +32,7 @@ from schemactl.review.rule import (
     Impact,
     Match,
     Matches,
+    ReaderEffect,
     Rule,
     Severity,
 )
@@ -132,6 +133,7 @@ H604 = Rule(
     fix="Keep the hint unless the data owner agrees to the change. If the hint has a new name, set both names for a "
     "while.",
     find=find_classification_removed,
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -231,6 +233,7 @@ H607 = Rule(
     fix="Add a column with another name and the new unit (`duration_ms` next to `duration`), update every pipeline to "
     "fill both, and remove the old column after a notice (rule C205).",
     find=find_unit_or_format_changed,
+    effect=ReaderEffect.MEANING,
 )
 
 
@@ -259,6 +262,7 @@ H608 = Rule(
     "finding with the reason.",
     find=find_stability_lowered,
     is_gate=True,
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -278,6 +282,7 @@ H609 = Rule(
     "not protected until now.",
     fix="Warn readers, and treat existing values as the hint requires: mask them, or restrict who can read them.",
     find=find_classification_added,
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -345,4 +350,5 @@ H611 = Rule(
     fix="Announce a removal at least 30 days ahead, and never move it earlier. Silence this finding if all readers "
     "have agreed.",
     find=find_notice_shortened,
+    effect=ReaderEffect.NONE,
 )

@@ -17,6 +17,7 @@ from schemactl.review.rule import (
     Impact,
     Match,
     Matches,
+    ReaderEffect,
     Rule,
     Severity,
 )
@@ -297,6 +298,7 @@ K505 = Rule(
     fix="Keep the hint while anyone joins by the column. Otherwise warn readers, and drop the constraint at the "
     "destination.",
     find=hint_rule("unique", says=lambda change: "no longer needs to be unique" if is_unset(change.after) else None),
+    effect=ReaderEffect.COMPARED,
 )
 
 
@@ -321,6 +323,7 @@ K506 = Rule(
     fix="Reload the table with the new key, or write to a new table. Do not change the key of a table while loads "
     "still merge into it.",
     find=find_merge_key_changed,
+    effect=ReaderEffect.MEANING,
 )
 
 
@@ -354,6 +357,7 @@ K508 = Rule(
     "Readers rely on the reference, so rows without a match (orphans) are missing from their joins.",
     fix="Check the existing rows for orphans, and load the referenced table first.",
     find=reference_rule(lambda change: change.before is None, "{table} has a new reference: {after}"),
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -365,6 +369,7 @@ K509 = Rule(
     "removes a reference, so someone removed it from the schema.",
     fix="Keep the reference while the columns still mean the same. Otherwise warn readers who join the two tables.",
     find=reference_rule(lambda change: change.after is None, "{table} has lost a reference: {before}"),
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -380,6 +385,7 @@ K510 = Rule(
         lambda change: None not in change,
         "a reference of {table} changes from {before} to {after}",
     ),
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -409,6 +415,7 @@ K511 = Rule(
     fix="Try the change on a copy of the table. If a cursor changes, reload the table, because the stored state "
     "belongs to the old cursor.",
     find=hint_rule(*_ROLES, says=_role_phrase),
+    effect=ReaderEffect.MEANING,
 )
 
 
@@ -473,4 +480,5 @@ K513 = Rule(
     "not check references.",
     fix="Remove the reference, or point it at the current name.",
     find=find_reference_to_nothing,
+    effect=ReaderEffect.NONE,
 )

@@ -18,6 +18,7 @@ from schemactl.review.rule import (
     Impact,
     Match,
     Matches,
+    ReaderEffect,
     Rule,
     Severity,
 )
@@ -328,6 +329,7 @@ T108 = Rule(
     "_dlt_root_id = _dlt_parent_id` in tables nested directly in the root table, and the `_dlt_root_id` of the parent "
     "row in deeper tables. Or reload the table (`refresh`).",
     find=find_write_disposition_changed,
+    effect=ReaderEffect.MEANING,
 )
 
 
@@ -377,6 +379,7 @@ T109 = Rule(
     fix="Try the new strategy on a copy of the table. For `scd2`, give readers a view of the current rows (those "
     "whose `_dlt_valid_to` is null) under the old name.",
     find=find_merge_strategy_changed,
+    effect=ReaderEffect.MEANING,
 )
 
 
@@ -440,6 +443,7 @@ T112 = Rule(
     fix="Check whether readers use the filtered columns. If they do, keep the old filter, or announce the removal of "
     "the columns (rule C205).",
     find=find_filters_changed,
+    effect=ReaderEffect.MEANING,
 )
 
 

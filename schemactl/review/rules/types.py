@@ -18,7 +18,17 @@ from schemactl.review.retypes import (
     size_rule,
     value_effect,
 )
-from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
+from schemactl.review.rule import (
+    BREAKS_ALL,
+    Comparison,
+    Direction,
+    Impact,
+    Match,
+    Matches,
+    ReaderEffect,
+    Rule,
+    Severity,
+)
 from schemactl.review.wording import full_name
 from schemactl.schema.changes import ColumnRetyped
 from schemactl.schema.conversions import SPELLED_DIFFERENTLY
@@ -37,6 +47,7 @@ D301 = Rule(
     fix="Warn readers, and migrate the column at the destination in the same release. If readers cannot follow, add a "
     "column of the new type and keep the old one for a while.",
     find=conversion_rule(Effect.WIDENED),
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -55,6 +66,7 @@ D302 = Rule(
     fix_if_all_survive="Every value in the data fits the new type. Make every pipeline send only such values, warn "
     "readers, and migrate the column at the destination in the same release.",
     find=conversion_rule(Effect.DEPENDS),
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -69,6 +81,7 @@ D303 = Rule(
     fix="Add a column of the new type and keep the old one. If the integers are seconds since 1970, set `x-unit: "
     "epoch_s` on the column; the change is then rule D302.",
     find=conversion_rule(Effect.LOSES),
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -98,6 +111,7 @@ D304 = Rule(
     fix="Add a column of the new type, and keep the old one until no one reads it. If you can convert the values by "
     "your own rule, do so in the pipeline before dlt reads them.",
     find=find_type_refused,
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -110,6 +124,7 @@ D305 = Rule(
     fix="No action needed for new destinations. Alter the column at existing destinations, or they reject longer "
     "values.",
     find=size_rule(Effect.GROWS, "grows from {before.size} to {after.size}"),
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -125,6 +140,7 @@ D306 = Rule(
     fix_if_all_survive="Every value in the data fits. Make sure that no pipeline sends longer values, then migrate "
     "the column.",
     find=size_rule(Effect.SHRINKS, "shrinks from {before.size} to {after.size}"),
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -136,6 +152,7 @@ D307 = Rule(
     "different values. dlt never alters an existing column, and Iceberg cannot change a scale in place.",
     fix="Warn readers, and migrate the column at existing destinations. In Iceberg, add a new column instead.",
     find=size_rule(Effect.WIDENED, "changes from `{before}` to `{after}`: more digits after the point"),
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -153,6 +170,7 @@ D308 = Rule(
     find=size_rule(
         Effect.DEPENDS, "changes from `{before}` to `{after}`: only {after.integer_digits} digits before the point"
     ),
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -165,6 +183,7 @@ D309 = Rule(
     fix="Keep the scale, or add a second column with the smaller scale. To round amounts, round them in the pipeline "
     "by your own rule.",
     find=size_rule(Effect.LOSES, "changes from `{before}` to `{after}`: digits after the point are rounded away"),
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -188,6 +207,7 @@ D310 = Rule(
     "destination, so old and new destinations disagree.",
     fix="Add a new column, or migrate the column in a session whose time zone is UTC, and warn readers.",
     find=find_timezone_changed,
+    effect=ReaderEffect.MEANING,
 )
 
 
@@ -212,6 +232,7 @@ D311 = Rule(
     fix="Keep the precision of columns that order rows or serve as a cursor. Set the same precision at every "
     "destination that you compare.",
     find=find_fraction_digits_changed,
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -249,6 +270,7 @@ D312 = Rule(
     fix="Convert existing rows to dlt's text format with your own expression, not with a plain type change. Or reload "
     "the table.",
     find=find_text_spelling,
+    effect=ReaderEffect.RETYPED,
 )
 
 
@@ -282,4 +304,5 @@ D313 = Rule(
     fix_if_all_survive="Every value in the data fits the new type. Reload the table, because no migration step "
     "changes a type inside a column.",
     find=find_field_retyped,
+    effect=ReaderEffect.RETYPED,
 )

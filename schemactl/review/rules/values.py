@@ -25,7 +25,17 @@ from schemactl.review.permitted_values import (
     canonical,
     listed_values,
 )
-from schemactl.review.rule import BREAKS_ALL, Comparison, Direction, Impact, Match, Matches, Rule, Severity
+from schemactl.review.rule import (
+    BREAKS_ALL,
+    Comparison,
+    Direction,
+    Impact,
+    Match,
+    Matches,
+    ReaderEffect,
+    Rule,
+    Severity,
+)
 from schemactl.review.wording import plain, quote_value
 from schemactl.schema.changes import ColumnPropertyChanged
 from schemactl.schema.types import DataType, Properties
@@ -75,6 +85,7 @@ Q951 = Rule(
     "no new rows.",
     fix="Warn readers, and let them handle unknown values, before a pipeline sends the new one.",
     find=find_enum_value_added,
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -206,6 +217,7 @@ Q954 = Rule(
     "changed, keep the old meaning.",
     fix="Give a new meaning a new code: add it at the end, and leave unused codes in place.",
     find=find_enum_meaning_changed,
+    effect=ReaderEffect.MEANING,
 )
 
 

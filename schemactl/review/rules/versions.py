@@ -11,6 +11,7 @@ from schemactl.review.rule import (
     Impact,
     Match,
     Matches,
+    ReaderEffect,
     Rule,
     Severity,
 )
@@ -43,6 +44,7 @@ V001 = Rule(
     find=find_hash_not_restamped,
     is_about_file=True,
     is_cosmetic=True,  # the review says in one line that the file was edited
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -116,6 +118,7 @@ V003 = Rule(
     "stored schema.",
     find=find_history_broken,
     is_about_file=True,
+    effect=ReaderEffect.NONE,
 )
 
 
@@ -170,6 +173,7 @@ V005 = Rule(
     fix="Find the pipeline that wrote the last row of `_dlt_version`, and start the next change from its export file. "
     "If this file is only older than the destination, commit the newer file to git.",
     find=find_destination_unknown,
+    effect=ReaderEffect.NONE,
 )
 
 

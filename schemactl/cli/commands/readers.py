@@ -1,0 +1,63 @@
+"""List who reads each column: dbt models, SQL files, views.
+
+A column is read, not read, or schemactl cannot tell: for example because a query has `select *`, or does not parse.
+Settings can name the sources: `readers = ["dbt:target/manifest.json", "sql:queries/**/*.sql?dialect=duckdb"]`.
+
+Examples:
+    # Say who reads a column
+    schemactl readers customers.vip --readers 'sql:queries/*.sql?dialect=duckdb'
+
+    # List the columns that nobody reads
+    schemactl readers --unread --readers sql:queries --format csv
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from schemactl.cli.declarations import CommandGroup, argument, flag, option
+from schemactl.cli.options import ReadersOptions, text_or_json
+from schemactl.cli.terminal import Terminal, write_in_formats
+from schemactl.errors import ExitCode
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ReadersOptions):
+    command_group: ClassVar[CommandGroup] = CommandGroup.REVIEW
+
+    name: str | None = argument("[TABLE[.COLUMN]]", "The table or column; all without it.")
+    reference: str = option(
+        "The schemas. Default: all of the folder.", metavar="REF", word="--schema", default="import:", is_reference=True
+    )
+    unread: bool = flag("List only the columns that nobody reads.")
+    unknown: bool = flag("List only the columns of which schemactl cannot tell.")
+    format: str = text_or_json(annotation=Literal["text", "json", "csv"])
+
+
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Print the readers."""
+    from schemactl.flows.readers import ReadersRequest, list_readers
+    from schemactl.render.json import render_document
+    from schemactl.render.readers import print_readers, readers_csv, readers_document
+    from schemactl.review.readers import Answer
+
+    answers = [Answer.NOT_READ] if options.unread else []
+    answers += [Answer.UNKNOWN] if options.unknown else []
+    reports = list_readers(
+        ReadersRequest(
+            reference=options.reference,
+            schemas=options.schemas_folder,
+            sources=options.reader_sources(),
+            name=options.name,
+            answers=tuple(answers),
+        )
+    )
+
+    def render(name: str, terminal: Terminal) -> str:
+        if name == "json":
+            return render_document(readers_document(reports))
+        return readers_csv(reports) if name == "csv" else print_readers(reports, terminal.look(options))
+
+    write_in_formats(terminal, options, render)
+    return ExitCode.DONE

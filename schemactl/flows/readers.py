@@ -1,0 +1,183 @@
+"""``schemactl readers``: sources of readers -> their SQL -> who reads which column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
+
+from schemactl.destinations import find_address, is_querying
+from schemactl.errors import InputError, did_you_mean, nearest_or_all
+from schemactl.flows.references import find_schemas
+from schemactl.flows.target import find_destination
+from schemactl.readers import READER_KINDS
+from schemactl.readers.sql_uses import read_sql
+from schemactl.readers.tables import ReadTables
+from schemactl.review.readers import Answer, Blindness, Reader, Readership, ReadersReport, merge, readers_of
+from schemactl.schema.contract import system_prefix
+from schemactl.schema.naming import naming_of
+from schemactl.schema.types import Schema
+from schemactl.store.folder import SchemasFolder
+from schemactl.type_systems.dialect_names import canonical_dialect, resolve_dialect
+
+KEYS: Final = ("dialect", "dataset", "database", "complete")
+"""What may follow the `?` of a source of readers."""
+
+_QUERY: Final = re.compile(r"\?(?=[A-Za-z_-]+=)")
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSource:
+    """A source of readers, as ``--readers`` names it.
+
+    Attributes:
+        kind: a kind of reader, or of destination.
+        where: the pattern, path or address.
+        dialect: sqlglot's name of the dialect; None for the source's own.
+        dataset: that holds the tables; None for the schema's name.
+        database: that holds the dataset; None for any.
+        is_complete: whether nobody else reads the tables.
+    """
+
+    kind: str
+    where: str
+    dialect: str | None = None
+    dataset: str | None = None
+    database: str | None = None
+    is_complete: bool = False
+
+
+def parse_reader_source(text: str) -> ReaderSource:
+    """Return a source of readers.
+
+    >>> source = parse_reader_source("sql:queries/**/*.sql?dialect=duckdb&dataset=raw")
+    >>> source.where, source.dialect, source.dataset
+    ('queries/**/*.sql', 'duckdb', 'raw')
+
+    Raises:
+        InputError: there is no such kind, dialect or key.
+    """
+    address, query = (*_QUERY.split(text, maxsplit=1), "")[:2]
+    keys = dict(parse_qsl(query, keep_blank_values=True))
+    destination = find_address(text)
+    if destination is not None:
+        kind = destination[0]
+        other_keys = {key: value for key, value in keys.items() if key not in KEYS or key == "dataset"}
+        where = f"{address}?{urlencode(other_keys)}" if other_keys else address
+    else:
+        kind, colon, where = address.partition(":")
+        if not colon or kind not in READER_KINDS:
+            kinds = (*READER_KINDS, "duckdb", "mysql", "postgresql", "sqlite")
+            hint = (
+                nearest_or_all(kind, kinds)
+                if colon
+                else "`sql:queries/**/*.sql`, `dbt:target/manifest.json`, or a database"
+            )
+            raise InputError(f"`{text}` is not a source of readers", hint=hint)
+        if unknown := [key for key in keys if key not in KEYS]:
+            raise InputError(
+                f"`{unknown[0]}` is not a key of a source of readers", hint=nearest_or_all(unknown[0], KEYS)
+            )
+    if keys.get("complete", "false") not in ("true", "false"):
+        raise InputError(f"`complete={keys['complete']}` in `{text}`", hint="`complete=true` or `complete=false`")
+    return ReaderSource(
+        kind,
+        where,
+        resolve_dialect(keys["dialect"]) if keys.get("dialect") else None,
+        keys.get("dataset") or None,
+        keys.get("database") or None,
+        keys.get("complete") == "true",
+    )
+
+
+def read_readers(sources: Sequence[ReaderSource], name: str, schemas: Iterable[Schema]) -> Readership:
+    """Return who reads the tables of a schema, which may be given in several versions.
+
+    Raises:
+        InputError: a source cannot be read.
+        DestinationError: a database cannot be reached.
+    """
+    versions = tuple(schemas)
+    readerships = []
+    for source in sources:
+        tables = ReadTables.of(versions, source.dataset or name, source.database)
+        if source.kind in READER_KINDS:
+            readerships.append(READER_KINDS[source.kind].read(source.where, tables, source.dialect))
+        else:
+            readerships.append(_read_database(source, tables))
+    return merge(readerships, is_complete=bool(sources) and all(source.is_complete for source in sources))
+
+
+def _read_database(source: ReaderSource, tables: ReadTables) -> Readership:
+    """Return the uses by the views of a database; of functions and triggers it cannot be told."""
+    destination = find_destination(source.where).destination
+    if not is_querying(destination):
+        raise InputError(f"`{source.kind}` keeps no views", hint="name a duckdb, mysql, postgresql or sqlite database")
+    readerships = []
+    for query in destination.read_queries(source.where):
+        reader = Reader(query.kind, query.name)
+        if query.kind in ("view", "materialized view"):
+            dialect = source.dialect or canonical_dialect(source.kind)
+            readerships.append(read_sql(query.sql, reader, tables, dialect))
+        else:
+            names = tables.mentioned_in(query.sql)
+            blind = (Blindness(reader, f"a {query.kind}", table) for table in names)
+            readerships.append(Readership(blind=tuple(blind)))
+    return merge(readerships)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadersRequest:
+    """The request of ``schemactl readers``.
+
+    Attributes:
+        reference: the schemas.
+        name: ``TABLE`` or ``TABLE.COLUMN``; None for all.
+        answers: the columns to list; empty for all.
+    """
+
+    reference: str
+    schemas: SchemasFolder
+    sources: tuple[ReaderSource, ...]
+    name: str | None = None
+    answers: tuple[Answer, ...] = ()
+
+
+def list_readers(request: ReadersRequest) -> tuple[ReadersReport, ...]:
+    """Return who reads the columns of schemas, without dlt's own tables."""
+    if not request.sources:
+        hint = "`--readers 'sql:queries/**/*.sql'`, `--readers dbt:target/manifest.json`, or a database"
+        raise InputError("no readers are declared", hint=hint)
+    schemas = [referred.schema for referred in find_schemas(request.reference, request.schemas)]
+    if request.name is not None:
+        _check_name(request.name, schemas)
+    return tuple(_report(schema, request) for schema in schemas)
+
+
+def _check_name(name: str, schemas: Sequence[Schema]) -> None:
+    names = [table.name for schema in schemas for table in schema.tables.values()]
+    columns = [
+        f"{table.name}.{column}" for schema in schemas for table in schema.tables.values() for column in table.columns
+    ]
+    if name not in names and name not in columns:
+        candidates = columns if "." in name else names
+        raise InputError(f"there is no table or column `{name}`", hint=did_you_mean(name, candidates))
+
+
+def _report(schema: Schema, request: ReadersRequest) -> ReadersReport:
+    readership = read_readers(request.sources, schema.name, [schema])
+    prefix = system_prefix(naming_of(schema))
+    rows = []
+    for table in schema.tables.values():
+        if table.name.startswith(prefix):
+            continue
+        for column in (None, *table.columns):
+            in_table = request.name in (None, table.name)
+            if not in_table and request.name != f"{table.name}.{column}":
+                continue
+            row = readers_of(readership, table.name, column)
+            if not request.answers or (column is not None and row.answer in request.answers):
+                rows.append(row)
+    return ReadersReport(schema.name, tuple(rows), readership)

@@ -1,0 +1,1 @@
+"""The kinds of sources of readers, one module each; see `readers`."""

@@ -1,0 +1,199 @@
+"""A dbt project, by the manifest that ``dbt compile`` writes: ``dbt:target/manifest.json``.
+
+Sources are the tables. The compiled SQL of the models that read them says which columns; what depends on such a model
+is downstream of it. https://docs.getdbt.com/reference/artifacts/manifest-json
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from schemactl.errors import InputError, Location
+from schemactl.readers.sql_uses import read_sql
+from schemactl.readers.tables import ReadTables
+from schemactl.readers.templates import fill_in
+from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use, merge
+from schemactl.store.text import read_text
+from schemactl.type_systems.dialect_names import canonical_dialect
+
+VERSIONS: Final = (9, 10, 11, 12)
+"""Versions of the manifest that can be read."""
+
+MAX_BYTES: Final = 512 << 20
+
+_VERSION: Final = re.compile(r"/manifest/v(\d+)\.json$")
+_SECTIONS: Final = ("nodes", "exposures", "metrics", "semantic_models", "saved_queries", "unit_tests")
+
+
+def read(where: str, tables: ReadTables, dialect: str | None) -> Readership:
+    """Return the uses of tables by the models of a project.
+
+    Raises:
+        InputError: there is no manifest, or it is not one of ``VERSIONS``.
+    """
+    path = Path(where)
+    if path.is_dir():
+        path = next((folder for folder in (path / "target", path) if (folder / "manifest.json").is_file()), path)
+        path = path / "manifest.json"
+    return read_manifest(read_text(path, MAX_BYTES), str(path), tables, dialect)
+
+
+def read_manifest(text: str, path: str, tables: ReadTables, dialect: str | None) -> Readership:
+    """Return the uses of tables by the models in the text of a manifest; raises InputError as ``read`` does."""
+    hint = "`dbt compile` writes one to target/manifest.json"
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"`{path}` is not JSON: {error}", hint=hint) from None
+    metadata = _mapping(content, "metadata")
+    version = _VERSION.search(str(metadata.get("dbt_schema_version", "")))
+    if version is None:
+        raise InputError(f"`{path}` is not a manifest of dbt", hint=hint)
+    if int(version[1]) not in VERSIONS:
+        known = f"versions {VERSIONS[0]} to {VERSIONS[-1]} can be read"
+        raise InputError(f"`{path}` is version {version[1]} of dbt's manifest; {known}", hint="use dbt 1.5 or later")
+    adapter = metadata.get("adapter_type")
+    if dialect is None and isinstance(adapter, str):
+        dialect = canonical_dialect(adapter)
+    return _Project(content, tables, dialect).readership()
+
+
+@dataclass(frozen=True)
+class _Project:
+    """The content of a manifest, and the tables to look for."""
+
+    content: Mapping[str, Any]
+    tables: ReadTables
+    dialect: str | None
+
+    def readership(self) -> Readership:
+        """Return the uses by all nodes that depend on a source whose table is one of the schema's."""
+        tables_by_source = dict(self._sources())
+        readerships = []
+        downstream: dict[Reader, tuple[Reader, ...]] = {}
+        for node_id, node in self._nodes.items():
+            sources = [tables_by_source[parent] for parent in _parents(node) if parent in tables_by_source]
+            if not sources:
+                continue
+            reader = _reader_of(node)
+            readerships.append(self._uses_of(node, reader, sources))
+            downstream[reader] = tuple(_reader_of(self._nodes[name]) for name in self._behind(node_id))
+        merged = merge(readerships)
+        return Readership(merged.uses, merged.blind, downstream)
+
+    def _sources(self) -> Iterator[tuple[str, str]]:
+        """Yield the id of each source that is a table of the schema, with the table."""
+        folded_tables = {table.casefold(): table for table in self.tables.columns}
+        for source_id, source in _mapping(self.content, "sources").items():
+            table = folded_tables.get(str(source.get("identifier") or source.get("name")).casefold())
+            in_dataset = str(source.get("schema")).casefold() == self.tables.dataset.casefold()
+            database = self.tables.database
+            in_database = database is None or str(source.get("database")).casefold() == database.casefold()
+            if table is not None and in_dataset and in_database:
+                yield source_id, table
+
+    @cached_property
+    def _nodes(self) -> Mapping[str, Mapping[str, Any]]:
+        return {name: node for section in _SECTIONS for name, node in _mapping(self.content, section).items()}
+
+    @cached_property
+    def _children(self) -> Mapping[str, tuple[str, ...]]:
+        children: defaultdict[str, list[str]] = defaultdict(list)
+        for name, node in self._nodes.items():
+            for parent in _parents(node):
+                children[parent].append(name)
+        return {name: tuple(names) for name, names in children.items()}
+
+    def _behind(self, node_id: str) -> list[str]:
+        """Return what depends on a node, directly or through others, nearest first; tests are not named."""
+        names: dict[str, None] = {}
+        waiting = list(self._children.get(node_id, ()))
+        for name in waiting:
+            if name not in names:
+                names[name] = None
+                waiting.extend(self._children.get(name, ()))
+        return [name for name in names if self._nodes[name].get("resource_type") not in ("test", "unit_test")]
+
+    def _uses_of(self, node: Mapping[str, Any], reader: Reader, sources: Iterable[str]) -> Readership:
+        if node.get("resource_type") not in ("model", "snapshot", "test", "analysis", "operation", "sql_operation"):
+            uses = (Use(reader, table, None, Clause.FROM, location=reader.location) for table in sources)
+            blind = (Blindness(reader, f"a reader of the kind {reader.kind}", table) for table in sources)
+            return Readership(tuple(uses), tuple(blind))
+        if node.get("language", "sql") != "sql":
+            return _blind(reader, "a Python model", sources)
+        compiled = node.get("compiled_code")
+        raw = str(node.get("raw_code") or "")
+        if not isinstance(compiled, str):
+            if node.get("resource_type") == "test" and node.get("column_name"):
+                column = str(node["column_name"]).casefold()
+                return Readership(tuple(self._tested(reader, column, sources)))
+            return _blind(reader, "no compiled SQL: run `dbt compile`", sources)
+        readership = read_sql(compiled, reader, self.tables, self.dialect)
+        missing = [table for table in sources if not readership.uses_of(table) and not readership.blind_for(table)]
+        if missing:
+            readership = merge((readership, _blind(reader, "compiled SQL that does not name the source", missing)))
+        # Lines are those of the compiled text; the file has the same ones if filling in moves none.
+        if fill_in(raw)[0].count("\n") == compiled.count("\n"):
+            return readership
+        return _without_lines(readership)
+
+    def _tested(self, reader: Reader, column: str, sources: Iterable[str]) -> Iterator[Use]:
+        for table in sources:
+            name = next((name for name in self.tables.columns[table] if name.casefold() == column), None)
+            yield Use(reader, table, name, Clause.WHERE, is_computed=True, location=reader.location)
+
+
+def _mapping(content: Any, name: str) -> Mapping[str, Any]:
+    """Return a section of a manifest, without entries that are no objects."""
+    section = content.get(name) if isinstance(content, Mapping) else None
+    if not isinstance(section, Mapping):
+        return {}
+    if name == "metadata":
+        return section
+    return {key: entry for key, entry in section.items() if isinstance(entry, Mapping)}
+
+
+def _parents(node: Mapping[str, Any]) -> list[str]:
+    depends_on = node.get("depends_on")
+    nodes = depends_on.get("nodes") if isinstance(depends_on, Mapping) else None
+    return [str(name) for name in nodes] if isinstance(nodes, list) else []
+
+
+def _reader_of(node: Mapping[str, Any]) -> Reader:
+    kind = str(node.get("resource_type") or "node").replace("_", " ")
+    path = node.get("original_file_path")
+    location = Location(path) if isinstance(path, str) and path else None
+    label = node.get("label") if kind == "exposure" else None
+    return Reader(kind, str(label or node.get("name") or "?"), location, _owner_of(node))
+
+
+def _owner_of(node: Mapping[str, Any]) -> str | None:
+    """Return the owner of an exposure, or that in the ``meta`` of a model."""
+    config = node.get("config")
+    exposure_owner = node.get("owner")
+    if isinstance(exposure_owner, Mapping):
+        return next((str(exposure_owner[key]) for key in ("name", "email") if exposure_owner.get(key)), None)
+    metas = (node.get("meta"), config.get("meta") if isinstance(config, Mapping) else None)
+    owners = (meta.get("owner") for meta in metas if isinstance(meta, Mapping))
+    return next((owner for owner in owners if isinstance(owner, str) and owner), None)
+
+
+def _blind(reader: Reader, reason: str, tables: Iterable[str]) -> Readership:
+    uses = (Use(reader, table, None, Clause.FROM, location=reader.location) for table in tables)
+    blind = (Blindness(reader, reason, table, location=reader.location) for table in tables)
+    return Readership(tuple(uses), tuple(blind))
+
+
+def _without_lines(readership: Readership) -> Readership:
+    return replace(
+        readership,
+        uses=tuple(dict.fromkeys(replace(use, location=use.reader.location) for use in readership.uses)),
+        blind=tuple(dict.fromkeys(replace(item, location=item.reader.location) for item in readership.blind)),
+    )

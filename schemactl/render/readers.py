@@ -1,0 +1,169 @@
+"""Who reads tables and columns, as text, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from rich.console import RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from schemactl.render.console import FAINT, NAME, WARNING, Look, first_lines, named, print_sections
+from schemactl.render.escaping import escape, show_name
+from schemactl.review.readers import Answer, Blindness, Broken, ColumnReaders, Reader, ReadersReport, Use
+
+_STYLES: Final = {Answer.READ: "", Answer.NOT_READ: FAINT, Answer.UNKNOWN: WARNING}
+
+
+def describe_reader(reader: Reader) -> str:
+    """Return a reader's name in backquotes, with its file and its kind."""
+    where = str(reader.location) if reader.location and reader.location.path != reader.name else ""
+    kind = f"a {reader.kind}" if reader.kind not in ("query", "model") else ""
+    details = ", ".join(filter(None, (where, kind)))
+    return f"{show_name(reader.name)} ({details})" if details else show_name(reader.name)
+
+
+# --- text ---
+
+
+def print_readers(reports: Sequence[ReadersReport], look: Look) -> str:
+    """Return a tree of tables, columns and their readers for each schema."""
+    return print_sections([list(_lines(report, look)) for report in reports], look)
+
+
+def _lines(report: ReadersReport, look: Look) -> Iterator[RenderableType]:
+    counts = Counter(row.answer for row in report.columns if row.column is not None)
+    summary = ", ".join(f"{counts[answer]:,} {answer.value}" for answer in Answer if counts[answer])
+    yield named(report.schema, f"columns: {summary}" if summary else "no column")
+    trees: dict[str, Tree] = {}
+    for row in report.columns:
+        if row.table not in trees:
+            trees[row.table] = Tree(Text(escape(row.table), style=NAME))
+        if row.column is None:
+            continue
+        branch = trees[row.table].add(_column_line(row))
+        for line in first_lines(_readers_of(row), Text, look, "reader"):
+            branch.add(line)
+    yield from trees.values()
+
+
+def _column_line(row: ColumnReaders) -> Text:
+    line = Text(escape(str(row.column)), style=NAME)
+    return line.append(f": {row.answer.value}", style=_STYLES[row.answer] or "default")
+
+
+def _readers_of(row: ColumnReaders) -> list[str]:
+    """Return a line for each reader of a column: its clauses with their lines."""
+    lines: dict[Reader, dict[str, None]] = {}
+    for use in row.uses:
+        place = f" (line {use.location.line})" if use.location and use.location.line else ""
+        lines.setdefault(use.reader, {})[f"{use.clause.value}{place}"] = None
+    texts = [f"{describe_reader(reader)}: {', '.join(uses)}" for reader, uses in lines.items()]
+    reasons = dict.fromkeys((blindness.reader, blindness.reason) for blindness in row.blind)
+    return [*texts, *(f"{describe_reader(reader)}: cannot tell, {escape(reason)}" for reader, reason in reasons)]
+
+
+# --- data ---
+
+
+def readers_csv(reports: Sequence[ReadersReport]) -> str:
+    """Return a row for each use, and one for each column that nobody reads."""
+    text = io.StringIO()
+    sheet = csv.writer(text, lineterminator="\n")
+    sheet.writerow(
+        ("schema", "table", "column", "answer", "kind", "reader", "clause", "reason", "file", "line", "owner")
+    )
+    for report in reports:
+        for row in report.columns:
+            if row.column is None:
+                continue
+            head = (report.schema, row.table, row.column, row.answer.value)
+            places: list[tuple[Use | Blindness, str, str]] = [(use, use.clause.value, "") for use in row.uses]
+            places += [(item, "", item.reason) for item in row.blind]
+            for item, clause, reason in places:
+                reader, location = item.reader, item.location
+                file, line = (location.path, location.line) if location else (None, None)
+                sheet.writerow((*head, reader.kind, reader.name, clause, reason, file, line, reader.owner))
+            if not places:
+                sheet.writerow((*head, *[None] * 7))
+    return text.getvalue()
+
+
+def readers_document(reports: Sequence[ReadersReport]) -> dict[str, Any]:
+    """Return the JSON document of ``schemactl readers``."""
+    return {
+        "schemas": [
+            {
+                "name": report.schema,
+                "is_complete": report.readership.is_complete,
+                "columns": [_row(row) for row in report.columns if row.column is not None],
+                "readers": [
+                    {**reader_document(reader), "downstream": [reader_document(behind) for behind in downstream]}
+                    for reader, downstream in _readers(report).items()
+                ],
+            }
+            for report in reports
+        ]
+    }
+
+
+def _readers(report: ReadersReport) -> dict[Reader, Sequence[Reader]]:
+    readership = report.readership
+    readers = dict.fromkeys(use.reader for use in readership.uses)
+    readers |= dict.fromkeys(blindness.reader for blindness in readership.blind)
+    return {reader: readership.downstream.get(reader, ()) for reader in readers}
+
+
+def _row(row: ColumnReaders) -> dict[str, Any]:
+    return {
+        "table": row.table,
+        "column": row.column,
+        "answer": row.answer.value,
+        "uses": [use_document(use) for use in row.uses],
+        "cannot_tell": [
+            {**reader_document(item.reader), "reason": item.reason, "location": location_document(item)}
+            for item in row.blind
+        ],
+    }
+
+
+def broken_document(readers: Iterable[Broken]) -> list[dict[str, Any]]:
+    """Return the readers that a change breaks as JSON data."""
+    return [
+        {
+            **reader_document(broken.reader),
+            "uses": [use_document(use) for use in broken.uses],
+            "downstream": [reader_document(reader) for reader in broken.downstream],
+        }
+        for broken in readers
+    ]
+
+
+def use_document(use: Use) -> dict[str, Any]:
+    """Return a use as JSON data."""
+    return {
+        "reader": use.reader.name,
+        "column": use.column,
+        "clause": use.clause.value,
+        "is_computed": use.is_computed,
+        "location": location_document(use),
+    }
+
+
+def reader_document(reader: Reader) -> dict[str, Any]:
+    """Return a reader as JSON data."""
+    return {
+        "kind": reader.kind,
+        "name": reader.name,
+        "file": reader.location.path if reader.location else None,
+        "owner": reader.owner,
+    }
+
+
+def location_document(item: Use | Blindness) -> dict[str, Any] | None:
+    """Return the file and line of a use as JSON data."""
+    return None if item.location is None else {"path": item.location.path, "line": item.location.line}

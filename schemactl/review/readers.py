@@ -1,0 +1,241 @@
+"""Who reads a column: the readers of a schema's tables, their uses of columns, and which of them a change breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import assert_never
+
+from schemactl.errors import Location
+
+
+class Clause(StrEnum):
+    """The part of a query in which a column is used."""
+
+    SELECT = "select"
+    STAR = "select *"
+    FROM = "from"
+    JOIN = "join"
+    WHERE = "where"
+    GROUP = "group by"
+    HAVING = "having"
+    WINDOW = "window"
+    QUALIFY = "qualify"
+    ORDER = "order by"
+
+
+class ReaderEffect(StrEnum):
+    """What a rule's change does to those who read the column or table that it is about."""
+
+    NONE = "breaks nobody"
+    REMOVED = "breaks every use"
+    RETYPED = "breaks uses that compute, compare, join or sort"
+    COMPARED = "breaks uses that compute, compare or join"
+    MEANING = "breaks uses that compute or compare"
+    ADDED = "breaks `select *` into a fixed list of columns"
+
+
+class Answer(StrEnum):
+    """Whether anybody reads a column."""
+
+    READ = "read"
+    NOT_READ = "not read"
+    UNKNOWN = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A query, view, model or dashboard that reads tables.
+
+    Attributes:
+        kind: ``query``, ``view``, ``model``, ``exposure`` ...
+        name: as its source names it.
+        location: its file and line; None if it is in no file.
+        owner: who answers for it, if its source says.
+    """
+
+    kind: str
+    name: str
+    location: Location | None = None
+    owner: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A place where a reader uses a column.
+
+    Attributes:
+        table, column: by their names in the schema; no column for the table itself.
+        clause: where in the query.
+        is_computed: whether the column is an operand of an operator or function there.
+        is_positional: whether the result has a fixed list of columns: a branch of a union, the query of an insert.
+        location: the line of the file, or of the view's SQL.
+    """
+
+    reader: Reader
+    table: str
+    column: str | None
+    clause: Clause
+    is_computed: bool = False
+    is_positional: bool = False
+    location: Location | None = None
+
+    def breaks_by(self, effect: ReaderEffect) -> bool:
+        """Return whether a change with this effect breaks the use."""
+        is_compared = self.is_computed or self.clause in (Clause.JOIN, Clause.WHERE, Clause.HAVING, Clause.QUALIFY)
+        match effect:
+            case ReaderEffect.NONE:
+                return False
+            case ReaderEffect.REMOVED:
+                # `select *` returns what is left: who reads its result is not known.
+                return self.clause is not Clause.STAR or self.is_positional
+            case ReaderEffect.RETYPED:
+                is_sorted = self.clause in (Clause.ORDER, Clause.WINDOW)
+                return is_compared or is_sorted or self.is_positional
+            case ReaderEffect.COMPARED:
+                return is_compared
+            case ReaderEffect.MEANING:
+                return self.is_computed or self.clause in (Clause.WHERE, Clause.HAVING, Clause.QUALIFY)
+            case ReaderEffect.ADDED:
+                return self.clause is Clause.STAR and self.is_positional
+            case _:
+                assert_never(effect)
+
+
+@dataclass(frozen=True, slots=True)
+class Blindness:
+    """A reader whose uses cannot be told, fully or in part.
+
+    Attributes:
+        reason: why: ``select *``, ``a Python model``, ``SQL that does not parse: ...``.
+        table, column: what it may read; None for any.
+    """
+
+    reader: Reader
+    reason: str
+    table: str | None = None
+    column: str | None = None
+    location: Location | None = None
+
+    def may_read(self, table: str, column: str | None) -> bool:
+        """Return whether the reader may read a column; without a column, the table."""
+        return self.table in (None, table) and (self.column is None or column is None or self.column == column)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A reader that a change breaks.
+
+    Attributes:
+        uses: those that break, in the order of the reader's text.
+        downstream: what reads the reader's result, directly or through others.
+    """
+
+    reader: Reader
+    uses: tuple[Use, ...]
+    downstream: tuple[Reader, ...] = ()
+
+
+@dataclass(frozen=True)
+class Readership:
+    """All that is known of those who read the tables of a schema.
+
+    Attributes:
+        uses: of columns and tables.
+        blind: readers whose uses cannot be told.
+        downstream: for a reader what reads its result, directly or through others.
+        is_complete: whether the user says that nobody else reads the tables.
+    """
+
+    uses: tuple[Use, ...] = ()
+    blind: tuple[Blindness, ...] = ()
+    downstream: Mapping[Reader, tuple[Reader, ...]] = field(default_factory=dict)
+    is_complete: bool = False
+
+    @cached_property
+    def _uses_by_table(self) -> Mapping[str, tuple[Use, ...]]:
+        tables: dict[str, list[Use]] = {}
+        for use in self.uses:
+            tables.setdefault(use.table, []).append(use)
+        return {table: tuple(uses) for table, uses in tables.items()}
+
+    def uses_of(self, table: str, column: str | None = None) -> tuple[Use, ...]:
+        """Return the uses of a column and of ``select *``; without a column, all uses of the table."""
+        uses = self._uses_by_table.get(table, ())
+        return uses if column is None else tuple(use for use in uses if use.column == column)
+
+    def blind_for(self, table: str, column: str | None = None) -> tuple[Blindness, ...]:
+        """Return why it cannot be told whether somebody else reads a column or table."""
+        return tuple(blindness for blindness in self.blind if blindness.may_read(table, column))
+
+    def doubts(self, table: str, column: str | None = None) -> tuple[Blindness, ...]:
+        """Return why it cannot be told whether somebody reads a column or table, ``select *`` included."""
+        stars = (use for use in self.uses_of(table, column) if use.clause is Clause.STAR)
+        star_doubts = (Blindness(use.reader, "`select *`", table, column, use.location) for use in stars)
+        return tuple(dict.fromkeys((*self.blind_for(table, column), *star_doubts)))
+
+    def answer(self, table: str, column: str | None = None) -> Answer:
+        """Return whether anybody reads a column; without a column, the table."""
+        uses = self.uses_of(table, column)
+        if any(use.clause is not Clause.STAR for use in uses) or (uses and column is None):
+            return Answer.READ
+        return Answer.UNKNOWN if uses or self.blind_for(table, column) else Answer.NOT_READ
+
+    def broken_by(self, effect: ReaderEffect, table: str, column: str | None) -> tuple[Broken, ...]:
+        """Return the readers that a change of a column, or of a whole table, breaks; those with most behind them first.
+
+        A new column is used by nobody: ``ReaderEffect.ADDED`` asks the uses of the whole table.
+        """
+        uses = self.uses_of(table, None if effect is ReaderEffect.ADDED else column)
+        broken: dict[Reader, list[Use]] = {}
+        for use in uses:
+            if use.breaks_by(effect):
+                broken.setdefault(use.reader, []).append(use)
+        readers = [Broken(reader, tuple(uses), self.downstream.get(reader, ())) for reader, uses in broken.items()]
+        return tuple(sorted(readers, key=lambda item: (-len(item.downstream), item.reader.name)))
+
+
+def merge(readerships: Iterable[Readership], *, is_complete: bool = False) -> Readership:
+    """Return one readership of several sources."""
+    uses: dict[Use, None] = {}
+    blind: dict[Blindness, None] = {}
+    downstream: dict[Reader, tuple[Reader, ...]] = {}
+    for readership in readerships:
+        uses |= dict.fromkeys(readership.uses)
+        blind |= dict.fromkeys(readership.blind)
+        downstream |= readership.downstream
+    return Readership(tuple(uses), tuple(blind), downstream, is_complete)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnReaders:
+    """Who reads a column.
+
+    Attributes:
+        column: None for the table as a whole.
+        uses, blind: of the column; of the table only those that name no column.
+    """
+
+    table: str
+    column: str | None
+    answer: Answer
+    uses: tuple[Use, ...]
+    blind: tuple[Blindness, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadersReport:
+    """The readers of a schema's columns, in the order of the schema."""
+
+    schema: str
+    columns: tuple[ColumnReaders, ...]
+    readership: Readership
+
+
+def readers_of(readership: Readership, table: str, column: str | None) -> ColumnReaders:
+    """Return who reads a column; without a column, who reads a table without naming columns."""
+    uses = tuple(use for use in readership.uses_of(table) if use.column == column)
+    blind = tuple(item for item in readership.blind_for(table, column) if item.column == column or column is not None)
+    return ColumnReaders(table, column, readership.answer(table, column), uses, blind)

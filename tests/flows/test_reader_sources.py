@@ -1,0 +1,127 @@
+"""``schemactl readers``: sources, and the views of databases."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from schemactl.errors import InputError
+from schemactl.flows.readers import ReaderSource, ReadersRequest, list_readers, parse_reader_source, read_readers
+from schemactl.formats.dlt import write
+from schemactl.review.readers import Answer
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema, Table
+from schemactl.store.folder import SchemasFolder
+
+ORDERS = Table("orders", {name: Column(name, {"data_type": "bigint"}) for name in ("id", "amount", "note")})
+
+
+@pytest.fixture
+def shop() -> Schema:
+    return new_schema("shop").with_table(ORDERS)
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+SOURCES = {
+    "sql:queries/**/*.sql": ReaderSource("sql", "queries/**/*.sql"),
+    "sql:q?.sql?dialect=postgresql&dataset=raw": ReaderSource("sql", "q?.sql", "postgres", "raw"),
+    "dbt:target/manifest.json?database=db&complete=true": ReaderSource(
+        "dbt", "target/manifest.json", database="db", is_complete=True
+    ),
+    "duckdb:///shop.duckdb?dataset=raw": ReaderSource("duckdb", "duckdb:///shop.duckdb?dataset=raw", dataset="raw"),
+}
+
+
+@pytest.mark.parametrize(("text", "source"), SOURCES.items())
+def test_a_source_has_a_kind_a_place_and_keys(text: str, source: ReaderSource) -> None:
+    assert parse_reader_source(text) == source
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("queries", "`queries` is not a source of readers"),
+        ("sqll:queries", "`sqll:queries` is not a source of readers"),
+        ("sql:q.sql?dialekt=x", "`dialekt` is not a key of a source of readers"),
+        ("sql:q.sql?dialect=duckbd", "there is no dialect `duckbd`"),
+        ("sql:q.sql?complete=maybe", "`complete=maybe`"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_reader_source(text)
+    assert message in refused.value.message
+
+
+def read(shop: Schema, *sources: str) -> dict[str, str]:
+    readership = read_readers(tuple(map(parse_reader_source, sources)), "shop", [shop])
+    return {column: readership.answer("orders", column).value for column in ORDERS.columns}
+
+
+def test_files_are_read_by_pattern_and_folder(shop: Schema, work: Path) -> None:
+    (work / "queries" / "daily").mkdir(parents=True)
+    (work / "queries" / "daily" / "a.sql").write_text("select id from shop.orders where note > '{{ ds }}'")
+    expected = {"id": "read", "amount": "not read", "note": "read"}
+    assert read(shop, "sql:queries/**/*.sql") == read(shop, "sql:queries") == expected
+
+
+def test_a_template_that_may_be_any_sql_may_read_everything(shop: Schema, work: Path) -> None:
+    (work / "a.sql").write_text("select id, {{ columns() }} from shop.orders")
+    assert read(shop, "sql:a.sql") == {"id": "read", "amount": "cannot tell", "note": "cannot tell"}
+
+
+def test_views_of_duckdb_are_read_in_all_datasets_and_macros_cannot_be_told(shop: Schema) -> None:
+    with duckdb.connect("data.duckdb") as connection:
+        connection.execute("create schema shop; create schema reporting")
+        connection.execute("create table shop.orders (id bigint, amount bigint, note bigint)")
+        connection.execute("create view reporting.daily as select sum(amount) as total from shop.orders")
+        connection.execute("create macro last_note() as table select max(note) from shop.orders")
+    assert read(shop, "duckdb:///data.duckdb") == {"id": "cannot tell", "amount": "read", "note": "cannot tell"}
+
+
+def test_views_of_sqlite_are_read(shop: Schema) -> None:
+    with sqlite3.connect("shop.db") as connection:
+        connection.execute("create table orders (id bigint, amount bigint, note bigint)")
+        connection.execute("create view daily as select amount from orders")
+    assert read(shop, "sqlite:///shop.db") == {"id": "not read", "amount": "read", "note": "not read"}
+
+
+def folder_with(shop: Schema, work: Path) -> SchemasFolder:
+    (work / "schemas" / "export").mkdir(parents=True)
+    (work / "schemas" / "export" / "shop.schema.yaml").write_text(write(shop))
+    return SchemasFolder.at("schemas")
+
+
+def request(folder: SchemasFolder, *, name: str | None = None, answers: tuple[Answer, ...] = ()) -> ReadersRequest:
+    sources = (parse_reader_source("sql:a.sql"),)
+    return ReadersRequest(reference="export:", schemas=folder, sources=sources, name=name, answers=answers)
+
+
+def test_columns_are_listed_by_name_and_by_answer(shop: Schema, work: Path) -> None:
+    folder = folder_with(shop, work)
+    (work / "a.sql").write_text("select id from shop.orders")
+
+    def columns(name: str | None = None, answers: tuple[Answer, ...] = ()) -> list[str | None]:
+        (report,) = list_readers(request(folder, name=name, answers=answers))
+        return [row.column for row in report.columns if row.column is not None]
+
+    assert columns() == columns("orders") == ["id", "amount", "note"]
+    assert columns("orders.id") == ["id"]
+    assert columns(answers=(Answer.NOT_READ,)) == ["amount", "note"]
+    with pytest.raises(InputError, match=r"there is no table or column `orders.amont`") as refused:
+        columns("orders.amont")
+    assert refused.value.hint == "did you mean `orders.amount`?"
+
+
+def test_a_list_without_sources_is_refused(shop: Schema, work: Path) -> None:
+    folder = folder_with(shop, work)
+    with pytest.raises(InputError, match="no readers are declared"):
+        list_readers(ReadersRequest(reference="export:", schemas=folder, sources=()))

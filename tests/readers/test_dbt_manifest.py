@@ -1,0 +1,150 @@
+"""Readers of a dbt project, by its manifest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from schemactl.errors import InputError
+from schemactl.readers.kinds.dbt import read, read_manifest
+from schemactl.readers.tables import ReadTables
+from schemactl.review.readers import Answer, Reader, ReaderEffect, Readership
+
+TABLES = ReadTables({"orders": ("id", "amount", "note"), "customers": ("id",)}, "raw")
+SOURCE = "source.shop.raw.orders"
+
+
+def node(name: str, *parents: str, kind: str = "model", **more: Any) -> dict[str, Any]:
+    path = f"models/{name}.sql"
+    fields = {"resource_type": kind, "name": name, "original_file_path": path, "language": "sql"}
+    return {**fields, "depends_on": {"nodes": list(parents)}, **more}
+
+
+SQL = "with source as (\n  select * from {}\n)\nselect id, amount + 1 as a\nfrom source"
+
+
+def manifest(*, version: int = 12, **nodes: dict[str, Any]) -> str:
+    stg = node(
+        "stg_orders",
+        SOURCE,
+        raw_code=SQL.format("{{ source('raw', 'orders') }}"),
+        compiled_code=SQL.format('"db"."raw"."orders"'),
+        config={"meta": {"owner": "data@shop"}},
+    )
+    content = {
+        "metadata": {
+            "dbt_schema_version": f"https://schemas.getdbt.com/dbt/manifest/v{version}.json",
+            "adapter_type": "postgres",
+        },
+        "sources": {
+            SOURCE: {"database": "db", "schema": "raw", "identifier": "orders", "name": "orders"},
+            "source.shop.raw.other": {"database": "db", "schema": "raw", "identifier": "other", "name": "other"},
+        },
+        "nodes": {
+            "model.shop.stg_orders": stg,
+            "model.shop.mart": node("mart", "model.shop.stg_orders"),
+            "test.shop.t": node("t", "model.shop.mart", kind="test"),
+            **nodes,
+        },
+        "exposures": {
+            "exposure.shop.revenue": {
+                "resource_type": "exposure",
+                "name": "revenue",
+                "label": "Revenue",
+                "owner": {"name": "Finance", "email": "f@shop"},
+                "original_file_path": "models/exposures.yml",
+                "depends_on": {"nodes": ["model.shop.mart"]},
+            }
+        },
+    }
+    return json.dumps(content)
+
+
+def readership(text: str) -> Readership:
+    return read_manifest(text, "target/manifest.json", TABLES, None)
+
+
+def test_compiled_sql_says_which_columns_of_a_source_a_model_reads() -> None:
+    project = readership(manifest())
+    assert [project.answer("orders", column) for column in ("id", "amount", "note")] == [
+        Answer.READ,
+        Answer.READ,
+        Answer.NOT_READ,
+    ]
+    (broken,) = project.broken_by(ReaderEffect.RETYPED, "orders", "amount")
+    assert (broken.reader.name, broken.reader.owner) == ("stg_orders", "data@shop")
+    assert str(broken.uses[0].location) == "models/stg_orders.sql:4"
+
+
+def test_what_depends_on_a_model_is_downstream_of_it() -> None:
+    (broken,) = readership(manifest()).broken_by(ReaderEffect.REMOVED, "orders", "id")
+    assert [(reader.kind, reader.name, reader.owner) for reader in broken.downstream] == [
+        ("model", "mart", None),
+        ("exposure", "Revenue", "Finance"),
+    ]
+
+
+def test_lines_of_compiled_sql_that_a_macro_has_moved_are_left_out() -> None:
+    moved = node(
+        "moved",
+        SOURCE,
+        raw_code="{{ columns() }}",
+        compiled_code='select\n  note\nfrom "db"."raw"."orders"',
+    )
+    project = readership(manifest(**{"model.shop.moved": moved}))
+    locations = {str(use.location) for use in project.uses_of("orders", "note")}
+    assert locations == {"models/moved.sql"}
+
+
+BLIND = {
+    "a Python model": {"language": "python", "compiled_code": "def model(dbt, session): ..."},
+    "no compiled SQL: run `dbt compile`": {"raw_code": "select 1"},
+    "compiled SQL that does not name the source": {"raw_code": "select 1", "compiled_code": "select 1"},
+}
+
+
+@pytest.mark.parametrize(("reason", "fields"), BLIND.items(), ids=BLIND)
+def test_a_model_that_cannot_be_followed_is_named(reason: str, fields: dict[str, Any]) -> None:
+    project = readership(manifest(**{"model.shop.odd": node("odd", SOURCE, **fields)}))
+    assert [(item.reader.name, item.table, item.reason) for item in project.blind] == [("odd", "orders", reason)]
+    assert project.answer("orders", "note") is Answer.UNKNOWN
+
+
+def test_an_exposure_of_a_source_cannot_be_told() -> None:
+    board = node("board", SOURCE, kind="exposure", label="Board")
+    project = readership(manifest(**{"exposure.shop.board": board}))
+    assert [item.reader for item in project.blind] == [Reader("exposure", "Board", project.blind[0].reader.location)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "is not a manifest of dbt"),
+        ('{"metadata": {"dbt_schema_version": 3}}', "is not a manifest of dbt"),
+        (manifest(version=4), "is version 4 of dbt's manifest; versions 9 to 12 can be read"),
+    ],
+)
+def test_another_file_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        readership(text)
+
+
+@pytest.mark.parametrize("version", [9, 10, 11, 12])
+def test_the_four_newest_versions_are_read(version: int) -> None:
+    assert readership(manifest(version=version)).answer("orders", "id") is Answer.READ
+
+
+def test_a_project_folder_stands_for_its_manifest(tmp_path) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "manifest.json").write_text(manifest())
+    assert read(str(tmp_path), TABLES, None).answer("orders", "id") is Answer.READ
+
+
+@pytest.mark.parametrize("section", ["nodes", "sources", "exposures"])
+def test_parts_of_another_shape_are_left_out(section: str) -> None:
+    content = json.loads(manifest())
+    content[section] = {"a": 1, "b": {"depends_on": 3}, "c": {"depends_on": {"nodes": "x"}}}
+    assert readership(json.dumps(content)).uses_of("customers") == ()

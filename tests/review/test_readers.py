@@ -1,0 +1,122 @@
+"""Which uses of a column a change breaks, and what is known of a column."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import duckdb
+import pytest
+
+from schemactl.review.readers import (
+    Answer,
+    Blindness,
+    Clause,
+    Reader,
+    ReaderEffect,
+    Readership,
+    Use,
+    merge,
+)
+
+STAGING = Reader("model", "stg_orders")
+REPORT = Reader("view", "reporting.daily")
+
+
+def use(column: str | None = "amount", clause: Clause = Clause.SELECT, reader: Reader = STAGING, **more: bool) -> Use:
+    return Use(reader, "orders", column, clause, **more)
+
+
+PASSED = use()
+COMPUTED = use(is_computed=True)
+COMPARED = use(clause=Clause.WHERE, is_computed=True)
+JOINED = use(clause=Clause.JOIN)
+SORTED = use(clause=Clause.ORDER)
+GROUPED = use(clause=Clause.GROUP)
+STAR = use(clause=Clause.STAR)
+FIXED_STAR = use(clause=Clause.STAR, is_positional=True)
+USES = (PASSED, COMPUTED, COMPARED, JOINED, SORTED, GROUPED, STAR, FIXED_STAR)
+
+BROKEN = {
+    ReaderEffect.NONE: (),
+    ReaderEffect.REMOVED: (PASSED, COMPUTED, COMPARED, JOINED, SORTED, GROUPED, FIXED_STAR),
+    ReaderEffect.RETYPED: (COMPUTED, COMPARED, JOINED, SORTED, FIXED_STAR),
+    ReaderEffect.COMPARED: (COMPUTED, COMPARED, JOINED),
+    ReaderEffect.MEANING: (COMPUTED, COMPARED),
+    ReaderEffect.ADDED: (FIXED_STAR,),
+}
+
+
+@pytest.mark.parametrize("effect", ReaderEffect)
+def test_an_effect_breaks_the_uses_that_depend_on_it(effect: ReaderEffect) -> None:
+    assert tuple(item for item in USES if item.breaks_by(effect)) == BROKEN[effect]
+
+
+QUERIES = {
+    "passed": (PASSED, "select amount from orders"),
+    "computed": (COMPUTED, "select amount + 1 from orders"),
+    "compared": (COMPARED, "select id from orders where amount > 1"),
+    "joined": (JOINED, "select 1 from orders join rates on orders.amount = rates.amount"),
+    "sorted": (SORTED, "select id from orders order by amount"),
+    "grouped": (GROUPED, "select count(*) from orders group by amount"),
+    "star": (STAR, "select * from orders"),
+    "fixed star": (FIXED_STAR, "select * from orders union all select 3, 3"),
+}
+CHANGES = {
+    ReaderEffect.REMOVED: "alter table orders drop column amount",
+    ReaderEffect.RETYPED: "alter table orders alter amount type integer[] using [amount]",
+    ReaderEffect.ADDED: "alter table orders add column note text",
+}
+
+
+@pytest.mark.parametrize(("effect", "kind"), list(product(CHANGES, QUERIES)))
+def test_a_query_that_duckdb_refuses_after_the_change_is_broken(effect: ReaderEffect, kind: str) -> None:
+    """What fails is found; what gives other rows without an error (a changed order) may be found too."""
+    item, query = QUERIES[kind]
+    with duckdb.connect() as connection:
+        connection.execute("create table orders (id integer, amount integer); insert into orders values (1, 2)")
+        connection.execute("create table rates (amount integer)")
+        connection.execute(query).fetchall()
+        connection.execute(CHANGES[effect])
+        try:
+            connection.execute(query).fetchall()
+            is_refused = False
+        except duckdb.Error:
+            is_refused = True
+    assert item.breaks_by(effect) or not is_refused
+
+
+def test_a_column_is_read_if_a_query_names_it() -> None:
+    readership = Readership((use(), use("note", Clause.STAR)), (Blindness(REPORT, "a function", "lines"),))
+    assert readership.answer("orders", "amount") is Answer.READ
+    assert readership.answer("orders", "note") is Answer.UNKNOWN
+    assert readership.answer("orders", "id") is Answer.NOT_READ
+    assert readership.answer("orders") is Answer.READ
+    assert readership.answer("lines", "id") is Answer.UNKNOWN
+    assert readership.answer("items") is Answer.NOT_READ
+
+
+def test_doubts_say_who_may_read_a_column_and_why() -> None:
+    star, anything = use("note", Clause.STAR), Blindness(REPORT, "a template that may be any SQL")
+    readership = Readership((star,), (anything,))
+    assert [(doubt.reader, doubt.reason) for doubt in readership.doubts("orders", "note")] == [
+        (REPORT, "a template that may be any SQL"),
+        (STAGING, "`select *`"),
+    ]
+
+
+def test_readers_with_most_behind_them_come_first() -> None:
+    exposure = Reader("exposure", "Revenue")
+    readership = Readership((use(), use(reader=REPORT)), downstream={REPORT: (exposure,)})
+    broken = readership.broken_by(ReaderEffect.REMOVED, "orders", "amount")
+    assert [(item.reader, item.downstream) for item in broken] == [(REPORT, (exposure,)), (STAGING, ())]
+
+
+def test_a_new_column_breaks_the_stars_of_its_table() -> None:
+    readership = Readership((use("id"), use("id", Clause.STAR, REPORT, is_positional=True)))
+    broken = readership.broken_by(ReaderEffect.ADDED, "orders", "note")
+    assert [item.reader for item in broken] == [REPORT]
+
+
+def test_sources_are_merged_without_repeating_uses() -> None:
+    merged = merge([Readership((use(),)), Readership((use(), use("id")))], is_complete=True)
+    assert (merged.uses, merged.is_complete) == ((use(), use("id")), True)
