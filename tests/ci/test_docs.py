@@ -110,6 +110,34 @@ def test_readme_is_short() -> None:
     assert len((TOP / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
+REFERENCES = {"README.md", "dlt.md", "format-table.md", "glossary.md", "json.md", "statements.md"} | {
+    "development.md",
+    "extending.md",
+}
+GUIDES = [page for page in sorted((TOP / "docs").glob("*.md")) if page.name not in REFERENCES]
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=named_id)
+def test_a_guide_is_short_and_leads_on(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+
+    assert len(text.split()) <= 2000, "split it by what one does"
+    assert "\n## See also\n" in text
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (TOP / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    pages = {str(page.relative_to(TOP / "docs")) for page in (TOP / "docs").rglob("*.md")}
+
+    assert {page for page in pages if f" {page}\n" not in navigation} == set()
+
+
+def test_the_home_page_leads_to_every_guide() -> None:
+    home = (TOP / "docs" / "README.md").read_text(encoding="utf-8")
+
+    assert [page.name for page in GUIDES if f"({page.name})" not in home] == []
+
+
 BLOCKS = {
     "README.md": 2,
     "docs/README.md": 1,
