@@ -23,7 +23,7 @@ GUIDES = {
     "diff": "review",
     "edit": "schema-files",
     "export": "schema-files",
-    "files": "normalize",
+    "files": "new-files",
     "fmt": "schema-files",
     "import": "schema-files",
     "infer": "infer",
