@@ -28,6 +28,8 @@ GUIDES = {
     "import": "schema-files",
     "infer": "infer",
     "init": "start-project",
+    "merge": "two-branches",
+    "merge-driver": "two-branches",
     "migrate": "migrate",
     "normalize": "normalize",
     "rules": "review",
@@ -61,8 +63,8 @@ def index(names: Iterable[str]) -> str:
     lines = ["# Commands", "", "`docs/command_pages.py` writes these pages from the code behind `--help`."]
     lines += [f"`{PROGRAM} help COMMAND [SUBCOMMAND]` prints the same as `{PROGRAM} COMMAND [SUBCOMMAND] --help`.", ""]
     commands = {file: load_command(file.removesuffix(".md")) for file in names}
-    for group in CommandGroup:
-        lines += [f"## {group}", "", "| command | |", "| --- | --- |"]
+    for group in (*CommandGroup, None):
+        lines += [f"## {group or 'Called by git'}", "", "| command | |", "| --- | --- |"]
         lines += [
             f"| [`{PROGRAM} {file.removesuffix('.md')}`]({file}) | {_escaped(_paragraphs(command.__doc__)[0])} |"
             for file, command in commands.items()

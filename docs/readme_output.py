@@ -1,8 +1,8 @@
 """Write the output of commands into README and pages of docs/: ``uv run python docs/readme_output.py [PAGE...]``.
 
-A ``console`` block holds a line ``$ schemactl ...`` or ``$ python FILE`` and its output. A block with a title
-(``csv title="orders.csv"``) is a file, and an ``sql`` block runs in PostgreSQL. The blocks of a page run one after the
-other in one folder, on the repository's fixtures and the local engine. Run times stay as the page has them.
+A ``console`` block holds a line ``$ schemactl ...``, ``$ git ...`` or ``$ python FILE`` and its output. A block with
+a title (``csv title="orders.csv"``) is a file, and an ``sql`` block runs in PostgreSQL. The blocks of a page run one
+after the other in one folder, on the repository's fixtures and the local engine. Run times stay as the page has them.
 """
 
 from __future__ import annotations
@@ -32,6 +32,24 @@ PAGES: Mapping[str, Sequence[str]] = MappingProxyType(
         "docs/quickstart.md": (),
         "docs/csv.md": (),
         "docs/change-columns.md": _CRM[:1],
+        "docs/two-branches.md": (
+            "git init -q -b main",
+            "schemactl infer fixtures/orders.jsonl --name shop -q",
+            "git add schemas",
+            "git commit -q -m Start",
+            "git switch -q -c city",
+            "schemactl edit shop --column orders.city:text -q",
+            "schemactl sync shop -q",
+            "git commit -q -a -m City",
+            "git switch -q -c cents main",
+            "schemactl edit shop --column orders.amount:decimal(12,2) -q",
+            "schemactl sync shop -q",
+            "git commit -q -a -m Cents",
+            "git switch -q -c vip main",
+            "schemactl edit shop --column orders.vip:bool --column orders.amount:bigint -q",
+            "schemactl sync shop -q",
+            "git commit -q -a -m Vip",
+        ),
         "docs/start-dlt.md": (),
         "docs/start-database.md": (),
         "docs/upgrade.md": (
@@ -44,6 +62,11 @@ PAGES: Mapping[str, Sequence[str]] = MappingProxyType(
 WIDTH = 100
 TIME = re.compile(r"^((?:read|applied) .+ in )\d+\.\d s\b", re.MULTILINE)
 BLOCK = re.compile(r'^```(?P<language>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$', re.DOTALL | re.MULTILINE)
+_GIT_VARIABLES = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{f"GIT_{role}_{field}": "ann@example.org" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")},
+}
 _SQL = "import psycopg, sys; psycopg.connect('service=shop', autocommit=True).execute(sys.stdin.read())"
 
 
@@ -117,6 +140,8 @@ def with_times_of(before: str, output: str) -> str:
 def run(call: str, work: Path, variables: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the output of a call; RuntimeError if it fails for a reason other than findings."""
     words = shlex.split(call, comments=True)
+    if words[0] == "git":
+        return run_process(words, work, {**variables, **_GIT_VARIABLES})
     command = [sys.executable, "-m", *words] if words[0] == "schemactl" else [sys.executable, *words[1:]]
     return run_process(command, work, variables)
 

@@ -138,6 +138,7 @@ class RootGroup(LazyGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         modules = {name: load_command(name, self.package) for name in self.list_commands(ctx)}
+        modules = {name: module for name, module in modules.items() if module.Options.command_group is not None}
         width = max(map(len, modules))
         for group in CommandGroup:
             lines = [

@@ -110,10 +110,10 @@ class CommonOptions:
     """The options of every command; they are also allowed before the command's name.
 
     Attributes:
-        command_group: the group that lists the command in ``schemactl --help``.
+        command_group: the group that lists the command in ``schemactl --help``; None for one that programs call.
     """
 
-    command_group: ClassVar[CommandGroup] = CommandGroup.SCHEMAS
+    command_group: ClassVar[CommandGroup | None] = CommandGroup.SCHEMAS
 
     schemas: str = option(
         "The folder that contains `import/` and `export/`.",

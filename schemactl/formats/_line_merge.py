@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import chain
 
 _COMMENT_BEHIND = re.compile(r"\s+#.*$")
 _UNKNOWN = 1 << 30
@@ -22,6 +23,27 @@ def merge_lines(base: str, theirs: str, ours: str) -> str:
         ConflictError: a change falls on lines with comments that ``base`` does not have.
     """
     return "\n".join(_Merge(base.split("\n"), theirs.split("\n"), ours.split("\n")).lines())
+
+
+def with_comments(text: str, source: str, comments: Collection[str]) -> str:
+    """Return ``text`` with the comments that ``source`` has beside or above the same lines."""
+    lines, source_lines = text.split("\n"), source.split("\n")
+    indexes = {name: index for index, name in enumerate(_names(lines))}
+    above: dict[int, list[str]] = {}
+    pending_lines: list[str] = []
+    for line, name in zip(source_lines, _names(source_lines), strict=True):
+        comment = line.strip()
+        if comment.startswith("#"):
+            pending_lines += [line] if comment in comments else []
+            continue
+        index = indexes.get(name)
+        if index is not None and comment:
+            above[index] = pending_lines
+            behind = _COMMENT_BEHIND.search(line)
+            if behind and behind[0].strip() in comments and not _COMMENT_BEHIND.search(lines[index]):
+                lines[index] += behind[0]
+        pending_lines = []
+    return "\n".join(chain.from_iterable((*above.get(index, ()), line) for index, line in enumerate(lines)))
 
 
 class _Merge:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from schemactl.formats import _tree
 from schemactl.formats._dlt_form import completed, export_form, is_complete, plain, with_defaults, with_sections
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._least_edit import least_edit
-from schemactl.formats._line_merge import ConflictError, merge_lines
+from schemactl.formats._line_merge import ConflictError, merge_lines, with_comments
 from schemactl.formats._losses import Loss
 from schemactl.formats._tree import Finder, Key, Keys, Node, Source, same
 from schemactl.formats._yaml_tree import parse_yaml
@@ -30,6 +31,8 @@ from schemactl.schema.validation import check
 
 _FIRST_ENGINE_WITH_TODAYS_HASH = 6
 """Files of earlier engine versions do not hold all that their hashes were made of."""
+
+_COMMENT = re.compile(r"(?:^|\s)(#.*)", re.MULTILINE)
 
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|>{7})(?: |$)", re.MULTILINE)
 
@@ -163,6 +166,48 @@ def _written(schema: Schema, path: str | None, layout: Layout | None) -> str:
     )
 
 
+def write_merged(
+    schema: Schema, path: str, base: Layout | None, ours: Layout, theirs: Layout
+) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a schema with the comments and the form that two files have, which grew from ``base``.
+
+    Where both sides formatted the same lines, ours decide.
+
+    Returns:
+        The text, and the comments of theirs that it lacks: their lines have another content in it.
+    """
+    our_text, their_text, base_text = (_written(schema, path, layout) for layout in (ours, theirs, base))
+    line_end = "\r\n" if "\r\n" in our_text else "\n"
+    our_text, their_text, base_text = (text.replace("\r\n", "\n") for text in (our_text, their_text, base_text))
+    exported = export_form(schema, keeps_import="imported_version_hash" in ours.meaning)
+    candidates = [our_text]
+    # All three say the same: the lines in which they differ are form and comments.
+    for our_part, their_part in ((our_text, their_text), (their_text, our_text)):
+        with suppress(ConflictError):
+            candidates.append(merge_lines(base_text, their_part, our_part))
+    new_comments = _comments(their_text) - _comments(base_text)
+    candidates += [with_comments(text, their_text, new_comments - _comments(text)) for text in candidates]
+    losses = {
+        text: new_comments - _comments(text) for text in candidates if text == our_text or _means(text, ours, exported)
+    }
+    text = min(losses, key=lambda candidate: losses[candidate].total())
+    Source(path, text).check_size()
+    return text.replace("\n", line_end), tuple(losses[text])
+
+
+def _comments(text: str) -> Counter[str]:
+    """Return what may be comments of a YAML text, with their numbers."""
+    return Counter(comment[1].strip() for comment in _COMMENT.finditer(text))
+
+
+def without_defaults(document: Document) -> Layout:
+    """Return the layout of a document whose next text leaves out the defaults that it leaves out."""
+    if document.stated_engine_version != ENGINE_VERSION:
+        return document.layout  # its text becomes one of the current version
+    keeps_import = "imported_version_hash" in document.layout.meaning
+    return replace(document.layout, meaning=export_form(document.schema, keeps_import=keeps_import))
+
+
 def with_keys(layout: Layout, renamed: Mapping[tuple[str, str | None], str]) -> Layout:
     """Return the layout with other keys for tables and columns, in their old places, with their comments.
 
@@ -233,7 +278,7 @@ def _means(text: str, layout: Layout, exported: dict[str, Any]) -> bool:
     source = Source(layout.source.path, text)
     try:
         root = _parse(source, layout.is_json)
-        stored = _upgraded(_tree.value_of(root), source, Finder(root))
+        stored = _upgraded(completed(_tree.value_of(root), source.path), source, Finder(root))
         schema = schema_from_dict(with_sections(with_defaults(plain(stored))))
     except (InputError, KeyError, AttributeError):
         return False

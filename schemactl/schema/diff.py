@@ -128,17 +128,17 @@ def _differences(before: Properties, after: Properties) -> Iterator[tuple[str, A
         return
     for name in sorted({*before, *after}):
         old, new = before.get(name, changes.ABSENT), after.get(name, changes.ABSENT)
-        if not _is_same(old, new):
+        if not is_same(old, new):
             yield name, old, new
 
 
 def _are_same(before: Properties, after: Properties) -> bool:
     if before is after:
         return True
-    return before.keys() == after.keys() and all(_is_same(value, after[name]) for name, value in before.items())
+    return before.keys() == after.keys() and all(is_same(value, after[name]) for name, value in before.items())
 
 
-def _is_same(before: Any, after: Any) -> bool:
+def is_same(before: Any, after: Any) -> bool:
     """Return whether two values are stored alike: unlike ``==``, 1 is not ``true``, nor 1.0, and NaN is NaN."""
     if before is after:
         return True
@@ -148,7 +148,7 @@ def _is_same(before: Any, after: Any) -> bool:
         return isinstance(after, Mapping) and _keys(before) == _keys(after) and _are_same(before, after)
     if isinstance(before, (list, tuple)):
         is_alike = type(before) is type(after) and len(before) == len(after)
-        return is_alike and all(map(_is_same, before, after))
+        return is_alike and all(map(is_same, before, after))
     return type(before) is type(after) and repr(before) == repr(after)
 
 

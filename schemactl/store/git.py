@@ -238,6 +238,23 @@ def failure(task: str, result: subprocess.CompletedProcess[bytes]) -> InputError
     return InputError(f"{task}: {reason}", hint=PARTIAL if is_partial else None)
 
 
+_MOST_CONFLICTS = 127
+
+
+def merge_lines(base: Path, ours: Path, theirs: Path, marker_size: int) -> bytes:
+    """Return git's merge of lines of three files, with its conflict markers (git-merge-file(1)).
+
+    Raises:
+        InputError: git is absent, or a file is missing or binary.
+    """
+    names = [word for name in ("ours", "base", "theirs") for word in ("-L", name)]
+    files = [str(path.absolute()) for path in (ours, base, theirs)]
+    result = run_git(Path.cwd(), "merge-file", "-p", "-q", f"--marker-size={marker_size}", *names, "--", *files)
+    if result.returncode > _MOST_CONFLICTS:
+        raise failure(f"git cannot merge `{files[0]}` and `{files[2]}`", result)
+    return result.stdout
+
+
 _SAME, _DIFFERENT = 0, 1
 
 

@@ -45,7 +45,7 @@ def install_merge_driver(folder: SchemasFolder) -> tuple[str, ...]:
     _refuse_other_driver(top, folder)
     written = _add_attributes(top, _attribute_lines(top, folder))
     if _configure(top):
-        written += (_git_output(top, "rev-parse", "--git-path", "config"),)
+        written += (_configuration_file(top),)
     return written
 
 
@@ -63,7 +63,7 @@ def install_diff_driver(folder: SchemasFolder) -> tuple[str, ...]:
     if not run_git(top, "config", "--get", f"diff.{DRIVER}.command").returncode:
         return written  # the user may have set it up for all repositories
     _git_output(top, "config", "--local", f"diff.{DRIVER}.command", "schemactl diff --git")
-    return (*written, _git_output(top, "rev-parse", "--git-path", "config"))
+    return (*written, _configuration_file(top))
 
 
 def _add_attributes(top: Path, lines: Sequence[str]) -> tuple[str, ...]:
@@ -130,13 +130,17 @@ def _configure(top: Path) -> bool:
 def _driver_command() -> str:
     """Return the shell command that git runs.
 
-    Without an installed schemactl the shell exits with 126 or 127, for git a conflict whose file lacks the other side:
-    then git's own merge of lines writes the file.
+    Codes above 1 mean that schemactl is not installed any more or wrote nothing: for git a conflict, and the file has
+    our side alone. Then git's own merge of lines writes it.
     """
     # `-P`: modules in the working folder belong to the repository and are not imported.
     schemactl = f"{shlex.quote(sys.executable)} -P -m schemactl merge-driver {_PLACEHOLDERS}"
     git = "git merge-file -q --marker-size=%L -L ours -L base -L theirs %A %O %B"
-    return f"{schemactl}; code=$?; if test $code -lt 126; then exit $code; fi; {git}"
+    return f"{schemactl}; code=$?; if test $code -lt 2; then exit $code; fi; {git}"
+
+
+def _configuration_file(top: Path) -> str:
+    return str(top / _git_output(top, "rev-parse", "--git-path", "config"))
 
 
 def _git_output(top: Path, *arguments: str) -> str:

@@ -145,6 +145,7 @@ BLOCKS = {
     "docs/quickstart.md": 4,
     "docs/csv.md": 4,
     "docs/change-columns.md": 7,
+    "docs/two-branches.md": 4,
     "docs/start-dlt.md": 8,
     "docs/start-database.md": 7,
     "docs/upgrade.md": 3,

@@ -36,6 +36,8 @@ CALLS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("rules",): (),
     ("readers",): ("--schema", "shop.yaml", "--readers", "sql:shop.yaml"),
     ("init",): ("--yes",),
+    ("merge",): ("shop.yaml", "shop.yaml", "shop.yaml"),
+    ("merge-driver",): ("shop.yaml", "shop.yaml", "shop.yaml", "7", "shop.yaml"),
     ("show",): ("shop.yaml",),
     ("list",): (),
     ("check",): ("shop.yaml",),

@@ -35,7 +35,7 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_schema_and_lineage_files_get_the_driver_and_others_do_not(top):
     written = install_merge_driver(SchemasFolder.at("schemas"))
-    assert written == (str(top / ".gitattributes"), ".git/config")
+    assert written == (str(top / ".gitattributes"), str(top / ".git/config"))
     for path in ("import/a.schema.yaml", "import/a.schema.json", "export/a.schema.yml", "export/a.lineage.json"):
         assert driver_of(top, f"schemas/{path}") == "schemactl"
     for path in ("schemas/import/notes.yaml", "schemas/import/deep/a.schema.yaml", "src/import/a.schema.yaml"):
@@ -62,7 +62,7 @@ def test_a_second_call_changes_nothing_and_a_person_s_lines_stay(top):
 
 def test_an_earlier_installation_s_command_is_replaced(top):
     git(top, "config", "merge.schemactl.driver", "/gone/python -m schemactl merge-driver %O %A %B")
-    assert ".git/config" in install_merge_driver(SchemasFolder.at("schemas"))
+    assert str(top / ".git/config") in install_merge_driver(SchemasFolder.at("schemas"))
     assert sys.executable in git(top, "config", "--local", "merge.schemactl.driver")
 
 

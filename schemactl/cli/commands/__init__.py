@@ -38,14 +38,18 @@ class CommandModule(Protocol):
 
 @cache
 def command_names(package: ModuleType = sys.modules[__name__]) -> tuple[str, ...]:
-    """Return the names of the subcommands; a module whose name Python keeps for itself ends in ``_``."""
+    """Return the names of the subcommands, with hyphens for underscores.
+
+    A module whose name Python keeps for itself ends in ``_``.
+    """
     modules = (module.name for module in iter_modules(package.__path__) if not module.name.startswith("_"))
-    return tuple(sorted(name.removesuffix("_") for name in modules))
+    return tuple(sorted(name.removesuffix("_").replace("_", "-") for name in modules))
 
 
 def load_command(name: str, package: ModuleType = sys.modules[__name__]) -> CommandModule:
     """Import a subcommand."""
-    module: Any = import_module(f"{package.__name__}.{name}{'_' if iskeyword(name) else ''}")
+    module_name = f"{name.replace('-', '_')}{'_' if iskeyword(name) else ''}"
+    module: Any = import_module(f"{package.__name__}.{module_name}")
     return module  # type: ignore[no-any-return]
 
 
