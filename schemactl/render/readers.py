@@ -12,8 +12,9 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from schemactl.render.console import FAINT, NAME, WARNING, Look, first_lines, named, print_sections
+from schemactl.render.console import FAINT, NAME, WARNING, Look, first_lines, named, print_sections, warning
 from schemactl.render.escaping import escape, show_name
+from schemactl.render.review_words import MOST_READERS
 from schemactl.review.readers import Answer, Blindness, Broken, ColumnReaders, Reader, ReadersReport, Use
 
 _STYLES: Final = {Answer.READ: "", Answer.NOT_READ: FAINT, Answer.UNKNOWN: WARNING}
@@ -49,6 +50,15 @@ def _lines(report: ReadersReport, look: Look) -> Iterator[RenderableType]:
         for line in first_lines(_readers_of(row), Text, look, "reader"):
             branch.add(line)
     yield from trees.values()
+    # Readers that may read any table are named once, not below each column.
+    anywhere: dict[str, dict[str, None]] = {}
+    for blindness in report.readership.blind:
+        if blindness.table is None:
+            anywhere.setdefault(blindness.reason, {})[show_name(blindness.reader.name)] = None
+    for reason, names in anywhere.items():
+        listed = ", ".join(list(names)[:MOST_READERS])
+        others = f" and {len(names) - MOST_READERS:,} more" if len(names) > MOST_READERS else ""
+        yield warning("cannot tell", f"what {listed}{others} may read: {escape(reason)}")
 
 
 def _column_line(row: ColumnReaders) -> Text:
@@ -63,7 +73,8 @@ def _readers_of(row: ColumnReaders) -> list[str]:
         place = f" (line {use.location.line})" if use.location and use.location.line else ""
         lines.setdefault(use.reader, {})[f"{use.clause.value}{place}"] = None
     texts = [f"{describe_reader(reader)}: {', '.join(uses)}" for reader, uses in lines.items()]
-    reasons = dict.fromkeys((blindness.reader, blindness.reason) for blindness in row.blind)
+    of_table = (blindness for blindness in row.blind if blindness.table is not None)
+    reasons = dict.fromkeys((blindness.reader, blindness.reason) for blindness in of_table)
     return [*texts, *(f"{describe_reader(reader)}: cannot tell, {escape(reason)}" for reader, reason in reasons)]
 
 
