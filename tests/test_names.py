@@ -16,7 +16,7 @@ WORDS = """
 """
 """Names that say that somebody found or stated a thing, or point at it, and not what it is."""
 LARGEST_SHARE = 0.03
-MOST_PROBES = 21
+MOST_PROBES = 24
 """Calls of ``getattr`` and ``hasattr``: they belong to objects of other packages, and to plug-ins in ``registry``."""
 
 

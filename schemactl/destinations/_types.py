@@ -16,6 +16,7 @@ from schemactl.schema.full_types import full_type
 from schemactl.schema.structure import DATABASE_TYPE, TYPE_DEFINITION, Stored
 from schemactl.schema.types import Column, Properties
 from schemactl.type_systems.sql_types import defined_type, readable
+from schemactl.type_systems.sql_words import read_sql_type
 
 _WRITTEN: Final = re.compile(r"(?P<name>[^()]+?)\s*(?:\(\s*(?P<sizes>\d+(?:\s*,\s*-?\d+)*)\s*\)\s*(?P<rest>[^()]*))?")
 
@@ -186,8 +187,6 @@ def nearest_type(written: str) -> dict[str, Any] | None:
     >>> nearest_type("bigint(20) unsigned"), nearest_type("interval day to second(3)"), nearest_type("shop.mood")
     ({'data_type': 'wei'}, {'data_type': 'text'}, None)
     """
-    from schemactl.formats._sql_types import read_sql_type
-
     written = _without_zeros(written)
     if _WITHOUT_DLT_TYPE.fullmatch(written.strip()):
         return {"data_type": "text"}

@@ -24,7 +24,7 @@ from schemactl.formats import (
     is_readable,
     sql,
 )
-from schemactl.formats._losses import PROCESSING, describe_loss
+from schemactl.formats._losses import describe_loss
 from schemactl.formats._tables import Record, data_tables, names_between, schema_of, table_properties
 from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.changes import Change
@@ -39,6 +39,7 @@ from schemactl.schema.types import Properties, Schema, Table
 from schemactl.store.folder import SchemasFolder, SchemasPlace
 from schemactl.store.text import STDIN, STDIN_PATH, read_bytes, read_stdin, read_text
 from schemactl.type_systems.arrow_types import restate
+from schemactl.type_systems.fields import PROCESSING
 
 if TYPE_CHECKING:
     from schemactl.flows.references import Referred

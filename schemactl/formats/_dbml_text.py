@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from schemactl.errors import InputError
-from schemactl.formats._fields import HINTS
 from schemactl.formats._losses import Loss
 from schemactl.formats._tree import MAX_REPEATED_NODES, Source
+from schemactl.type_systems.fields import HINTS
 
 _TOKEN: Final = re.compile(
     rf"""(?P<hint>//[ ]{HINTS}:[^\n]*) | (?P<comment>//[^\n]*|/\*.*?\*/) | (?P<blank>[^\S\n]+) | (?P<line>\n)

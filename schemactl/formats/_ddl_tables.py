@@ -11,10 +11,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._ddl_types import field_of_type, implied_by, kind_of, read_options, spell, spell_type
 from schemactl.formats._fields import Codec, losses_of
 from schemactl.formats._losses import Loss
 from schemactl.formats._tables import Record, record
+from schemactl.type_systems.sql_fields import field_of_type, implied_by, kind_of, read_options, spell, spell_type
 
 if TYPE_CHECKING:
     from sqlglot import exp

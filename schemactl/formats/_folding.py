@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from schemactl.formats._fields import Field, field_of, properties_of
 from schemactl.formats._tables import data_tables
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Column, Schema, Table
+from schemactl.type_systems.fields import Field, field_of, properties_of
 
 _ANY: Final = {"data_type": "json"}
 _LEVELS: Final = 50

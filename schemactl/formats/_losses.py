@@ -15,9 +15,7 @@ from schemactl.schema.nested_types import FIELDS, SPARK_TYPE, write_type
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Properties, Schema
 from schemactl.type_systems.arrow_types import nested_type_of
-
-PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor"))
-"""Marks of loads, which mean nothing elsewhere."""
+from schemactl.type_systems.fields import PROCESSING
 
 _DEFAULTS: Final = {"nullable": True, "timezone": True, "write_disposition": "append"}
 _NESTED: Final = (SPARK_TYPE, NESTED_TYPE, FIELDS)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.formats._fields import plain_properties
 from schemactl.formats._tables import data_tables
 from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.full_types import full_type
@@ -16,6 +15,7 @@ from schemactl.schema.nested_types import SPARK_TYPE, write_type
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Schema, Table
 from schemactl.type_systems.arrow_types import nested_type_of
+from schemactl.type_systems.fields import plain_properties
 
 
 @dataclass(frozen=True, slots=True)

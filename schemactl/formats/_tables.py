@@ -8,13 +8,13 @@ from pathlib import PurePath
 from typing import Any, Final, TypeVar
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.formats._fields import Field, beside, joined, note, plain_properties
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Properties, Schema, Table
 from schemactl.schema.validation import check
+from schemactl.type_systems.fields import Field, beside, joined, note, plain_properties
 
 LOGICAL_NAME: Final = "x-logical-name"
 """The hint with the name that a contract or dbt has for what the database names otherwise."""

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats import _fields
-from schemactl.formats._fields import Codec, Field, field_of_arrow, fields_of, hint_item, losses_of, metadata_of, note
+from schemactl.formats._fields import Codec, hint_item, losses_of
 from schemactl.formats._losses import Document
 from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
 from schemactl.schema.arrow_hint import arrow
 from schemactl.schema.types import DataType, Schema
 from schemactl.type_systems.arrow_types import WEI, scalar_type
+from schemactl.type_systems.fields import COMMENT, FIELD_ID, HINTS, Field, field_of_arrow, fields_of, metadata_of, note
 
 if TYPE_CHECKING:
     import pyarrow
@@ -64,7 +64,7 @@ def arrow_schema(schema: Schema) -> pyarrow.Schema:
     for field in fields_of(table):
         arrow_field = _write(field)
         fields.append(arrow_field.with_metadata({**metadata_of(arrow_field), **_hints(CODEC.hints(field))} or None))
-    metadata = {**note(table.properties.get("description"), _fields.COMMENT), **_hints(file_hints(table, schema))}
+    metadata = {**note(table.properties.get("description"), COMMENT), **_hints(file_hints(table, schema))}
     return arrow().schema(fields, metadata=metadata or None)
 
 
@@ -74,8 +74,8 @@ def _hints(hints: dict[str, Any]) -> dict[str, str]:
 
 def _write(field: Field) -> pyarrow.Field:
     number = field.properties.get("x-id")
-    identity = {_fields.FIELD_ID: str(number)} if type(number) is int and 0 <= number < 2**31 else {}
-    metadata = {**note(field.description, _fields.COMMENT), **identity} or None
+    identity = {FIELD_ID: str(number)} if type(number) is int and 0 <= number < 2**31 else {}
+    metadata = {**note(field.description, COMMENT), **identity} or None
     return arrow().field(field.name, _type(field), nullable=field.nullable, metadata=metadata)
 
 
@@ -102,24 +102,24 @@ def read_arrow(arrow_schema: pyarrow.Schema, path: str) -> Document:
     metadata = metadata_of(arrow_schema)
     hints = _read_hints(metadata, path)
     columns = [(field.name, _restored(field, path)) for field in arrow_schema]
-    table = record(name, columns, metadata.get(_fields.COMMENT), hints.get("table"))
+    table = record(name, columns, metadata.get(COMMENT), hints.get("table"))
     losses = losses_of((field_of_arrow(field.name, field) for field in arrow_schema), name)
     return Document(schema_of([table], hints.get("schema"), path), tuple(losses))
 
 
 def _read_hints(metadata: Mapping[str, str], path: str) -> dict[str, Any]:
     try:
-        hints = json.loads(metadata.get(_fields.HINTS, "{}"))
+        hints = json.loads(metadata.get(HINTS, "{}"))
     except ValueError as error:
-        raise InputError(f"the metadata `{_fields.HINTS}` is not JSON: {error}", at=Location(path)) from error
+        raise InputError(f"the metadata `{HINTS}` is not JSON: {error}", at=Location(path)) from error
     if not isinstance(hints, dict):
-        raise InputError(f"the metadata `{_fields.HINTS}` is not an object", at=Location(path))
+        raise InputError(f"the metadata `{HINTS}` is not an object", at=Location(path))
     return hints
 
 
 def _restored(field: pyarrow.Field, path: str) -> dict[str, Any]:
     metadata = metadata_of(field)
-    native_keys = (_fields.COMMENT, _fields.FIELD_ID)
+    native_keys = (COMMENT, FIELD_ID)
     native_field = field.with_metadata({key: value for key, value in metadata.items() if key in native_keys} or None)
     return CODEC.restored(field.name, native_field, _read_hints(metadata, path) or None, path)
 

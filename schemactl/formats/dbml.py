@@ -21,13 +21,14 @@ from schemactl.formats._dbml_text import (
     note_of,
     parse_dbml,
 )
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
+from schemactl.formats._fields import Codec
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
-from schemactl.formats._sql_types import read_sql_type, write_sql_type
 from schemactl.formats._tables import data_tables, record, schema_hints, schema_of, table_hints, table_properties
 from schemactl.formats._tree import Source
 from schemactl.schema.types import Schema, Table
+from schemactl.type_systems.fields import HINTS, Field, fields_of, note
+from schemactl.type_systems.sql_words import read_sql_type, write_sql_type
 
 ENDINGS: Final = (".dbml",)
 

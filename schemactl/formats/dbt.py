@@ -18,8 +18,7 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.formats._dbt_versions import KINDS, Choice, Relation, relations_of
-from schemactl.formats._ddl_types import word_of
-from schemactl.formats._fields import HINTS, Codec, Field, entries, fields_of, hint_item, losses_of, mapping, note
+from schemactl.formats._fields import Codec, entries, hint_item, losses_of, mapping
 from schemactl.formats._jinja import (
     escape_jinja,
     jinja_expression,
@@ -30,7 +29,6 @@ from schemactl.formats._jinja import (
 )
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
-from schemactl.formats._sql_types import field_of_sql_type, write_sql_type
 from schemactl.formats._tables import (
     Record,
     beside_physical,
@@ -47,6 +45,9 @@ from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.judgment import CONTRACT_SIZES
 from schemactl.schema.types import Schema, Table
 from schemactl.type_systems.dialect_names import resolve_dialect
+from schemactl.type_systems.fields import HINTS, Field, fields_of, note
+from schemactl.type_systems.sql_fields import word_of
+from schemactl.type_systems.sql_words import field_of_sql_type, write_sql_type
 
 ENDINGS: Final = (".dbt.yml", ".yml", ".yaml")
 

@@ -10,10 +10,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from schemactl.formats._fields import note
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._tables import only_table
 from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.type_systems.fields import note
 
 ENDINGS: Final = (".gx.json", ".json")
 ONE_TABLE: Final = True

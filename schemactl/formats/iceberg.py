@@ -16,7 +16,7 @@ from pathlib import PurePath
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from schemactl.formats._fields import HINTS, Codec, Field, entries, fields_of, is_wide_decimal, losses_of, mapping, note
+from schemactl.formats._fields import Codec, entries, is_wide_decimal, losses_of, mapping
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
@@ -24,6 +24,7 @@ from schemactl.formats._tables import file_hints, file_table_name, only_table, r
 from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import DataType, Schema
+from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 
 ENDINGS: Final = (".metadata.json", ".iceberg.json", ".json")
 ONE_TABLE: Final = True

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from schemactl.errors import InputError, Location
 from schemactl.formats import _tree
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, hint_item, losses_of, mapping, note, properties_of
+from schemactl.formats._fields import Codec, hint_item, losses_of, mapping
 from schemactl.formats._json_schemas import FlatSchema, Resolver, types_of
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
@@ -28,6 +28,7 @@ from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, Schema, Table
 from schemactl.schema.validation import storable
+from schemactl.type_systems.fields import HINTS, Field, fields_of, note, properties_of
 
 ENDINGS: Final = (".jsonschema.json", ".jsonschema", ".schema.json", ".json")
 

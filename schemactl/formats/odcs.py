@@ -11,12 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._ddl_types import is_unknown
-from schemactl.formats._fields import HINTS, Codec, Field, entries, fields_of, losses_of, mapping, note, properties_of
+from schemactl.formats._fields import Codec, entries, losses_of, mapping
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
-from schemactl.formats._sql_types import field_of_sql_type, write_sql_type
 from schemactl.formats._tables import (
     Record,
     beside_physical,
@@ -32,6 +30,9 @@ from schemactl.formats._tree import Source, value_of
 from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.formats.jsonschema import LIMITS, is_storable, limits_in
 from schemactl.schema.types import DataType, Schema, Table
+from schemactl.type_systems.fields import HINTS, Field, fields_of, note, properties_of
+from schemactl.type_systems.sql_fields import is_unknown
+from schemactl.type_systems.sql_words import field_of_sql_type, write_sql_type
 
 ENDINGS: Final = (".odcs.yaml", ".odcs.yml", ".yaml", ".yml", ".json")
 

@@ -9,7 +9,7 @@ import keyword
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import Field, fields_of, hint_item, note, plain_properties
+from schemactl.formats._fields import hint_item
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._python_names import free_name, python_name
 from schemactl.formats._tables import data_tables, table_hints
@@ -17,6 +17,7 @@ from schemactl.formats.spark import write_field
 from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import Schema, Table
+from schemactl.type_systems.fields import Field, fields_of, note, plain_properties
 
 ENDINGS: Final = (".pandera.py", ".py")
 

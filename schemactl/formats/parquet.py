@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import Field, fields_of
 from schemactl.formats._losses import Document
 from schemactl.formats._tables import only_table
 from schemactl.formats.arrow import arrow_schema, read_arrow
 from schemactl.schema.arrow_hint import arrow
 from schemactl.schema.full_types import DEFAULT_DECIMAL, check_scale
 from schemactl.schema.types import DataType, Schema
+from schemactl.type_systems.fields import Field, fields_of
 
 ENDINGS: Final = (".parquet", ".pq")
 ONE_TABLE: Final = True

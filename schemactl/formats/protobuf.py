@@ -17,7 +17,7 @@ from itertools import count, starmap
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._fields import HINTS, Codec, Field, field_of, fields_of, losses_of, note, properties_of
+from schemactl.formats._fields import Codec, losses_of
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._proto_text import Message, ProtoEnum, ProtoField, ProtoFile, Statement, parse_proto
 from schemactl.formats._tables import (
@@ -33,6 +33,7 @@ from schemactl.formats._tree import Source
 from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.presence import PROTO_SYNTAX
 from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.type_systems.fields import HINTS, Field, field_of, fields_of, note, properties_of
 
 ENDINGS: Final = (".proto",)
 

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import HINTS, Field, fields_of, note, plain_properties
 from schemactl.formats._folding import fold
 from schemactl.formats._losses import Loss, unstated
 from schemactl.formats._python_names import free_name, python_name
@@ -21,6 +20,7 @@ from schemactl.formats._tables import data_tables, table_hints
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import FIELDS, SPARK_TYPE
 from schemactl.schema.types import DataType, Schema
+from schemactl.type_systems.fields import HINTS, Field, fields_of, note, plain_properties
 
 ENDINGS: Final = (".py",)
 

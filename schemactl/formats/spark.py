@@ -12,18 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.formats._fields import (
-    HINTS,
-    Codec,
-    Field,
-    entries,
-    fields_of,
-    hint_item,
-    is_wide_decimal,
-    losses_of,
-    mapping,
-    note,
-)
+from schemactl.formats._fields import Codec, entries, hint_item, is_wide_decimal, losses_of, mapping
 from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
@@ -32,6 +21,7 @@ from schemactl.formats._tree import Source, value_of
 from schemactl.schema.naming import Naming
 from schemactl.schema.nested_types import STRING, Leaf, leaf_of, leaf_properties
 from schemactl.schema.types import Properties, Schema
+from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 
 ENDINGS: Final = (".spark.json", ".json")
 ONE_TABLE: Final = True

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.formats._fields import field_of
 from schemactl.formats._losses import Document
 from schemactl.formats._tables import check_case, only_table
 from schemactl.formats._tree import Source
@@ -17,6 +16,7 @@ from schemactl.formats.spark import table_of, write_field
 from schemactl.schema.naming import Naming
 from schemactl.schema.spark_ddl import DdlError, DdlField, DdlType, quoted_name, read_ddl_columns
 from schemactl.schema.types import Schema
+from schemactl.type_systems.fields import field_of
 
 ENDINGS: Final = (".ddl",)
 ONE_TABLE: Final = True

@@ -24,8 +24,7 @@ from schemactl.formats._ddl_statements import (
     tokens_of,
 )
 from schemactl.formats._ddl_tables import read_tables
-from schemactl.formats._ddl_types import field_of_type, spell, spell_type, unlogged, word_of
-from schemactl.formats._fields import HINTS, Codec, Field, fields_of, note
+from schemactl.formats._fields import Codec
 from schemactl.formats._losses import Document, Loss, losses_between
 from schemactl.formats._relations import REFERENCE, references_of
 from schemactl.formats._tables import data_tables, empty_schema, names_between, schema_hints, schema_of, table_hints
@@ -35,6 +34,8 @@ from schemactl.schema.types import Column, Properties, Schema, Table
 from schemactl.time_limit import time_limit
 from schemactl.type_systems.ddl import Dialect
 from schemactl.type_systems.dialect_names import resolve_dialect
+from schemactl.type_systems.fields import HINTS, Field, fields_of, note
+from schemactl.type_systems.sql_fields import field_of_type, spell, spell_type, unlogged, word_of
 from schemactl.type_systems.sql_types import UPPER_CASE
 
 if TYPE_CHECKING:

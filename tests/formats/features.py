@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from schemactl.formats import FORMATS, Format, find_losses, holds_one_table, is_binary, is_readable
-from schemactl.formats._fields import HINTS
 from schemactl.formats._losses import losses_between
 from schemactl.formats._tables import data_tables
 from schemactl.schema.arrow_hint import NESTED_TYPE, encode
 from schemactl.schema.nested_types import FIELDS
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.type_systems.fields import HINTS
 
 _ARROW = pa.struct({"a": pa.int32(), "b": pa.list_(pa.struct({"c": pa.string()}))})
 KEY = Column("id", {"data_type": "bigint", "nullable": False})

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from schemactl.formats import FORMATS, is_readable
-from schemactl.formats._fields import HINTS
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
+from schemactl.type_systems.fields import HINTS
 
 NESTED = "struct<city:string,stops:array<struct<at:timestamp,codes:map<string,struct<n:bigint>>>>>"
 IDS = {

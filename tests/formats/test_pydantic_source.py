@@ -18,11 +18,11 @@ from pydantic import BaseModel, ValidationError
 from test_round_trips import schemas
 
 from schemactl.formats import pydantic as source
-from schemactl.formats._fields import HINTS, field_of
 from schemactl.formats._folding import fold
 from schemactl.formats._tables import data_tables
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
+from schemactl.type_systems.fields import HINTS, field_of
 
 
 def imported(schema: Schema) -> ModuleType:

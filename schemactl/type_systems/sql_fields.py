@@ -1,4 +1,4 @@
-"""Types of columns as sqlglot reads them in CREATE TABLE, of any dialect, as the fields that they describe."""
+"""SQL types of any dialect, as sqlglot reads them in CREATE TABLE, as the fields that they describe."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from schemactl.formats._fields import Field, note
-from schemactl.formats._tree import MAX_DEPTH
 from schemactl.schema.types import Column, DataType
+from schemactl.type_systems.fields import Field, note
 from schemactl.type_systems.sql_types import readable, type_in
 
 if TYPE_CHECKING:
@@ -56,7 +55,8 @@ _UNSIZED: Final = frozenset((DataType.TEXT, DataType.BINARY, DataType.TIMESTAMP)
 
 
 _MOST_CHARACTERS: Final = 1 << 16
-"""Of the text of a type."""
+_MOST_LEVELS: Final = 100
+"""Of brackets in the text of a type."""
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def field_of_text(name: str, text: str, dialect: str) -> Field:
     from sqlglot.dialects.dialect import Dialect as Sqlglot
     from sqlglot.errors import SqlglotError
 
-    if len(text) > _MOST_CHARACTERS or _depth(text) > MAX_DEPTH:
+    if len(text) > _MOST_CHARACTERS or _depth(text) > _MOST_LEVELS:
         return _unknown(name, text)
     reader = Sqlglot.get_or_raise(dialect)
     reader.SUPPORTS_USER_DEFINED_TYPES = True  # A type that is not known is a loss, and no error.

@@ -1,6 +1,6 @@
-"""SQL's names of types, for formats that state a column's type as a database has it: dbt, ODCS, DBML.
+"""SQL's names of types where no dialect is named: in dbt, ODCS and DBML, and for the types of other engines.
 
-Written are standard SQL's names, which most engines know; what an engine makes of a type is said by its destination.
+Standard SQL's names are written, which most engines know; ``sql_types`` has the words of each dialect.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schemactl.formats._ddl_types import field_of_text, is_unknown
-from schemactl.formats._fields import Field, field_of, losses_of, properties_of
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.nested_types import SPARK_TYPE, read_type, structure_in, write_type
 from schemactl.schema.types import Column, DataType
+from schemactl.type_systems.fields import Field, field_of, properties_of, unread_facts
+from schemactl.type_systems.sql_fields import field_of_text, is_unknown
 
 _INTEGERS: Final = {8: "tinyint", 16: "smallint", 32: "integer"}
 _WEI: Final = (78, 0)
@@ -99,7 +99,7 @@ def field_of_sql_type(name: str, text: str, dialect: str | None = None) -> Field
     fields = []
     for known_dialect in _DIALECTS:
         fields.append(field_of_text(name, text, known_dialect))
-        if not any(losses_of(fields[-1:], "")):
+        if not any(unread_facts(fields[-1:], "")):
             return fields[-1]
     return next((field for field in fields if not is_unknown(field)), fields[0])
 
