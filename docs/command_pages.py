@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from inspect import cleandoc, get_annotations
 from pathlib import Path
-from types import ModuleType
 
 from schemactl.cli.app import PROGRAM
-from schemactl.cli.commands import command_names, load_command
+from schemactl.cli.commands import command_names, is_group, load_command
 from schemactl.cli.declarations import CommandGroup, Group, OptionSpec, option_specs
 from schemactl.cli.options import CommonOptions, SparkCommandOptions
 from schemactl.cli.parsing import split_examples
@@ -89,7 +88,7 @@ def page(name: str) -> str:
     """Return the page of a command, or of a group and its commands."""
     module = load_command(name)
     lines = [f"# {PROGRAM} {name}", ""]
-    if isinstance(module, ModuleType) and hasattr(module, "__path__"):
+    if is_group(module):
         lines += _about(module.__doc__)
         for each in command_names(module):
             command = load_command(each, module)

@@ -21,7 +21,7 @@ from typer.main import get_command
 
 from schemactl import __version__
 from schemactl.cli import commands
-from schemactl.cli.commands import CommandModule, all_options, command_names, load_command
+from schemactl.cli.commands import CommandModule, all_options, command_names, is_group, load_command
 from schemactl.cli.declarations import CommandGroup, Group, OptionValues, flag, option_specs
 from schemactl.cli.environments import at_environment, at_references
 from schemactl.cli.options import CommonOptions, SparkCommandOptions
@@ -174,7 +174,7 @@ def _without_help_command(args: list[str]) -> list[str]:
     words = [arg for arg in args[1:] if not arg.startswith("-")]
     package: CommandModule | ModuleType = commands
     for index, word in enumerate(words):
-        if not (isinstance(package, ModuleType) and hasattr(package, "__path__")):
+        if not is_group(package):
             command = " ".join(words[:index])
             hint = f"`{PROGRAM} {HELP_COMMAND} {command}` explains it"
             raise InputError(f"`{command}` has no command `{word}`", hint=hint)
@@ -187,7 +187,7 @@ def _without_help_command(args: list[str]) -> list[str]:
 def _subcommand(package: ModuleType, words: tuple[str, ...], name: str) -> Any:
     """Return a command or a group of a package, made once in a process: typer takes milliseconds for it."""
     module = load_command(name, package)
-    if isinstance(module, ModuleType) and module.__spec__ and module.__spec__.submodule_search_locations is not None:
+    if is_group(module):
         return _make_group((*words, name), module)
     settings = (*words, name)[0]
 

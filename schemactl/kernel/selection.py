@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 
 from schemactl.errors import backquoted, did_you_mean
-from schemactl.kernel.splitting import BEGUN, BYTE_ORDER_MARK, Escapes, Splitter, mark_depths
+from schemactl.kernel.splitting import BEGUN, BYTE_ORDER_MARK, Escapes, Flags, Places, Splitter, Steps, mark_depths
 from schemactl.schema.paths import ELEMENT, Path, format_path
 from schemactl.schema.record_selection import KeptKey, RecordSelection
 
@@ -317,8 +317,12 @@ class _Cursor:
         self._check = check
         self._escapes = Escapes()
         self._text = self._blanked = self._levels = b""
-        self._marks = np.empty(0, np.int64)
+        self._marks: Places = np.empty(0, np.int64)
+        self._depths: Steps = np.empty(0, np.int32)
+        self._are_in_text: Flags = np.empty(0, np.bool_)
+        self._commas: tuple[Places, Steps] | None = None
         self._offset = 0
+        self._start_depth, self._starts_in_text = 0, False
         self._end_depth, self._ends_in_text = 0, False
         self._is_first = False
 
@@ -398,9 +402,16 @@ class _Cursor:
         """Yield the elements of the list that begins here, and go behind it."""
         self.peek()
         self._offset += 1
+        self._is_first = False
+        mark_index = self._mark_index(self._offset)
+        if (end_index := self._levels.find(bytes((self.depth,)), mark_index)) >= 0:
+            if elements := self._elements_before(int(self._marks[end_index])):
+                yield elements
+            self._check_list_end()
+            return
         splitter = Splitter(BEGUN)
         size = 0
-        for piece in self._until_depth(self.depth, self._mark_index(self._offset)):
+        for piece in self._until_depth(self.depth, mark_index):
             elements = splitter.split(piece)
             size = 0 if elements else size + len(piece)
             self._check(size)
@@ -408,9 +419,35 @@ class _Cursor:
                 yield elements
         if unfinished := splitter.finish():
             raise _BrokenError(*unfinished)
+        self._check_list_end()
+
+    def _check_list_end(self) -> None:
         if self._text[self._offset - 1 : self._offset] != b"]":
             raise _BrokenError
-        self._is_first = False
+
+    def _elements_before(self, end: int) -> list[bytes]:
+        """Return the elements up to the bracket at ``end`` of this block, and go behind it."""
+        start, self._offset = self._offset, end + 1
+        if self._commas is None:
+            self._commas = self._find_commas()
+        commas, levels = self._commas
+        first, last = np.searchsorted(commas, (start, end)).tolist()
+        ends = [*commas[first:last][levels[first:last] == self.depth + 1].tolist(), end]
+        elements = []
+        for element_end in ends:
+            element = self._text[start:element_end]
+            start = element_end + 1
+            # Nothing between two commas is no value.
+            elements.append(element if element.strip(_BLANKS) else b",")
+        return [] if elements == [b","] else elements
+
+    def _find_commas(self) -> tuple[Places, Steps]:
+        """Return where this block has commas outside of texts, and how many brackets are open at each."""
+        commas = np.flatnonzero(np.frombuffer(self._blanked, np.uint8) == ord(","))
+        mark_indexes = np.searchsorted(self._marks, commas)  # of the marks behind them
+        depths = np.concatenate(([self._start_depth], self._depths))[mark_indexes]
+        is_outside = ~np.concatenate(([self._starts_in_text], self._are_in_text))[mark_indexes]
+        return commas[is_outside], depths[is_outside]
 
     def _value(self) -> Iterator[bytes]:
         """Yield the pieces of the value that begins here."""
@@ -470,10 +507,14 @@ class _Cursor:
             self._offset = len(self._text)
             return False
         self._text, self._blanked, self._offset = block, self._escapes.blank(block), 0
-        self._marks, depths, is_in_text = mark_depths(self._blanked, self._end_depth, self._ends_in_text)
-        self._levels = np.clip(depths, 0, _DEEPEST).astype(np.uint8).tobytes()
-        if len(depths):
-            self._end_depth, self._ends_in_text = int(depths[-1]), bool(is_in_text[-1])
+        self._start_depth, self._starts_in_text = self._end_depth, self._ends_in_text
+        self._commas = None
+        self._marks, self._depths, self._are_in_text = mark_depths(
+            self._blanked, self._start_depth, self._starts_in_text
+        )
+        self._levels = np.clip(self._depths, 0, _DEEPEST).astype(np.uint8).tobytes()
+        if len(self._depths):
+            self._end_depth, self._ends_in_text = int(self._depths[-1]), bool(self._are_in_text[-1])
         return True
 
 

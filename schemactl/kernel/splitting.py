@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-_Places: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
-_Steps: TypeAlias = "np.ndarray[Any, np.dtype[np.int32]]"
-_Flags: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
+Places: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+Steps: TypeAlias = "np.ndarray[Any, np.dtype[np.int32]]"
+Flags: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 
 _BLANKS: Final = b" \t\r\n"
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -93,14 +93,14 @@ class Outliner:
         if not len(marks):
             return
         is_quote = marks == _QUOTE
-        is_inside: _Flags = np.logical_xor.accumulate(is_quote)
+        is_inside: Flags = np.logical_xor.accumulate(is_quote)
         steps = _STEPS[marks]
         outside, inside = np.cumsum(steps * ~is_inside), np.cumsum(steps * is_inside)
         outline = Outline(bool(is_inside[-1]), _change(outside), _change(inside))
         self.outline = self.outline.followed_by(outline)
 
 
-def _change(depths: _Steps) -> tuple[int, int]:
+def _change(depths: Steps) -> tuple[int, int]:
     return int(depths[-1]), min(0, int(depths.min()))
 
 
@@ -122,7 +122,7 @@ class Escapes:
         return block
 
 
-def mark_depths(blanked: bytes, depth: int, is_in_text: bool) -> tuple[_Places, _Steps, _Flags]:
+def mark_depths(blanked: bytes, depth: int, is_in_text: bool) -> tuple[Places, Steps, Flags]:
     """Return where a block has quotes and brackets, and behind each how many brackets are open and if a text is.
 
     Args:
@@ -130,9 +130,9 @@ def mark_depths(blanked: bytes, depth: int, is_in_text: bool) -> tuple[_Places, 
         depth: how many brackets are open before it.
         is_in_text: whether a text is open before it.
     """
-    mark_indexes: _Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
+    mark_indexes: Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
     marks = np.frombuffer(blanked, np.uint8)[mark_indexes]
-    are_in_text: _Flags = np.logical_xor.accumulate(marks == _QUOTE) ^ is_in_text
+    are_in_text: Flags = np.logical_xor.accumulate(marks == _QUOTE) ^ is_in_text
     return mark_indexes, depth + np.cumsum(_STEPS[marks] * ~are_in_text), are_in_text
 
 
@@ -258,7 +258,7 @@ class Splitter:
         if end is not None:
             yield end, True
 
-    def outside(self, block: bytes) -> tuple[bytes, _Places, _Places, int | None]:
+    def outside(self, block: bytes) -> tuple[bytes, Places, Places, int | None]:
         """Return a block without escapes, where what is of no inner list, object or text begins and ends, and the end.
 
         Commas of the list itself are between two marks, outside of texts, where one bracket is open.

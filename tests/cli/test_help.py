@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 from schemactl.cli.app import run
-from schemactl.cli.commands import command_names, load_command
+from schemactl.cli.commands import command_names, is_group, load_command
 from schemactl.cli.declarations import CommandGroup, Group, option_specs
 from schemactl.cli.parsing import split_examples
 from schemactl.formats import dlt
@@ -31,7 +31,7 @@ def commands(package: ModuleType | None = None, *words: str) -> Iterator[tuple[s
     args = (package,) if package else ()
     for name in command_names(*args):
         module = load_command(name, *args)
-        if isinstance(module, ModuleType) and hasattr(module, "__path__"):
+        if is_group(module):
             yield from commands(module, *words, name)
         else:
             yield (*words, name)

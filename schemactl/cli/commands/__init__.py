@@ -17,7 +17,7 @@ from importlib import import_module
 from keyword import iskeyword
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from schemactl.cli.options import CommonOptions
 from schemactl.cli.terminal import Terminal
@@ -51,6 +51,12 @@ def load_command(name: str, package: ModuleType = sys.modules[__name__]) -> Comm
     module_name = f"{name.replace('-', '_')}{'_' if iskeyword(name) else ''}"
     module: Any = import_module(f"{package.__name__}.{module_name}")
     return module  # type: ignore[no-any-return]
+
+
+def is_group(module: CommandModule | ModuleType) -> TypeGuard[ModuleType]:
+    """Return whether a module of commands is a package: a group of commands."""
+    spec = module.__spec__ if isinstance(module, ModuleType) else None
+    return spec is not None and spec.submodule_search_locations is not None
 
 
 def all_options() -> dict[str, type[CommonOptions]]:
