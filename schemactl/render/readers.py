@@ -14,8 +14,8 @@ from rich.tree import Tree
 
 from schemactl.render.console import FAINT, NAME, WARNING, Look, first_lines, named, print_sections, warning
 from schemactl.render.escaping import escape, show_name
-from schemactl.render.review_words import MOST_READERS
-from schemactl.review.readers import Answer, Blindness, Broken, ColumnReaders, Reader, ReadersReport, Use
+from schemactl.render.review_words import MOST_READERS, describe_broken
+from schemactl.review.readers import Answer, Blindness, Broken, ColumnReaders, Reader, ReadersReport, StepReaders, Use
 
 _STYLES: Final = {Answer.READ: "", Answer.NOT_READ: FAINT, Answer.UNKNOWN: WARNING}
 
@@ -76,6 +76,12 @@ def _readers_of(row: ColumnReaders) -> list[str]:
     of_table = (blindness for blindness in row.blind if blindness.table is not None)
     reasons = dict.fromkeys((blindness.reader, blindness.reason) for blindness in of_table)
     return [*texts, *(f"{describe_reader(reader)}: cannot tell, {escape(reason)}" for reader, reason in reasons)]
+
+
+def print_step_readers(steps: Sequence[StepReaders], look: Look) -> str:
+    """Return the readers that the steps of a plan break, a line for each step."""
+    lines = [warning("readers", f"step {step.number:,} {escape(describe_broken(step.readers))}") for step in steps]
+    return print_sections([lines], look)
 
 
 # --- data ---
@@ -152,6 +158,11 @@ def broken_document(readers: Iterable[Broken]) -> list[dict[str, Any]]:
         }
         for broken in readers
     ]
+
+
+def step_readers_document(steps: Iterable[StepReaders]) -> list[dict[str, Any]]:
+    """Return the readers that the steps of a plan break as JSON data."""
+    return [{"number": step.number, "readers": broken_document(step.readers)} for step in steps]
 
 
 def use_document(use: Use) -> dict[str, Any]:

@@ -210,6 +210,18 @@ def merge(readerships: Iterable[Readership], *, is_complete: bool = False) -> Re
 
 
 @dataclass(frozen=True, slots=True)
+class StepReaders:
+    """The readers that a step of a migration breaks.
+
+    Attributes:
+        number: of the step, from 1.
+    """
+
+    number: int
+    readers: tuple[Broken, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnReaders:
     """Who reads a column.
 

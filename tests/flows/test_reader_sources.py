@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from schemactl.cli.app import run
 from schemactl.errors import InputError
 from schemactl.flows.readers import ReaderSource, ReadersRequest, list_readers, parse_reader_source, read_readers
 from schemactl.formats.dlt import write
@@ -119,6 +121,23 @@ def test_columns_are_listed_by_name_and_by_answer(shop: Schema, work: Path) -> N
     with pytest.raises(InputError, match=r"there is no table or column `orders.amont`") as refused:
         columns("orders.amont")
     assert refused.value.hint == "did you mean `orders.amount`?"
+
+
+def test_the_steps_of_a_plan_name_the_readers_that_they_break(
+    shop: Schema, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with duckdb.connect("data.duckdb") as connection:
+        connection.execute("create schema shop; create table shop.orders (id bigint, amount text, note bigint)")
+    (work / "shop.yaml").write_text(write(shop))
+    (work / "a.sql").write_text("select amount || 'x' from shop.orders")
+    (work / "b.sql").write_text("select amount from shop.orders")
+    call = ["migrate", "plan", "shop.yaml", "--to", "duckdb:///data.duckdb"]
+    assert run([*call, "--readers", "sql:*.sql", "--format", "json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    broken = [(step["number"], [reader["name"] for reader in step["readers"]]) for step in plan["readers"]]
+    assert broken == [(3, ["a.sql"])]  # two steps create dlt's own tables
+    assert run([*call, "--readers", "sql:*.sql"]) == 0
+    assert "readers: step 3 breaks 1 reader: `a.sql` (line 1)" in capsys.readouterr().out
 
 
 def test_a_list_without_sources_is_refused(shop: Schema, work: Path) -> None:

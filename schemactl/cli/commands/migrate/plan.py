@@ -35,17 +35,20 @@ from schemactl.cli.commands.migrate._options import (
 )
 from schemactl.cli.completing import complete_dialects
 from schemactl.cli.declarations import VARIABLE_PREFIX, Group, flag, option, option_specs
-from schemactl.cli.options import FindingsOptions, check_file_to_write, complete_references, ref
+from schemactl.cli.options import FindingsOptions, ReadersOptions, check_file_to_write, complete_references, ref
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode, InputError
 from schemactl.redaction import redact
 
 if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
+    from schemactl.migration.reports import PlanReport
+    from schemactl.render.console import Look
+    from schemactl.review.readers import StepReaders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions):
+class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions, ReadersOptions):
     reference: str = ref("REF", "The schema: NAME, a file, git:REV ...")
     out: str | None = option(
         "Save the plan to FILE, named `*.plan.json`.",
@@ -121,15 +124,34 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.findings import render_findings, report_of_plan
     from schemactl.render.migrate import print_plan_report
     from schemactl.render.migrate_json import document
+    from schemactl.render.readers import print_step_readers, step_readers_document
+
+    step_readers = _step_readers(options, report)
+
+    def print_report(report: PlanReport, look: Look) -> str:
+        readers = print_step_readers(step_readers, look)
+        return print_plan_report(report, look) + (f"\n{readers}" if readers else "")
+
+    def plan_document(report: PlanReport) -> dict[str, Any]:
+        return {**document(report), "readers": step_readers_document(step_readers)}
 
     findings = partial(render_findings, report_of_plan(report), (report.plan,), title="Migration plan")
     fails = report.stops or (options.check and report.plan.steps)
-    code = write_report(terminal, options, report, document, print_plan_report, findings, fails=fails)
+    code = write_report(terminal, options, report, plan_document, print_report, findings, fails=fails)
     if options.format == "text" and report.plan.steps and not report.stops and not options.quiet:
         terminal.write(f"\nTo apply it: {_command(options)}\n")
     if options.out and not options.quiet:
         terminal.report(f"wrote {options.out}\n")
     return code
+
+
+def _step_readers(options: Options, report: PlanReport) -> tuple[StepReaders, ...]:
+    """Return the declared readers that the steps break."""
+    if not options.readers:
+        return ()
+    from schemactl.flows.readers import find_step_readers
+
+    return find_step_readers(options.reader_sources(), report.plan)
 
 
 def _command(options: Options) -> str:
