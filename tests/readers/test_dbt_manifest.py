@@ -98,6 +98,20 @@ def test_lines_of_compiled_sql_that_a_macro_has_moved_are_left_out() -> None:
     assert locations == {"models/moved.sql"}
 
 
+def test_a_column_that_a_model_passes_on_by_a_star_is_read_by_the_models_behind_it() -> None:
+    base = node("base", SOURCE, schema="stage", compiled_code='select * from "db"."raw"."orders"')
+    again = node("again", "model.shop.base", schema="stage", compiled_code="select * from stage.base where id > 1")
+    mart = node("mart", "model.shop.again", schema="marts", compiled_code="select sum(amount) from stage.again")
+    nodes = {"model.shop.base": base, "model.shop.again": again, "model.shop.mart": mart}
+    content = json.loads(manifest(**nodes))
+    del content["nodes"]["model.shop.stg_orders"]
+    project = readership(json.dumps(content))
+    named = {(use.reader.name, use.column, use.clause.value) for use in project.uses if use.clause.value != "select *"}
+    assert named == {("base", None, "from"), ("again", "id", "where"), ("mart", "amount", "select")}
+    answers = [project.answer("orders", column) for column in ("id", "amount", "note")]
+    assert answers == [Answer.READ, Answer.READ, Answer.UNKNOWN]
+
+
 BLIND = {
     "a Python model": {"language": "python", "compiled_code": "def model(dbt, session): ..."},
     "no compiled SQL: run `dbt compile`": {"raw_code": "select 1"},

@@ -29,6 +29,9 @@ VERSIONS: Final = (9, 10, 11, 12)
 MAX_BYTES: Final = 512 << 20
 
 _VERSION: Final = re.compile(r"/manifest/v(\d+)\.json$")
+_SQL_KINDS: Final = ("model", "snapshot", "test", "analysis", "operation", "sql_operation")
+"""The types of nodes that have SQL."""
+
 _SECTIONS: Final = ("nodes", "exposures", "metrics", "semantic_models", "saved_queries", "unit_tests")
 
 
@@ -83,7 +86,8 @@ class _Project:
             if not sources:
                 continue
             reader = _reader_of(node)
-            readerships.append(self._uses_of(node, reader, sources))
+            direct = self._uses_of(node, reader, sources, self.tables)
+            readerships += [direct, *self._through_stars(node_id, direct, set())]
             downstream[reader] = tuple(_reader_of(self._nodes[name]) for name in self._behind(node_id))
         merged = merge(readerships)
         return Readership(merged.uses, merged.blind, downstream)
@@ -121,8 +125,29 @@ class _Project:
                 waiting.extend(self._children.get(name, ()))
         return [name for name in names if self._nodes[name].get("resource_type") not in ("test", "unit_test")]
 
-    def _uses_of(self, node: Mapping[str, Any], reader: Reader, sources: Iterable[str]) -> Readership:
-        if node.get("resource_type") not in ("model", "snapshot", "test", "analysis", "operation", "sql_operation"):
+    def _through_stars(self, node_id: str, direct: Readership, seen: set[tuple[str, str, str]]) -> Iterator[Readership]:
+        """Yield the uses of columns that a model passes on by ``select *``, by the models that read it."""
+        node = self._nodes[node_id]
+        passed: defaultdict[str, list[str]] = defaultdict(list)
+        for use in direct.uses:
+            if use.clause is Clause.STAR and use.column is not None:
+                passed[use.table].append(use.column)
+        relation, dataset = node.get("alias") or node.get("name"), node.get("schema")
+        for table, columns in passed.items():
+            tables = ReadTables({str(relation): tuple(columns)}, str(dataset or self.tables.dataset))
+            for child_id in self._children.get(node_id, ()):
+                child = self._nodes[child_id]
+                if (node_id, child_id, table) in seen or child.get("resource_type") not in _SQL_KINDS:
+                    continue
+                seen.add((node_id, child_id, table))
+                uses = _of_table(self._uses_of(child, _reader_of(child), list(tables.columns), tables), table)
+                yield uses
+                yield from self._through_stars(child_id, uses, seen)
+
+    def _uses_of(
+        self, node: Mapping[str, Any], reader: Reader, sources: Iterable[str], tables: ReadTables
+    ) -> Readership:
+        if node.get("resource_type") not in _SQL_KINDS:
             uses = (Use(reader, table, None, Clause.FROM, location=reader.location) for table in sources)
             blind = (Blindness(reader, f"a reader of the kind {reader.kind}", table) for table in sources)
             return Readership(tuple(uses), tuple(blind))
@@ -133,9 +158,9 @@ class _Project:
         if not isinstance(compiled, str):
             if node.get("resource_type") == "test" and node.get("column_name"):
                 column = str(node["column_name"]).casefold()
-                return Readership(tuple(self._tested(reader, column, sources)))
+                return Readership(tuple(_tested(reader, column, sources, tables)))
             return _blind(reader, "no compiled SQL: run `dbt compile`", sources)
-        readership = read_sql(compiled, reader, self.tables, self.dialect)
+        readership = read_sql(compiled, reader, tables, self.dialect)
         missing = [table for table in sources if not readership.uses_of(table) and not readership.blind_for(table)]
         if missing:
             readership = merge((readership, _blind(reader, "compiled SQL that does not name the source", missing)))
@@ -144,10 +169,19 @@ class _Project:
             return readership
         return _without_lines(readership)
 
-    def _tested(self, reader: Reader, column: str, sources: Iterable[str]) -> Iterator[Use]:
-        for table in sources:
-            name = next((name for name in self.tables.columns[table] if name.casefold() == column), None)
-            yield Use(reader, table, name, Clause.WHERE, is_computed=True, location=reader.location)
+
+def _tested(reader: Reader, column: str, sources: Iterable[str], tables: ReadTables) -> Iterator[Use]:
+    for table in sources:
+        name = next((name for name in tables.columns[table] if name.casefold() == column), None)
+        yield Use(reader, table, name, Clause.WHERE, is_computed=True, location=reader.location)
+
+
+def _of_table(readership: Readership, table: str) -> Readership:
+    """Return uses of a model that passes a table's columns on as uses of the table; those of the model itself go."""
+    return Readership(
+        tuple(replace(use, table=table) for use in readership.uses if use.column is not None),
+        tuple(replace(item, table=table) for item in readership.blind if item.table is not None),
+    )
 
 
 def _mapping(content: Any, name: str) -> Mapping[str, Any]:
