@@ -149,7 +149,7 @@ def run(call: str, work: Path, variables: Mapping[str, str] = MappingProxyType({
 def run_process(command: Sequence[str], work: Path, variables: Mapping[str, str], text: str = "") -> str:
     """Return what a process prints; RuntimeError if its exit code is over 1."""
     outside = {name: value for name, value in os.environ.items() if name not in ("CI", "FORCE_COLOR")}
-    fixed = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "SCHEMACTL_ENGINE": "local"}
+    fixed = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "SCHEMACTL_ENGINE": "local", "RUNTIME__DLTHUB_TELEMETRY": "false"}
     environment = {**outside, **fixed, **variables}
     done = subprocess.run(command, cwd=work, env=environment, input=text, capture_output=True, text=True, check=False)
     if done.returncode > 1 or (done.returncode and "Traceback" in done.stderr):
