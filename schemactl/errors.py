@@ -180,11 +180,17 @@ _LONGEST_SLIP = 128
 
 def did_you_mean(name: str, names: Iterable[str], show: Callable[[str], str] = str) -> str | None:
     """Return a hint such as ``did you mean `text`?``, or None if no name is similar; ``show`` formats the name."""
+    nearest = nearest_name(name, names)
+    return None if nearest is None else f"did you mean `{show(nearest)}`?"
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str | None:
+    """Return the most similar name, or None if no name is similar."""
     if len(name) > _LONGEST_SLIP:
         return None
     short_names = [candidate for candidate in names if len(candidate) <= _LONGEST_SLIP]
     matches = difflib.get_close_matches(name, short_names, n=1, cutoff=0.6)
-    return f"did you mean `{show(matches[0])}`?" if matches else None
+    return matches[0] if matches else None
 
 
 def nearest_or_all(name: str, candidates: Iterable[str]) -> str | None:

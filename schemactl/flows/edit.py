@@ -1,4 +1,4 @@
-"""``schemactl edit``: sets hints in an import file, whose comments and form stay; renames all names."""
+"""``schemactl edit``: edits an import file, whose comments and form stay; renames all names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.flows.effective_schemas import EffectiveSchema, read_effective
 from schemactl.flows.lineage import lineage_in, write_lineage
 from schemactl.flows.schemas import (
-    Opened,
     check_unchanged,
     open_schemas,
     save,
@@ -24,8 +23,9 @@ from schemactl.inference.renaming import find_names
 from schemactl.schema.changes import Change, ColumnAdded, TableAdded
 from schemactl.schema.contract import Contract
 from schemactl.schema.diff import diff
+from schemactl.schema.edits import Agree, Editor, Edits
 from schemactl.schema.hash import bump
-from schemactl.schema.hints import Hints, only_root, with_hints
+from schemactl.schema.hints import ColumnHint, only_root, with_hints
 from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import convention_name, naming_of
 from schemactl.schema.settings import NormalizerConfig
@@ -53,47 +53,85 @@ class Edited:
     is_taken_over: bool = False
 
 
-def edit_import(
-    name: str, schemas: SchemasPlace, hints: Hints, *, table: str | None, contract: str | None, naming: str | None
-) -> Edited:
-    """Set hints in the import file; a missing file begins as the stored schema, or as a new one.
+def edit_import(name: str, schemas: SchemasPlace, edits: Edits, agree: Agree | None = None) -> Edited:
+    """Edit the import file; a missing file begins as the stored schema, or as a new one.
 
-    ``table`` is the table of hints without one; None for the only root table. Another naming convention renames all
-    names.
+    ``agree`` asks a person whether a similar name is meant; None without a terminal.
+
+    Raises:
+        InputError: a name is unknown or taken, two edits contradict each other, or the file changed meanwhile.
     """
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, name)
-    if naming is not None:
-        return _rename_all(folder, opened, naming)
     document = opened.import_document
     stored = without_processing_hints(opened.stored) if opened.stored else None
     before = document.schema if document else stored or new_schema(name)
     effective = EffectiveSchema(opened, folder).merged.schema if opened.schema else None
-    if effective is None and table is None and any(hint.table is None for hint in hints.columns):
+    if effective is None and not edits.can_begin_schema:
         hint = did_you_mean(name, folder.names) or "`--table TABLE` says what the columns of a new one are of"
         raise InputError(f"there is no schema `{name}` in {folder.shown}", hint=hint)
-    known_schema = without_processing_hints(effective or before)
-    root = naming_of(before).normalize_tables_path(table) if table else only_root(known_schema)
-    after = with_hints(before, hints, root, known_schema)
-    if contract is not None:
-        Contract.of(contract)
-        contract_modes = dict(pair.split("=", 1) for pair in contract.split(",")) if "=" in contract else contract
-        after = replace(after, settings={**after.settings, "schema_contract": contract_modes})
+    sources = lineage_in(folder.exports, name).sources
+    editor = Editor(before, without_processing_hints(effective or before), stored, sources, agree)
+    after = _edited(editor, edits)
     file = opened.import_file
     path = file.path if file else new_file(folder.imports, name)
     changes = diff(before, after, guess_renames=False)
-    if changes or document is None:
-        content = bump(replace(after, imported_version_hash=None)) if document is None else bump(after)
-        with locked_schemas(folder.root):
-            check_unchanged(folder, opened)
-            replace_file(path, write(content, str(path), document.layout if document else None))
-        if effective is not None:
-            # The file may have hints that the schema has from data already.
-            edited = with_lineage(read_effective(folder, name).merged.schema, effective)
-            changes = diff(effective, edited, guess_renames=False)
-            _warn_of_slips(changes, effective)
-        return Edited(name, str(path), changes, (str(path),))
-    return Edited(name, str(path), changes)
+    if not changes and document is not None:
+        return Edited(name, str(path), changes)
+    content = bump(replace(after, imported_version_hash=None)) if document is None else bump(after)
+    layout = with_keys(document.layout, editor.renamed) if document else None
+    with locked_schemas(folder.root):
+        check_unchanged(folder, opened)
+        replace_file(path, write(content, str(path), layout))
+    if effective is not None:
+        # The file may have hints that the schema has from data already.
+        edited = with_lineage(read_effective(folder, name).merged.schema, effective)
+        changes = diff(effective, edited, guess_renames=False, heeds_moves=True)
+        _warn_of_slips(changes, effective)
+    for column, source_path in editor.unmapped:
+        message = f"later data adds `{column}` again from `{source_path}`: its new name is not in the same object"
+        warnings.warn(CommandWarning(message), stacklevel=2)
+    return Edited(name, str(path), changes, (str(path),))
+
+
+def _edited(editor: Editor, edits: Edits) -> Schema:
+    """Return the edited content of the import file."""
+    for new_table in edits.tables:
+        _confirm_new_table(editor, new_table)
+        editor.add_table(new_table)
+    table = edits.table
+    editor.root = naming_of(editor.schema).normalize_tables_path(table) if table else only_root(editor.effective)
+    editor.apply(edits)
+    hints = replace(edits.hints, columns=tuple(_meant_hint(hint, editor) for hint in edits.hints.columns))
+    editor.schema = with_hints(editor.schema, hints, editor.root, editor.effective)
+    for described_name, description in edits.descriptions:
+        editor.describe(described_name, description)
+    editor.refuse_reused_names()
+    if edits.contract is None:
+        return editor.schema
+    Contract.of(edits.contract)
+    pairs = [pair.split("=", 1) for pair in edits.contract.split(",")] if "=" in edits.contract else []
+    modes = dict(pairs) if pairs else edits.contract
+    return replace(editor.schema, settings={**editor.schema.settings, "schema_contract": modes})
+
+
+def _confirm_new_table(editor: Editor, name: str) -> None:
+    """Ask whether a new table is meant whose name is nearly that of another one."""
+    near = misspelled_name(name, editor.effective.tables)
+    if (
+        near is not None
+        and editor.agree is not None
+        and not editor.agree(f"`{name}` is like the table `{near}`: add `{name}`")
+    ):
+        raise InputError(f"the table `{name}` was not added", hint=f"did you mean `{near}`?")
+
+
+def _meant_hint(hint: ColumnHint, editor: Editor) -> ColumnHint:
+    """Return a hint under the name of the existing column that a person says it is for."""
+    table = editor.table_named(hint.table) if hint.table else editor.root
+    if table is None or editor.has_column(hint.table, hint.name):
+        return hint
+    return replace(hint, name=editor.similar_column(table, hint.name))
 
 
 def _warn_of_slips(changes: Iterable[Change], schema: Schema) -> None:
@@ -114,12 +152,14 @@ def _warn_of_slips(changes: Iterable[Change], schema: Schema) -> None:
             warnings.warn(CommandWarning(f"`{name}` is a new {kind}; did you mean `{near}`?"), stacklevel=2)
 
 
-def _rename_all(folder: SchemasFolder, opened: Opened, convention: str) -> Edited:
+def rename_by_convention(name: str, schemas: SchemasPlace, convention: str) -> Edited:
     """Give both files and the lineage the names of another convention.
 
     The import file comes first, and lineage has the old names until the export file has none: where the command is
     killed, the next one goes on.
     """
+    folder = SchemasFolder.at(schemas)
+    opened = open_schemas(folder, name)
     if opened.schema is None:
         raise missing_schema(folder, opened.name)
     schema, imported = opened.stored or opened.schema, opened.import_document

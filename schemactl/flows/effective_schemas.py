@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 from schemactl.errors import InputError, Location
 from schemactl.flows.schemas import Opened, open_files, open_schemas
 from schemactl.formats.dlt import Document, read
+from schemactl.schema.contract import system_prefix
 from schemactl.schema.hash import MAX_PREVIOUS_HASHES, bump, version_hash
+from schemactl.schema.naming import naming_of
+from schemactl.schema.paths import parse_path
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasFolder, TextFile, schema_name
 from schemactl.store.git import find_repository, path_inside
@@ -19,7 +22,7 @@ from schemactl.store.history import versions_of
 from schemactl.store.revision import MissingInRevision, folders_with_schemas, read_revision
 
 if TYPE_CHECKING:
-    from schemactl.schema.import_merge import MergedImport
+    from schemactl.schema.import_merge import MergedImport, Sources
 
 MOST_VERSIONS = 50
 """The number of committed versions of an import file to search for the one that the export file last adopted."""
@@ -59,7 +62,7 @@ class EffectiveSchema:
         from schemactl.flows.lineage import lineage_in
 
         sources = lineage_in(self.folder.exports, schema.name).sources
-        merged = merge_import(schema, exported, self._earlier(exported), sources)
+        merged = merge_import(schema, _without_excluded(exported, schema, sources), self._earlier(exported), sources)
         # dlt starts again from the import file; the merged schema is a later version of the stored one.
         ancestors = dict.fromkeys((exported.version_hash, *exported.previous_hashes, *schema.previous_hashes))
         content = replace(
@@ -111,6 +114,42 @@ class EffectiveSchema:
             if version_hash(schema) in hashes:
                 return schema
         return None
+
+
+def _without_excluded(exported: Schema, imported: Schema, sources: Sources) -> Schema:
+    """Return a stored schema without the columns whose data an edit of ``filters`` excludes.
+
+    dlt starts again from an edited import file: the next data would not bring them.
+    """
+    filters = [
+        {name: table.properties["filters"] for name, table in schema.tables.items() if table.properties.get("filters")}
+        for schema in (exported, imported)
+    ]
+    if filters[0] == filters[1]:
+        return exported
+    from schemactl.inference.relational import Filters
+
+    naming = naming_of(exported)
+    before, after = (Filters.of(schema, naming) for schema in (exported, imported))
+    prefix = system_prefix(naming)
+
+    def is_excluded(table: str, column: str) -> bool:
+        paths = [parse_path(path) for path in sources.get((table, column), ())] or [()]
+        return all(
+            after.drops(table, column, path, is_made=False) and not before.drops(table, column, path, is_made=False)
+            for path in paths
+        )
+
+    tables = {}
+    for name, table in exported.tables.items():
+        declared_columns = imported.tables[name].columns if name in imported.tables else {}
+        columns = {
+            key: column
+            for key, column in table.columns.items()
+            if key in declared_columns or key.startswith(prefix) or not is_excluded(name, key)
+        }
+        tables[name] = replace(table, columns=columns) if len(columns) < len(table.columns) else table
+    return replace(exported, tables=tables)
 
 
 def read_all_effective(folder: SchemasFolder) -> tuple[EffectiveSchema, ...]:

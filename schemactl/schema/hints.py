@@ -185,6 +185,12 @@ def _with_table(
     return schema, nested_table
 
 
+def with_stated_table(schema: Schema, existing: Schema, name: str) -> tuple[Schema, Table]:
+    """Return a table that a schema states, or the existing one without columns, and the schema with its parents."""
+    stated_schema = _with_parents(schema, existing.tables, {**existing.tables, **schema.tables}[name])
+    return stated_schema, _table(schema, existing.tables, name, name)
+
+
 def _with_parents(schema: Schema, existing: Mapping[str, Table], table: Table) -> Schema:
     """Return a schema with all tables that one is nested in."""
     parent = table.parent

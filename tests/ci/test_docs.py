@@ -144,7 +144,7 @@ BLOCKS = {
     "docs/start-project.md": 1,
     "docs/quickstart.md": 4,
     "docs/csv.md": 4,
-    "docs/change-columns.md": 7,
+    "docs/change-columns.md": 8,
     "docs/two-branches.md": 4,
     "docs/start-dlt.md": 8,
     "docs/start-database.md": 7,

@@ -96,10 +96,10 @@ def test_comments_stay_and_the_hash_is_that_of_the_content(capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (["edit", "shop"], "nothing is stated"),
+        (["edit", "shop"], "no changes given"),
         (["edit", "shop", "--column", "id:bigin"], "did you mean `bigint`?"),
         (["edit", "shop", "--column", "id:bigint"], "there is no schema `shop`"),
-        (["edit", "shop", "--column", "id:bigint", "--naming", "direct"], "stands alone"),
+        (["edit", "shop", "--column", "id:bigint", "--naming", "direct"], "cannot be combined with other changes"),
         (["edit", "shop", "--naming", "direct"], "there is no schema `shop`"),
         (
             ["edit", "shop", "--table", "t", "--column", "a:text", "--contract", "columns=freze"],

@@ -1,15 +1,19 @@
-"""Set hints in a schema's import file, keeping its comments.
+"""Edit a schema's import file, keeping its comments.
 
 If the schema has no import file, `edit` creates one from the export file. Next, `schemactl diff NAME` previews the
 edit, and `schemactl sync NAME` applies it without data. `--naming` applies at once, to both files and the lineage;
 `schemactl migrate` then renames tables and columns.
 
+All options but `--naming` combine: tables are added first, then hints unset, columns dropped, tables and columns
+renamed, hints set, and descriptions set. `TABLE.` can be left out if the schema has one root table. If a name is
+unknown, `edit` suggests a similar one and, on a terminal, asks whether to use it.
+
 Examples:
     # Set the type of a column
     schemactl edit crm --column vip:text
 
-    # Rename all tables and columns by another naming convention
-    schemactl edit crm --naming direct
+    # Rename a column, and drop another one that data added
+    schemactl edit crm --rename full_name=name --drop balance
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from typing import Literal
 from schemactl.cli.completing import complete_namings
 from schemactl.cli.declarations import argument, option
 from schemactl.cli.options import CommonOptions, complete_names, text_or_json
-from schemactl.cli.terminal import Terminal, write_report
+from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode, InputError
 
 
@@ -33,6 +37,23 @@ class Options(CommonOptions):
         "Set a column's type and hints: `id:bigint,primary_key`, `lines.price:decimal(10,2)`. A type without "
         "a size removes the size. Repeatable.",
         metavar="NAME:TYPE,HINT",
+        default=[],
+    )
+    rename: Sequence[str] = option(
+        "Rename a column, or a table (`orders=sales`). Loads and migrations keep its values. Repeatable.",
+        metavar="TABLE.OLD=NEW",
+        default=[],
+    )
+    drop: Sequence[str] = option(
+        "Drop a column, and exclude its key from later data. Repeatable.", metavar="TABLE.COLUMN", default=[]
+    )
+    describe: Sequence[str] = option("Describe a column or table. Repeatable.", metavar="TABLE.COLUMN=TEXT", default=[])
+    add_table: Sequence[str] = option(
+        "Add a table; give its columns with `--column TABLE.NAME:TYPE`. Repeatable.", metavar="TABLE", default=[]
+    )
+    unset: Sequence[str] = option(
+        "Remove hints of a column or table that the import file sets: `orders.amount:unique,description`. Repeatable.",
+        metavar="TABLE.COLUMN:HINT",
         default=[],
     )
     table: str | None = option(
@@ -53,21 +74,28 @@ class Options(CommonOptions):
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Edit the import file, and print the changes."""
-    from schemactl.flows.edit import edit_import
+    from schemactl.flows.edit import edit_import, rename_by_convention
     from schemactl.render.files import print_edit, report_document
+    from schemactl.schema.edits import Edits, split_description, split_rename, split_unset
     from schemactl.schema.hints import Hints, parse_column
 
-    has_hints = options.column or options.write_disposition or options.contract
-    if not (has_hints or options.naming):
-        raise InputError("nothing is stated", hint="`--column`, `--write-disposition`, `--contract` or `--naming`")
-    if has_hints and options.naming:
-        raise InputError("`--naming` stands alone", hint="state the rest in another call")
-    edited = edit_import(
-        options.name,
-        options.schemas_folder,
-        Hints(tuple(map(parse_column, options.column)), options.write_disposition),
+    edits = Edits(
+        tables=tuple(options.add_table),
+        renames=tuple(map(split_rename, options.rename)),
+        drops=tuple(options.drop),
+        unset=tuple(map(split_unset, options.unset)),
+        descriptions=tuple(map(split_description, options.describe)),
+        hints=Hints(tuple(map(parse_column, options.column)), options.write_disposition),
         table=options.table,
         contract=options.contract,
-        naming=options.naming,
     )
+    has_edits = edits != Edits(table=options.table)
+    if not (has_edits or options.naming):
+        raise InputError("no changes given", hint="for example `--column`, `--rename`, `--drop` or `--describe`")
+    if has_edits and options.naming:
+        raise InputError("`--naming` cannot be combined with other changes", hint="make them in another call")
+    if options.naming:
+        edited = rename_by_convention(options.name, options.schemas_folder, options.naming)
+    else:
+        edited = edit_import(options.name, options.schemas_folder, edits, agreeing(terminal))
     return write_report(terminal, options, edited, report_document, print_edit)
