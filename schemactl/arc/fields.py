@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from schemactl.schema.nested_types import SPARK_TYPE
+from schemactl.schema.quoting import quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ def spark_type(of: FieldType) -> str:
         case Decimal(precision=precision, scale=scale):
             return f"decimal({precision},{scale})"
         case Struct(fields=fields):
-            inner = (f"`{field.name.replace('`', '``')}`:{spark_type(field.type)}" for field in fields)
+            inner = (f"{quote(field.name, '`')}:{spark_type(field.type)}" for field in fields)
             return f"struct<{','.join(inner)}>"
         case Array(element=element):
             return f"array<{spark_type(element.type)}>"

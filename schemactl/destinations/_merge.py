@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import Final
 
 from schemactl.destinations._load import Chain
-from schemactl.destinations._session import quote
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import Merge, Strategy, first, row_key
+from schemactl.schema.quoting import quote
 from schemactl.schema.types import Column, Table
 
 KEY: Final = "_schemactl_key"

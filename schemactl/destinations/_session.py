@@ -13,6 +13,7 @@ from schemactl.destinations._address import FileAddress, ServerAddress
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._structure import Clash
 from schemactl.normalization.package import StagedTable
+from schemactl.schema.quoting import quote
 from schemactl.schema.structure import NameLimits, description_of
 from schemactl.schema.types import Column, Table
 from schemactl.type_systems.ddl import Dialect
@@ -236,18 +237,3 @@ def moment_text(moment: datetime) -> str:
     """Return a moment in UTC as the databases write it that keep or compare texts; one without a zone is in UTC."""
     naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
     return naive.isoformat(" ", "microseconds")
-
-
-def quote(name: str) -> str:
-    """Return a name as standard SQL quotes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def qualify(dataset: str, name: str) -> str:
-    """Return the full name of a table."""
-    return f"{quote(dataset)}.{quote(name)}"
-
-
-def literal(text: str) -> str:
-    """Return a text as standard SQL writes it; it must hold no NUL."""
-    return "'" + text.replace("'", "''") + "'"

@@ -14,9 +14,10 @@ from schemactl.destinations._bookkeeping import (
     rows_of_load,
 )
 from schemactl.destinations._catalogue import choose_migrated, without_staging
-from schemactl.destinations._session import Session, create_table, literal, qualify, quote
+from schemactl.destinations._session import Session, create_table
 from schemactl.errors import InputError
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
+from schemactl.schema.quoting import literal, qualify, quote
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import DataType, Table
 

@@ -15,22 +15,14 @@ from schemactl.destinations import _bookkeeping
 from schemactl.destinations._bookkeeping import ReadRows, bookkeeping_of
 from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_count, check_renames
 from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_merge
-from schemactl.destinations._session import (
-    Relation,
-    Session,
-    create_table,
-    ddl_of,
-    define_column,
-    moment_text,
-    qualify,
-    quote,
-)
+from schemactl.destinations._session import Relation, Session, create_table, ddl_of, define_column, moment_text
 from schemactl.destinations._sql_bookkeeping import Bookkeeping, find_dataset, write_bookkeeping
 from schemactl.destinations._structure import Clash, cut
 from schemactl.errors import DestinationError, InputError, Problem, backquoted
 from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Merge, complete, merge_of, row_key
+from schemactl.schema.quoting import qualify, quote
 from schemactl.schema.structure import NameLimits, description_of
 from schemactl.schema.types import Column, DataType, Schema, Table
 

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from schemactl.schema.quoting import quote
+
 _MOST_LEVELS: Final = 100
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<mark>[<>,:()])|`(?P<quoted>(?:[^`]|``)+)`|'(?P<text>(?:[^'\\]|\\.)*)'|(?P<word>\w+))\s*", re.DOTALL
@@ -48,7 +50,7 @@ class DdlField:
 
 def quoted_name(name: str) -> str:
     """Return a name in DDL, in backticks unless it is a plain word."""
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+    return name if _PLAIN_NAME.fullmatch(name) else quote(name, "`")
 
 
 def read_ddl_type(text: str) -> DdlType:

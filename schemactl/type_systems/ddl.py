@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from schemactl.schema.quoting import literal
 from schemactl.schema.structure import description_of
 from schemactl.schema.types import Column
 
@@ -169,7 +170,7 @@ class Dialect:
         from sqlglot import exp
 
         if self.has_plain_texts:
-            return "'" + text.replace("'", "''") + "'"
+            return literal(text)
         written = exp.Literal.string(text).sql(_DEFINED_AS_IN.get(self.name, self.name))
         # Spark and Hive put settings and variables of the environment in the place of `${...}`, wherever in SQL it is.
         return written.replace("${", "\\u0024{") if self.name in ("spark", "databricks", "hive") else written

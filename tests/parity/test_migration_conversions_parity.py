@@ -12,13 +12,13 @@ import pytest
 
 from schemactl.destinations import duckdb, postgresql, sqlite
 from schemactl.destinations._migration.conversion import FALSE
-from schemactl.destinations._session import literal
 from schemactl.destinations.postgresql.conversion import guarded
 from schemactl.errors import DestinationError
 from schemactl.migration.statements import Retype
 from schemactl.migration.steps import CreateTable
 from schemactl.schema.coercion import coerce
 from schemactl.schema.conversions import CONVERSIONS, Conversion
+from schemactl.schema.quoting import literal
 from schemactl.schema.types import Column, DataType, Table
 
 pytestmark = pytest.mark.parity

@@ -17,10 +17,10 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from schemactl.destinations._session import literal
 from schemactl.destinations._types import sizes_of
 from schemactl.migration.statements import Retype
 from schemactl.schema.coercion import can_coerce, coerce
+from schemactl.schema.quoting import literal
 from schemactl.schema.types import Column, DataType
 from schemactl.type_systems.ddl import ColumnType
 

@@ -15,7 +15,7 @@ from schemactl.destinations._catalogue import OURS, make_catalogue
 from schemactl.destinations._migration.conversion import coerce_text, has_spellings, write_retype
 from schemactl.destinations._migration.ledger import Ledger, keys_of
 from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS, count_query, undo_query, undone_of, unfit_of
-from schemactl.destinations._session import Relation, Session, qualify
+from schemactl.destinations._session import Relation, Session
 from schemactl.destinations._sql_bookkeeping import Bookkeeping
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration.custom_sql import DATASET
@@ -30,6 +30,7 @@ from schemactl.migration.steps import (
     Step,
     Taken,
 )
+from schemactl.schema.quoting import qualify
 from schemactl.schema.templates import VERSION_TABLE, version_table
 from schemactl.schema.types import Table
 

@@ -10,10 +10,10 @@ from schemactl.destinations import Catalogue, Definition, StoredQuery
 from schemactl.destinations._address import file_address
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset, driver
 from schemactl.destinations._database_files import check_duckdb_files
-from schemactl.destinations._session import quote
 from schemactl.destinations.duckdb.session import OFFLINE, DuckDbSession, attach, is_lock
 from schemactl.destinations.duckdb.types import kind_of
 from schemactl.errors import DestinationError
+from schemactl.schema.quoting import quote
 from schemactl.schema.templates import VERSION_TABLE
 
 _COLUMNS: Final = """

@@ -27,10 +27,10 @@ from schemactl.destinations._migration.conversion import (
     plain_decimal,
     write_retype,
 )
-from schemactl.destinations._session import literal
 from schemactl.destinations._types import sizes_of
 from schemactl.destinations.duckdb.types import column_type
 from schemactl.migration.statements import Retype, checked_type
+from schemactl.schema.quoting import literal
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemactl.destinations._session import literal
 from schemactl.destinations.duckdb.session import DuckDbSession
 from schemactl.errors import backquoted
 from schemactl.migration.records import Blocker
@@ -20,6 +19,7 @@ from schemactl.migration.steps import (
     RenameColumn,
     Step,
 )
+from schemactl.schema.quoting import literal
 from schemactl.schema.types import Column
 from schemactl.type_systems.ddl import Dialect
 

@@ -13,13 +13,14 @@ from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._database_files import check_duckdb_files
 from schemactl.destinations._load import LACKS_VALUE
-from schemactl.destinations._session import BATCH_ROWS, Relation, Session, literal, quote
+from schemactl.destinations._session import BATCH_ROWS, Relation, Session
 from schemactl.destinations._structure import Clash, grown
 from schemactl.destinations.duckdb.types import NAMES, WIDER, column_type, duckdb_type, spelt, structure_in
 from schemactl.errors import DestinationError
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable
 from schemactl.schema.nested_types import structure_of
+from schemactl.schema.quoting import literal, quote
 from schemactl.schema.types import Column
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._catalogue import driver, unknown, with_nullable
-from schemactl.destinations._session import quote
 from schemactl.destinations._structure import gained
 from schemactl.destinations._types import TypeSystem, decimal, integer, is_type, keeps_unknown_types, parse_type
 from schemactl.schema.nested_types import Json, Leaf, ListOf, MapOf, NestedType, Struct, structure_of
+from schemactl.schema.quoting import quote
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits
 from schemactl.schema.types import Column, DataType, Properties
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from schemactl.destinations import Catalogue, Definition, StoredQuery
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
-from schemactl.destinations._session import qualify
 from schemactl.destinations.mysql.session import MySqlSession, json_columns, open_session, parse_address, text_of
 from schemactl.destinations.mysql.types import kind_of
+from schemactl.schema.quoting import qualify, quote
 from schemactl.schema.templates import VERSION_TABLE
 
 _DATASETS: Final = """
@@ -87,11 +87,10 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
     with open_session(address) as session, session.wrap_errors("read the catalog"):
         dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, address.dataset, session.shown)
         session.execute("set session sql_mode = ''")  # with it names are in backticks, and options are written out
-        quoted_dataset = f"`{dataset.replace('`', '``')}`"
+        quoted_dataset = quote(dataset, "`")
         tables = []
         for (name,) in session.query(_TABLES, dataset):
-            quoted_name = name.replace("`", "``")
-            sql = text_of(session.query(f"show create table {quoted_dataset}.`{quoted_name}`")[0][1])
+            sql = text_of(session.query(f"show create table {quoted_dataset}.{quote(name, '`')}")[0][1])
             sql = sql.replace("CREATE TABLE ", f"CREATE TABLE {quoted_dataset}.", 1)
             tables.append(Definition(name, _JSON.sub(r"\g<other>", _NEXT_ID.sub("", sql))))
         others = (Definition(table, text_of(sql)) for table, sql in session.query(_OTHERS, dataset, dataset))

@@ -18,6 +18,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
 )
+from schemactl.schema.quoting import quote
 from schemactl.schema.structure import DATABASE_TYPE
 
 _FOREIGN_KEYS: Final = """
@@ -130,7 +131,7 @@ def _triggers(session: MySqlSession, dataset: str, table: str, column: str) -> l
 
 
 def _names(text: str, name: str) -> bool:
-    return f"`{name.replace('`', '``')}`".lower() in text.lower() or f'"{name}"'.lower() in text.lower()
+    return quote(name, "`").lower() in text.lower() or f'"{name}"'.lower() in text.lower()
 
 
 def _words(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:

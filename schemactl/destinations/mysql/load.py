@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schemactl.destinations._load import carry_out
-from schemactl.destinations._session import ddl_of, quote
+from schemactl.destinations._session import ddl_of
 from schemactl.destinations._sql_load import SqlLoad, check_schema, choose_target, ledger_entries, past_loads
 from schemactl.destinations.mysql.session import open_session, parse_address
 from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
+from schemactl.schema.quoting import quote
 from schemactl.schema.types import Schema
 
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.session import MappedMigration, SqlMigration
-from schemactl.destinations._session import Relation, literal, quote
+from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import find_migrated
 from schemactl.destinations._types import sizes_of
 from schemactl.destinations.mysql.catalogue import read_session
@@ -46,6 +46,7 @@ from schemactl.migration.steps import (
     Taken,
 )
 from schemactl.migration.ways import Lock, Way
+from schemactl.schema.quoting import literal, quote
 from schemactl.schema.types import Column, DataType, Table
 from schemactl.type_systems.ddl import Dialect, cut_comment
 

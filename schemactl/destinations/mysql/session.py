@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 from schemactl.destinations._address import ServerAddress, parse_server_address, without_password
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._rows import stored_rows
-from schemactl.destinations._session import BATCH_ROWS, Session, literal
+from schemactl.destinations._session import BATCH_ROWS, Session
 from schemactl.destinations.mysql.types import NAMES, column_type, kind_of, own_type, without_width
 from schemactl.errors import DestinationError, InputError, LockNotAvailable
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable
+from schemactl.schema.quoting import literal
 from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:

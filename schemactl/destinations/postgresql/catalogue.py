@@ -6,9 +6,9 @@ from typing import Final
 
 from schemactl.destinations import Catalogue, Definition, StoredQuery
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
-from schemactl.destinations._session import qualify
 from schemactl.destinations.postgresql.session import READING, PostgresSession, open_session, parse_address
 from schemactl.destinations.postgresql.types import kind_of
+from schemactl.schema.quoting import qualify
 from schemactl.schema.structure import TYPE_DEFINITION
 from schemactl.schema.templates import VERSION_TABLE
 from schemactl.schema.types import Properties

@@ -30,10 +30,10 @@ from schemactl.destinations._migration.conversion import (
     is_short,
     plain_decimal,
 )
-from schemactl.destinations._session import literal
 from schemactl.destinations._types import sizes_of
 from schemactl.destinations.postgresql.types import column_type, has_texts
 from schemactl.migration.statements import Retype, checked_type
+from schemactl.schema.quoting import literal
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from schemactl.destinations._session import literal, qualify, quote
 from schemactl.destinations.postgresql.catalogue import TYPE_DEFINITION_OF
 from schemactl.destinations.postgresql.session import PostgresSession
 from schemactl.destinations.postgresql.types import WITH_TEXTS, column_type, has_texts, is_builtin, type_name
@@ -21,6 +20,7 @@ from schemactl.migration.steps import (
     RenameColumn,
     Step,
 )
+from schemactl.schema.quoting import literal, qualify, quote
 from schemactl.schema.structure import DATABASE_TYPE, TYPE_DEFINITION
 from schemactl.schema.types import DataType
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 from schemactl.destinations import Catalogue
 from schemactl.destinations._migration.conversion import FALSE
 from schemactl.destinations._migration.session import MappedMigration, SqlMigration
-from schemactl.destinations._session import Relation, literal
+from schemactl.destinations._session import Relation
 from schemactl.destinations._sql_bookkeeping import find_migrated
 from schemactl.destinations.postgresql.catalogue import read_dataset
 from schemactl.destinations.postgresql.conversion import (
@@ -84,6 +84,7 @@ from schemactl.migration.steps import (
 from schemactl.migration.ways import Lock, Way
 from schemactl.progress import Progress
 from schemactl.schema.changes import ABSENT
+from schemactl.schema.quoting import literal
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
 from schemactl.type_systems.ddl import Dialect

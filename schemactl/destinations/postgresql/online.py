@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from schemactl.destinations._migration.conversion import FALSE, TRUE
-from schemactl.destinations._session import literal, qualify, quote
 from schemactl.destinations.postgresql.conversion import as_text, guarded, own_cast, type_of
 from schemactl.migration.statements import Engine, Retype, new_column, render, retype_of
 from schemactl.migration.steps import (
@@ -27,6 +26,7 @@ from schemactl.migration.steps import (
     SwapColumns,
     Taken,
 )
+from schemactl.schema.quoting import literal, qualify, quote
 from schemactl.schema.types import Column, DataType, Table
 
 _SYNC: Final = "BEGIN NEW.{target} := {value}; RETURN NEW; END"

@@ -12,11 +12,12 @@ from schemactl.destinations._address import ServerAddress, parse_server_address,
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._rows import batches
-from schemactl.destinations._session import BATCH_ROWS, Session, literal, quote
+from schemactl.destinations._session import BATCH_ROWS, Session
 from schemactl.destinations.postgresql.types import NAMES, column_type, is_builtin
 from schemactl.errors import ChangedMeanwhile, DestinationError, LockNotAvailable
 from schemactl.examples import shown_error
 from schemactl.normalization.package import StagedTable
+from schemactl.schema.quoting import literal, quote
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column
 

@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 
 from schemactl.destinations._load import Chain
 from schemactl.destinations._merge import Relations, plan_merge
-from schemactl.destinations._session import quote
 from schemactl.engine.spark.sql import quoted
 from schemactl.schema.dispositions import Merge
+from schemactl.schema.quoting import quote
 from schemactl.schema.types import Table
 
 _TIE: Final = "_schemactl_tie"

@@ -9,9 +9,9 @@ from typing import Final
 from schemactl.destinations import Catalogue, Definition, StoredQuery
 from schemactl.destinations._address import file_address
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
-from schemactl.destinations._session import qualify
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, dataset_file, files_of, has_tables, reading
 from schemactl.destinations.sqlite.types import kind_of, kind_of_key
+from schemactl.schema.quoting import qualify
 from schemactl.schema.templates import VERSION_TABLE
 
 _COLUMNS: Final = """

@@ -19,8 +19,8 @@ from schemactl.destinations._migration.conversion import (
     read_retype,
     write_retype,
 )
-from schemactl.destinations._session import literal
 from schemactl.migration.statements import Retype
+from schemactl.schema.quoting import literal
 from schemactl.schema.types import Column, DataType
 
 if TYPE_CHECKING:

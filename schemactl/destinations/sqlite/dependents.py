@@ -9,11 +9,11 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
-from schemactl.destinations._session import quote
 from schemactl.destinations.sqlite.conversion import register
 from schemactl.destinations.sqlite.session import SqliteDatabase
 from schemactl.migration.records import Blocker
 from schemactl.migration.steps import DropColumn, DropUnique, Step
+from schemactl.schema.quoting import quote
 
 _LOST_BY_COPY: Final = re.compile(
     r"\b(default|check|references|foreign|collate|autoincrement|generated(?=\s+always)|as(?=\s*\()"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from schemactl.schema.quoting import quote
+
 
 def quoted(name: str) -> str:
     """Quote an identifier."""
-    return "`" + name.replace("`", "``") + "`"
+    return quote(name, "`")
 
 
 def literal(text: str) -> str:
