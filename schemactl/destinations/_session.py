@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
 from schemactl.destinations._address import FileAddress, ServerAddress
+from schemactl.destinations._errors import wrap_errors
 from schemactl.destinations._rows import stored_rows
 from schemactl.destinations._structure import Clash
+from schemactl.errors import DestinationError
 from schemactl.normalization.package import StagedTable
 from schemactl.schema.quoting import quote
 from schemactl.schema.structure import NameLimits, description_of
@@ -126,12 +128,18 @@ class Session(ABC):
             relation has none.
         """
 
-    @abstractmethod
     def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
         """Return a context that turns the driver's errors into ``DestinationError``: ``cannot TASK: ...``.
 
         ``hint`` is used if the error itself suggests nothing.
         """
+        # An error of a server's driver may hold the address with its password.
+        keeps_cause = not isinstance(self.address, ServerAddress)
+        return wrap_errors(lambda error: self.translate_error(error, task, hint), keeps_cause=keeps_cause)
+
+    @abstractmethod
+    def translate_error(self, error: Exception, task: str, hint: str | None) -> DestinationError | None:
+        """Return our error for the driver's; None for errors of others."""
 
     def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
         """Return tables and views of a dataset by folded name, or the one of a folded name, with one query."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from schemactl.destinations._catalogue import (
     make_catalogue,
     with_nullable,
 )
+from schemactl.destinations._errors import conflict, wrap_errors
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._lake.types import kind_of, kind_there, types_of_files
 from schemactl.destinations._types import keeps_unknown_types
@@ -71,19 +72,21 @@ def catalogue_of(dataset: Path) -> Catalogue:
     return make_catalogue(dataset.resolve().name, f"delta:{dataset}", columns, texts, versions)
 
 
-@contextmanager
-def wrap_errors(task: str, again: str = "load again") -> Iterator[None]:
+def wrap_delta_errors(task: str, again: str = "load again") -> AbstractContextManager[None]:
     """Turn Delta's errors into ``DestinationError``, ``cannot TASK: ...``; ``again`` is the way out of a conflict."""
-    import pyarrow
-    from deltalake.exceptions import CommitFailedError, DeltaError
 
-    try:
-        yield
-    except CommitFailedError as error:
-        message = f"cannot {task}: another program wrote to it at the same time: {plain(error)}"
-        raise DestinationError(message, hint=again) from error
-    except (DeltaError, pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"cannot {task}: {plain(error)}") from error
+    def translate(error: Exception) -> DestinationError | None:
+        import pyarrow
+        from deltalake.exceptions import CommitFailedError, DeltaError
+
+        match error:
+            case CommitFailedError():
+                return conflict(task, plain(error), again)
+            case DeltaError() | pyarrow.ArrowException() | OSError():
+                return DestinationError(f"cannot {task}: {plain(error)}")
+        return None
+
+    return wrap_errors(translate)
 
 
 def plain(error: BaseException) -> str:
@@ -96,7 +99,7 @@ def open_table(folder: Path) -> DeltaTable:
     """Return a table; raises ``DestinationError`` where it cannot be read, or the package is missing."""
     with driver("deltalake", "delta"):
         from deltalake import DeltaTable
-    with wrap_errors(f"read the Delta table `{folder}`"):
+    with wrap_delta_errors(f"read the Delta table `{folder}`"):
         return DeltaTable(str(folder))
 
 

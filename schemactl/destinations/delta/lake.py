@@ -19,7 +19,7 @@ from schemactl.destinations._journal import Versions, journal_error, journal_tex
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import DataFile, Lake, LakeTable
 from schemactl.destinations._lake.types import can_partition
-from schemactl.destinations.delta.catalogue import LOG, NAMES, columns_of, new_kind, open_table, wrap_errors
+from schemactl.destinations.delta.catalogue import LOG, NAMES, columns_of, new_kind, open_table, wrap_delta_errors
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.journal import INIT, folders_in, list_files, write_text
 from schemactl.errors import DestinationError
@@ -130,7 +130,7 @@ class DeltaLakeTable(LakeTable):
 
         # Not by delta-rs: a rewrite pulls rows from within, where it must not be called again.
         path, options = self.folder / file.path, {"coerce_int96_timestamp_unit": "us"}
-        with wrap_errors(f"read `{path}`"), pyarrow.parquet.ParquetFile(path, **options) as opened:
+        with wrap_delta_errors(f"read `{path}`"), pyarrow.parquet.ParquetFile(path, **options) as opened:
             yield opened
 
     def names_in(
@@ -142,7 +142,7 @@ class DeltaLakeTable(LakeTable):
     def row_count(self) -> int:
         import pyarrow
 
-        with wrap_errors(f"count the rows of `{self.folder}`"):
+        with wrap_delta_errors(f"count the rows of `{self.folder}`"):
             counts = pyarrow.table(self.table.get_add_actions())["num_records"].to_pylist()
             # Whether a commit says how many rows a file has is up to its writer.
             return self.table.to_pyarrow_dataset().count_rows() if None in counts else sum(counts)
@@ -150,7 +150,7 @@ class DeltaLakeTable(LakeTable):
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
         from deltalake import Field
 
-        with wrap_errors(f"add columns to `{self.folder}`"):
+        with wrap_delta_errors(f"add columns to `{self.folder}`"):
             allow_local_timestamps(self.table, fields, _mark(load_id))
             self.table.alter.add_columns(
                 [Field.from_arrow(field) for field in fields], commit_properties=_mark(load_id)
@@ -172,7 +172,7 @@ class DeltaLakeTable(LakeTable):
             )
             for file in removed
         ]
-        with wrap_errors(f"commit to `{self.folder}`"):
+        with wrap_delta_errors(f"commit to `{self.folder}`"):
             self.table.create_write_transaction(
                 [*adds, *removes], "append", self.table.schema(), commit_properties=_mark(load_id)
             )
@@ -182,7 +182,7 @@ class DeltaLakeTable(LakeTable):
         return any(commit.get(LOAD_ID) != load_id for commit in self.table.history(count))
 
     def restore(self, version: int, load_id: str) -> None:
-        with wrap_errors(f"restore `{self.folder}` to version {version}"):
+        with wrap_delta_errors(f"restore `{self.folder}` to version {version}"):
             self.table.restore(version, commit_properties=_mark(load_id))
 
 
@@ -205,7 +205,7 @@ class DeltaLake(Lake):
     def locked(self, patience: float | None = None) -> Iterator[None]:
         """Keep others out, having waited for them as ``holding`` does, and remove what killed ones have left."""
         with holding(self.folder, patience):
-            with wrap_errors(f"remove `{self.folder / WORKSHOP}`"):
+            with wrap_delta_errors(f"remove `{self.folder / WORKSHOP}`"):
                 clear(self.folder)
             others = [path for path in folders_in(self.folder) if not is_link(path) and not (path / LOG).is_dir()]
             for folder in (self.folder, *others):
@@ -241,12 +241,12 @@ class DeltaLake(Lake):
         description: str | None,
     ) -> DeltaLakeTable:
         folder = self.place(name)
-        with wrap_errors(f"make the Delta table `{folder}`"):
+        with wrap_delta_errors(f"make the Delta table `{folder}`"):
             make_table(folder, fields, partitions, _mark(load_id), description)
         return DeltaLakeTable(folder, open_table(folder))
 
     def drop(self, name: str) -> None:
-        with wrap_errors(f"remove `{self.place(name)}`"):
+        with wrap_delta_errors(f"remove `{self.place(name)}`"):
             remove_table(self.place(name))
 
     def read_journal(self) -> Versions | None:

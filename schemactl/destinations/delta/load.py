@@ -11,7 +11,7 @@ from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._load import carry_out
-from schemactl.destinations.delta.catalogue import dataset_to_write, wrap_errors
+from schemactl.destinations.delta.catalogue import dataset_to_write, wrap_delta_errors
 from schemactl.destinations.delta.lake import DeltaLake
 from schemactl.destinations.parquet.bookkeeping import read_rows
 from schemactl.destinations.parquet.journal import list_files
@@ -44,7 +44,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile."""
     dataset = dataset_to_write(folder_address(url), package.schema.name)
     require_driver()
-    with wrap_errors(f"load into `{dataset}`"):
+    with wrap_delta_errors(f"load into `{dataset}`"):
         carry_out(LakeLoad(package, progress, DeltaLake(dataset)))
 
 

@@ -31,7 +31,7 @@ from schemactl.destinations.delta.catalogue import (
     new_kind,
     settle,
     tables_in,
-    wrap_errors,
+    wrap_delta_errors,
 )
 from schemactl.destinations.delta.lake import (
     DeltaLake,
@@ -162,7 +162,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
         if lake.open(table.name) is not None:
             raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
         fields = delta_fields([self.field(column) for column in table.columns.values()])
-        with wrap_errors(f"make the Delta table `{lake.place(table.name)}`", AGAIN):
+        with wrap_delta_errors(f"make the Delta table `{lake.place(table.name)}`", AGAIN):
             make_table(lake.place(table.name), fields, named(table, "partition"), _mark("create table"))
 
     def drop(self, table: str) -> None:
@@ -173,12 +173,12 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
         # Where case does not count, a name may be another spelling of the same.
         if self.lake.open(after) is not None and not (old.exists() and old.samefile(new)):
             raise DestinationError(f"there is a table `{after}` in `{self.folder}` already")
-        with wrap_errors(f"rename `{old}`", AGAIN):
+        with wrap_delta_errors(f"rename `{old}`", AGAIN):
             os.replace(old, new)  # noqa: PTH105 - in one step, as files are replaced
 
     def describe(self, step: DescribeTable) -> None:
         mark = _mark("describe")
-        with wrap_errors(f"describe `{self.folder / step.table}`", AGAIN):
+        with wrap_delta_errors(f"describe `{self.folder / step.table}`", AGAIN):
             for column, text in step.after.items():
                 opened = self.table(step.table).table
                 if column:
@@ -193,12 +193,12 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
             case AddColumn(table, column):
                 new = self.field(column)
                 opened, mark = self.table(table).table, _mark("add column")
-                with wrap_errors(f"add `{column.name}` to `{self.folder / table}`", AGAIN):
+                with wrap_delta_errors(f"add `{column.name}` to `{self.folder / table}`", AGAIN):
                     allow_local_timestamps(opened, [new], mark)
                     opened.alter.add_columns(Field.from_arrow(new), commit_properties=mark)
             case DropNotNull(table, column):
                 opened = self.table(table).table
-                with wrap_errors(f"allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
+                with wrap_delta_errors(f"allow nulls in `{column.name}` of `{self.folder / table}`", AGAIN):
                     opened.alter.drop_column_not_null(column.name, commit_properties=_mark("allow nulls"))
             case _:
                 raise DestinationError(f"`{step.table_name}`: Delta cannot do this in place: {step.kind}")
@@ -209,7 +209,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
 
         rows = map(alter, table.batches(table.fields.names))
         delta_fields(fields)
-        with failing_as_itself(rows) as watched, wrap_errors(f"rewrite `{table.name}`", AGAIN):
+        with failing_as_itself(rows) as watched, wrap_delta_errors(f"rewrite `{table.name}`", AGAIN):
             write_deltalake(
                 table.table,
                 pyarrow.RecordBatchReader.from_batches(fields, watched),
@@ -245,7 +245,7 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
     import pyarrow
     from deltalake import Schema as DeltaSchema
 
-    with wrap_errors("make such columns in Delta", AGAIN):
+    with wrap_delta_errors("make such columns in Delta", AGAIN):
         schema = pyarrow.schema(list(fields))
         delta_schema = pyarrow.schema(DeltaSchema.from_arrow(schema).to_arrow())
     for field, delta_field in zip(schema, delta_schema, strict=True):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from schemactl.destinations._address import check_dataset
 from schemactl.destinations._catalogue import driver
+from schemactl.destinations._errors import wrap_errors
 from schemactl.errors import DestinationError, DriverMissing, InputError, backquoted
 from schemactl.schema.types import Schema
 
@@ -83,24 +83,24 @@ class Session:
 
     def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
         """Turn what dlt and its drivers raise into our errors."""
-        return wrap_errors(self.address, task, hint)
+        return wrap_dlt_errors(self.address, task, hint)
 
     def capabilities(self) -> Any:
         """Return what the destination can do, as dlt has it."""
         return self.destination.capabilities(self.client.config, naming=self.schema.naming)
 
 
-@contextmanager
-def wrap_errors(address: Address, task: str, hint: str | None = None) -> Iterator[None]:
+def wrap_dlt_errors(address: Address, task: str, hint: str | None = None) -> AbstractContextManager[None]:
     """Turn what dlt and its drivers raise into our errors: drivers are many, and have no base class."""
-    try:
-        yield
-    except (DestinationError, InputError):
-        raise
-    except Exception as error:
+
+    def translate(error: Exception) -> DestinationError | None:
+        if isinstance(error, DestinationError | InputError):
+            return None
         message = " ".join(str(error).split()) or type(error).__name__
         message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
-        raise DestinationError(f"cannot {task} in `{address}`: {message}", hint=hint) from error
+        return DestinationError(f"cannot {task} in `{address}`: {message}", hint=hint)
+
+    return wrap_errors(translate)
 
 
 def find_destination(name: str) -> AnyDestination:
@@ -139,7 +139,7 @@ def open_session(address: Address, schema: Schema) -> Session:
     from dlt.dataset.utils import get_destination_clients
 
     dataset = address.dataset or schema.name
-    with wrap_errors(address, f"use schema `{schema.name}`"):
+    with wrap_dlt_errors(address, f"use schema `{schema.name}`"):
         dlt_schema = DltSchema.from_dict(schema.to_dict())
     try:
         client, staging_client = get_destination_clients(

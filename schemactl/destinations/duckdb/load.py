@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
+from schemactl.destinations._errors import wrap_errors
 from schemactl.destinations._sql_load import check_names, check_schema, ledger_entries, load_package, past_loads
-from schemactl.destinations.duckdb.session import await_session, is_in_use, wrap_errors
+from schemactl.destinations.duckdb.session import await_session, is_in_use, translate_error
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
@@ -55,7 +56,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     is_absent = not address.path.exists()
     if is_absent:
         check_folder(address)
-    with wrap_errors(address, "make the folder"):
+    with wrap_errors(lambda error: translate_error(address, error, "make the folder")):
         address.path.parent.mkdir(parents=True, exist_ok=True)
     progress(f"opening `{address}`", None)
     with ExitStack() as stack:

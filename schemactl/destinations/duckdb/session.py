@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import FileAddress
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._database_files import check_duckdb_files
+from schemactl.destinations._errors import wrap_errors
 from schemactl.destinations._load import LACKS_VALUE
 from schemactl.destinations._session import BATCH_ROWS, Relation, Session
 from schemactl.destinations._structure import Clash, grown
@@ -167,8 +168,8 @@ class DuckDbSession(Session):
         columns = ", ".join(quote(name) for name in staged.table.columns)
         return self.execute(f"INSERT INTO {target} ({columns}) {_select(staged)}")
 
-    def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
-        return wrap_errors(self.address, task, hint)
+    def translate_error(self, error: Exception, task: str, hint: str | None) -> DestinationError | None:
+        return translate_error(self.address, error, task, hint)
 
 
 def _select(staged: StagedTable) -> str:
@@ -190,20 +191,17 @@ _OF_VALUES: Final = ("ConversionException", "ConstraintException", "InvalidInput
 """Errors of DuckDB that quote values."""
 
 
-@contextmanager
-def wrap_errors(address: FileAddress, task: str, hint: str | None = None) -> Iterator[None]:
-    """Turn DuckDB's errors into ours."""
+def translate_error(
+    address: FileAddress, error: Exception, task: str, hint: str | None = None
+) -> DestinationError | None:
+    """Return our error for DuckDB's; None for errors of others."""
     import duckdb
 
-    try:
-        yield
-    except (duckdb.Error, OSError) as error:
-        first = first_line(error)
-        error_hint = next(
-            (known_hint for text, known_hint in _HINTS.items() if text in _QUOTED.sub("", str(error))), hint
-        )
-        error_hint = _END_FIRST if is_lock(error) else error_hint
-        raise DestinationError(f"cannot {task} in `{address}`: {first}", hint=error_hint) from error
+    if not isinstance(error, duckdb.Error | OSError):
+        return None
+    error_hint = next((known_hint for text, known_hint in _HINTS.items() if text in _QUOTED.sub("", str(error))), hint)
+    error_hint = _END_FIRST if is_lock(error) else error_hint
+    return DestinationError(f"cannot {task} in `{address}`: {first_line(error)}", hint=error_hint)
 
 
 def first_line(error: BaseException) -> str:
@@ -238,7 +236,7 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
     is_empty = is_read_only and not address.path.exists()
     check_duckdb_files(address.path)
     with duckdb.connect(config=config) as connection:
-        with wrap_errors(address, "open a table"):
+        with wrap_errors(lambda error: translate_error(address, error, "open a table")):
             path = ":memory:" if is_empty else str(address.path.absolute())
             attach(connection, path, is_read_only=is_read_only and not is_empty)
             # Files may hold moments without their zone; all of them are in UTC.

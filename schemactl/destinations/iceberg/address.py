@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +14,7 @@ from urllib.parse import quote
 from schemactl.destinations._address import dataset_of, is_busy
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._database_files import check_sqlite_files
+from schemactl.destinations._errors import conflict, wrap_errors
 from schemactl.destinations._lake.lock import machine_folder
 from schemactl.errors import DestinationError, InputError
 from schemactl.store.links import check_link
@@ -85,7 +86,7 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
 
         properties = _configured(address.stated) or {}
         try:
-            with wrap_errors(f"open the catalog `{address.stated}`"):
+            with wrap_iceberg_errors(f"open the catalog `{address.stated}`"):
                 return load_catalog(address.stated, **{key: str(value) for key, value in properties.items()})
         except ValueError as error:
             raise InputError(f"the configuration of the catalog `{address.stated}` is wrong: {error}") from error
@@ -97,7 +98,7 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
     check_sqlite_files(database)
     mode = {"mode": "rwc" if is_written else "ro", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(str(database))}", query=mode)
-    with wrap_errors(f"open the catalog `{database}`"):
+    with wrap_iceberg_errors(f"open the catalog `{database}`"):
         return FolderCatalog(
             _name_in(database),
             address.folder.absolute(),
@@ -134,22 +135,22 @@ def _name_in(database: Path) -> str:
     return str(rows[0][0]) if len(rows) == 1 else _USUAL_NAME
 
 
-@contextmanager
-def wrap_errors(task: str, again: str = "load again") -> Iterator[None]:
+def wrap_iceberg_errors(task: str, again: str = "load again") -> AbstractContextManager[None]:
     """Turn Iceberg's errors into ``DestinationError``, ``cannot TASK: ...``; ``again`` is the way out of a conflict."""
-    import pyarrow
-    from pyiceberg.exceptions import CommitFailedException, ValidationException
 
-    try:
-        yield
-    except (CommitFailedException, ValidationException) as error:
-        message = f"cannot {task}: another program wrote to it at the same time: {error}"
-        raise DestinationError(message, hint=again) from error
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DestinationError(f"cannot {task}: {error}") from error
-    except Exception as error:
-        # What pyiceberg raises, and the database below it, has no base of its own.
+    def translate(error: Exception) -> DestinationError | None:
+        import pyarrow
+        from pyiceberg.exceptions import CommitFailedException, ValidationException
+
+        match error:
+            case CommitFailedException() | ValidationException():
+                return conflict(task, error, again)
+            case pyarrow.ArrowException() | OSError():
+                return DestinationError(f"cannot {task}: {error}")
+        # The errors of pyiceberg, and of the database below it, have no base of their own.
         if type(error).__module__.partition(".")[0] not in ("pyiceberg", "sqlalchemy", "sqlite3", "requests"):
-            raise
+            return None
         message = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DestinationError(f"cannot {task}: {message}", hint=_END_FIRST if is_busy(error) else None) from error
+        return DestinationError(f"cannot {task}: {message}", hint=_END_FIRST if is_busy(error) else None)
+
+    return wrap_errors(translate)

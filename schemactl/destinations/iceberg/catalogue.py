@@ -12,7 +12,7 @@ from schemactl.destinations._catalogue import choose_dataset, column_of, make_ca
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._lake.types import kind_of, kind_there, types_of_files
 from schemactl.destinations._types import keeps_unknown_types
-from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_errors
+from schemactl.destinations.iceberg.address import Address, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.parquet.bookkeeping import version_hashes
 from schemactl.destinations.parquet.journal import folders_in, list_files
 from schemactl.errors import DestinationError, InputError
@@ -46,7 +46,7 @@ def read_catalogue(url: str) -> Catalogue:
     if address.database is not None and not address.database.is_file():
         return _read_folder(address, address.folder or Path())
     catalog = open_catalog(address, is_written=False)
-    with wrap_errors(f"read `{address}`"):
+    with wrap_iceberg_errors(f"read `{address}`"):
         datasets = [name for name in datasets_in(catalog) if tables_in(catalog, name)]
         dataset = choose_dataset(datasets, address.dataset, str(address))
         return read_dataset(catalog, dataset, f"{address}?dataset={dataset}")
@@ -79,7 +79,7 @@ def _read_folder(address: Address, folder: Path) -> Catalogue:
     for name, file in _tables_of_folder(dataset).items():
         refuse_links(dataset, file)
         location = str(file.absolute())
-        with wrap_errors(f"read `{file}`"):
+        with wrap_iceberg_errors(f"read `{file}`"):
             metadata = FromInputFile.table_metadata(reader.new_input(location))
         tables[name] = StaticTable((name,), metadata, location, reader, NoopCatalog(name))
     return _catalogue(tables, version_hashes(list_files(dataset)), dataset.resolve().name, f"iceberg:{dataset}")

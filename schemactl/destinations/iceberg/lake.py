@@ -24,7 +24,7 @@ from schemactl.destinations._journal import Versions, journal_error, journal_tex
 from schemactl.destinations._lake.lock import holding
 from schemactl.destinations._lake.table import Lake
 from schemactl.destinations._lake.types import arrow_type, kind_of
-from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_errors
+from schemactl.destinations.iceberg.address import Address, lock_folder, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import COMMENT, NAMES, datasets_in, new_kind, tables_in
 from schemactl.destinations.iceberg.table import LOAD_ID, IcebergLakeTable, local_path
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
@@ -75,7 +75,7 @@ class IcebergLake(Lake):
         from pyiceberg.exceptions import NoSuchTableError
 
         try:
-            with wrap_errors(f"read `{name}` of `{self.origin}`"):
+            with wrap_iceberg_errors(f"read `{name}` of `{self.origin}`"):
                 if not self.catalog.table_exists((*self.namespace, name)):
                     return None
                 return IcebergLakeTable(self.catalog.load_table((*self.namespace, name)))
@@ -97,7 +97,7 @@ class IcebergLake(Lake):
 
         properties = {LOAD_ID: load_id, **({COMMENT: description} if description else {}), **(table_properties or {})}
         identifier = (*self.namespace, name)
-        with wrap_errors(f"make the table `{name}` in `{self.origin}`"):
+        with wrap_iceberg_errors(f"make the table `{name}` in `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
             schema, location = pyarrow.schema(fields), None  # which the catalog chooses
             if self.address.folder is not None:
@@ -116,7 +116,7 @@ class IcebergLake(Lake):
             return IcebergLakeTable(self.catalog.load_table(identifier))
 
     def drop(self, name: str) -> None:
-        with wrap_errors(f"remove `{name}` from `{self.origin}`"):
+        with wrap_iceberg_errors(f"remove `{name}` from `{self.origin}`"):
             folder = self._local_place(name)
             others = [other_name for other_name in tables_in(self.catalog, self.dataset) if other_name != name]
             other_folders = [
@@ -146,7 +146,7 @@ class IcebergLake(Lake):
         return folder if folder != above and folder.is_relative_to(above) else None
 
     def read_journal(self) -> Versions | None:
-        with wrap_errors(f"read `{self.origin}`"):
+        with wrap_iceberg_errors(f"read `{self.origin}`"):
             if not self.catalog.namespace_exists(self.namespace):
                 return None
             pieces = self._pieces()
@@ -162,7 +162,7 @@ class IcebergLake(Lake):
         text = journal_text(journal) if journal else ""
         pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
         updates = {f"{_JOURNAL}{number:06}": piece for number, piece in enumerate(pieces)}
-        with wrap_errors(f"write the journal of `{self.origin}`"):
+        with wrap_iceberg_errors(f"write the journal of `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
             removals = set(self._pieces()) - set(updates)
             if removals or updates:
@@ -176,7 +176,7 @@ class IcebergLake(Lake):
         return [table.name for table in bookkeeping_of(package.schema)]
 
     def finish(self, package: LoadPackage) -> None:
-        with wrap_errors(f"complete the load in `{self.origin}`"):
+        with wrap_iceberg_errors(f"complete the load in `{self.origin}`"):
             for table, rows in rows_of_load(package, self.read_rows):
                 arrow_table = arrow_rows(table, rows)
                 lake_table = self.open(table.name) or self.create(table.name, list(arrow_table.schema), package.load_id)
@@ -187,7 +187,7 @@ class IcebergLake(Lake):
 
     def read_rows(self, table: Table, /, **equal: str) -> Iterator[dict[str, Any]]:
         """Yield rows of a table; see ``ReadRows``."""
-        with wrap_errors(f"read `{table.name}` of `{self.origin}`"):
+        with wrap_iceberg_errors(f"read `{table.name}` of `{self.origin}`"):
             for iceberg_table, columns in self._stored_tables(table):
                 chosen = equals({columns[column]: value for column, value in equal.items()})
                 scan = iceberg_table.scan(row_filter=chosen, selected_fields=tuple(columns.values()))

@@ -8,7 +8,7 @@ from schemactl.destinations._bookkeeping import ledger_entries, past_loads
 from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
-from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
+from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import check_place
 from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
 from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
@@ -47,7 +47,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     progress(f"locking `{address}` against other loads", None)
     with holding(lock_folder(address)):  # two that make a catalog at once would make its tables twice
         catalog = open_catalog(address, is_written=True)
-    with wrap_errors(f"load into `{address}`"):
+    with wrap_iceberg_errors(f"load into `{address}`"):
         carry_out(LakeLoad(package, progress, lake_to_write(address, package.schema.name, catalog)))
 
 
@@ -63,5 +63,5 @@ def _existing(address: Address, schema_name: str) -> IcebergLake | None:
     if address.database is not None and not address.database.is_file():
         return None
     catalog = open_catalog(address, is_written=False)
-    with wrap_errors(f"read `{address}`"):
+    with wrap_iceberg_errors(f"read `{address}`"):
         return lake_to_write(address, schema_name, catalog)

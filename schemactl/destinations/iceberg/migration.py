@@ -26,7 +26,7 @@ from schemactl.destinations._lake.table import in_fields
 from schemactl.destinations._lake.types import arrow_type
 from schemactl.destinations._migration.ledger import keys_of
 from schemactl.destinations._structure import gained_by_ddl
-from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_errors
+from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import (
     COMMENT,
     NAMES,
@@ -136,7 +136,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         return str(self.lake.address)
 
     def read_catalogue(self) -> Catalogue:
-        with wrap_errors(f"read `{self.lake.origin}`"):
+        with wrap_iceberg_errors(f"read `{self.lake.origin}`"):
             return read_dataset(self.lake.catalog, self.dataset, self.lake.origin)
 
     def field(self, column: Column, _before: pyarrow.Field | None = None) -> pyarrow.Field:
@@ -168,7 +168,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
 
     def rename(self, before: str, after: str) -> None:
         namespace = self.lake.namespace
-        with wrap_errors(f"rename `{before}` of `{self.lake.origin}`", AGAIN):
+        with wrap_iceberg_errors(f"rename `{before}` of `{self.lake.origin}`", AGAIN):
             self.lake.catalog.rename_table((*namespace, before), (*namespace, after))
 
     def describe(self, step: DescribeTable) -> None:
@@ -176,7 +176,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         texts = {column: text for column, text in step.after.items() if column}
         task = f"describe `{step.table}` of `{self.lake.origin}`"
         try:
-            with wrap_errors(task, AGAIN), table.transaction() as transaction:
+            with wrap_iceberg_errors(task, AGAIN), table.transaction() as transaction:
                 if "" in step.after and step.after[""] is None:
                     transaction.remove_properties(COMMENT)
                 elif "" in step.after:
@@ -202,7 +202,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         task = f"change `{name}` of `{self.lake.origin}`"
         try:
             # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
-            with wrap_errors(task, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
+            with wrap_iceberg_errors(task, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
                 match step:
                     case AddColumn(_, column):
                         kind = iceberg_type(self.field(column).type)
@@ -240,7 +240,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         arrow_table = arrow_rows(table, [[row[name] for name in table.columns] for row in rows_by_key.values()])
         opened = self.lake.open(table.name) or self.lake.create(table.name, list(arrow_table.schema), "", _SMALL)
         path = opened.new_file(f"{uuid.uuid4().hex}-00000.parquet")
-        with wrap_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
+        with wrap_iceberg_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
             added = write_rows(opened, path, arrow_table.to_batches())
             opened.commit(added, opened.files(), "")
 
@@ -249,14 +249,14 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         opened = self.lake.open(table.name) or self.lake.create(table.name, list(new.schema), "")
         for row in rows:
             same = {name: row[name] for name in keys_of(table)}
-            with wrap_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
+            with wrap_iceberg_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
                 if opened.table.scan(row_filter=equals(same)).count():
                     opened.table.overwrite(new, equals(same))
                 else:
                     opened.table.append(new)
 
     def remove_version(self, version_hash: str) -> None:
-        with wrap_errors(f"write `{VERSION_TABLE}` of `{self.lake.origin}`", AGAIN):
+        with wrap_iceberg_errors(f"write `{VERSION_TABLE}` of `{self.lake.origin}`", AGAIN):
             self.lake.remove_rows(version_table(), version_hash=version_hash)
 
 
@@ -301,7 +301,7 @@ def connect(
             resources.enter_context(holding(lock_folder(address), patience.seconds))
         catalog = _open(address, is_read_only=is_read_only, may_be_new=may_be_new)
         resources.enter_context(closing(catalog))
-        with wrap_errors(f"read `{address}`"):
+        with wrap_iceberg_errors(f"read `{address}`"):
             lake = lake_to_write(address, schema_name, catalog, is_migrated=True)
         if not is_read_only:
             recover(lake)
@@ -341,7 +341,7 @@ def rewrite_table(
     iceberg_table.metadata.properties[_RETRIES] = "0"
     try:
         removed = table.files()
-        with wrap_errors(f"rewrite `{table.name}`", AGAIN), iceberg_table.transaction() as transaction:
+        with wrap_iceberg_errors(f"rewrite `{table.name}`", AGAIN), iceberg_table.transaction() as transaction:
             _restructure(transaction, table, fields)
             metadata = transaction.table_metadata
             new = [described(iceberg_table.io, metadata, path) for path in _write(table, metadata, batches, attempt)]
@@ -360,7 +360,7 @@ def end_rewriting(lake: IcebergLake) -> str | None:
     Raises:
         DestinationError: what says that a rewrite has begun is not what one writes.
     """
-    with wrap_errors(f"read `{lake.origin}`"):
+    with wrap_iceberg_errors(f"read `{lake.origin}`"):
         if not lake.catalog.namespace_exists(lake.namespace):
             return None
         mark: str | None = lake.catalog.load_namespace_properties(lake.namespace).get(_MARK)
@@ -377,7 +377,7 @@ def end_rewriting(lake: IcebergLake) -> str | None:
 
 
 def _mark(lake: IcebergLake, properties: Mapping[str, str]) -> None:
-    with wrap_errors(f"write to `{lake.origin}`", AGAIN):
+    with wrap_iceberg_errors(f"write to `{lake.origin}`", AGAIN):
         removed = {_MARK} - set(properties)
         lake.catalog.update_namespace_properties(lake.namespace, removed, dict(properties))
 

@@ -14,7 +14,7 @@ from urllib.parse import urlparse
 from schemactl.destinations._lake.files import write_rows
 from schemactl.destinations._lake.table import DataFile, LakeTable, in_fields, link_or_copy
 from schemactl.destinations._lake.types import can_partition
-from schemactl.destinations.iceberg.address import wrap_errors
+from schemactl.destinations.iceberg.address import wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import columns_of
 from schemactl.errors import DestinationError
 from schemactl.schema.types import Properties
@@ -71,7 +71,7 @@ class IcebergLakeTable(LakeTable):
         return partitions_of_spec(self.table.metadata)
 
     def files(self) -> Sequence[DataFile]:
-        with wrap_errors(f"read the files of `{self.name}`"):
+        with wrap_iceberg_errors(f"read the files of `{self.name}`"):
             tasks = {task.file.file_path: task for task in self.table.scan().plan_files()}
         return [DataFile(path, tasks[path]) for path in sorted(tasks)]
 
@@ -80,7 +80,7 @@ class IcebergLakeTable(LakeTable):
         import pyarrow.parquet
 
         with (
-            wrap_errors(f"read `{file.path}`"),
+            wrap_iceberg_errors(f"read `{file.path}`"),
             self.table.io.new_input(file.path).open() as stream,
             pyarrow.parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us") as opened,
         ):
@@ -114,7 +114,7 @@ class IcebergLakeTable(LakeTable):
             raise DestinationError(message, hint=COMPACT)
         projected = self.table.schema().select(*fields.names)
         scan = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue())
-        with wrap_errors(f"read `{file.path}`"):
+        with wrap_iceberg_errors(f"read `{file.path}`"):
             yield from (in_fields(batch, fields) for batch in scan.to_record_batches([file.handle]))
 
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
@@ -124,7 +124,7 @@ class IcebergLakeTable(LakeTable):
         import pyarrow
 
         self.claim_names([field.name for field in fields], load_id)
-        with wrap_errors(f"add columns to `{self.name}`"), self.table.update_schema() as update:
+        with wrap_iceberg_errors(f"add columns to `{self.name}`"), self.table.update_schema() as update:
             update.union_by_name(pyarrow.schema(fields))
         return IcebergLakeTable(self.table)
 
@@ -134,7 +134,7 @@ class IcebergLakeTable(LakeTable):
         return self.add_columns(fields, load_id)
 
     def row_count(self) -> int:
-        with wrap_errors(f"count the rows of `{self.name}`"):
+        with wrap_iceberg_errors(f"count the rows of `{self.name}`"):
             return self.table.scan().count()
 
     @property
@@ -166,7 +166,7 @@ class IcebergLakeTable(LakeTable):
         from pyiceberg.table import TableProperties
 
         new = [described(self.table.io, self.table.metadata, path) for path in added]
-        with wrap_errors(f"commit to `{self.name}`"), self.table.transaction() as transaction:
+        with wrap_iceberg_errors(f"commit to `{self.name}`"), self.table.transaction() as transaction:
             if self.table.name_mapping() is None:  # by which files without ids of columns are read
                 mapping = self.table.schema().name_mapping.model_dump_json()
                 transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: mapping})
@@ -194,7 +194,7 @@ class IcebergLakeTable(LakeTable):
             if snapshot.parent_snapshot_id == version and _SAME_ROWS in summary:
                 target = snapshot.snapshot_id
                 break
-        with wrap_errors(f"restore `{self.name}` to snapshot {version}"):
+        with wrap_iceberg_errors(f"restore `{self.name}` to snapshot {version}"):
             self.table.manage_snapshots().rollback_to_snapshot(target).commit()
 
     def claim_names(self, names: Sequence[str], load_id: str, column: str | None = None) -> None:

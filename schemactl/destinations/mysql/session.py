@@ -154,14 +154,10 @@ class MySqlSession(Session):
     def seconds_of(self, value: str) -> str:
         return f"(timestampdiff(MICROSECOND, '1970-01-01', {value}) * 0.000001)"
 
-    @contextmanager
-    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
+    def translate_error(self, error: Exception, task: str, hint: str | None) -> DestinationError | None:
         import pymysql
 
-        try:
-            yield
-        except pymysql.Error as error:
-            raise _wrap_error(error, task, self.address, hint) from None
+        return _translate(error, task, self.address, hint) if isinstance(error, pymysql.Error) else None
 
 
 def take_lock(session: MySqlSession, dataset: str, patience: float) -> None:
@@ -194,7 +190,7 @@ def _as_made(written: str) -> str:
     return column_type(Column("", kind)) if "data_type" in kind else without_width(own_type(written) or written)
 
 
-def _wrap_error(error: Any, task: str, address: ServerAddress, hint: str | None = None) -> DestinationError:
+def _translate(error: Any, task: str, address: ServerAddress, hint: str | None = None) -> DestinationError:
     number, message_text = (error.args[0], str(error.args[1])) if len(error.args) == 2 else (0, str(error))
     message = without_password(" ".join(message_text.split()), address)
     if number in _OF_VALUES:
@@ -231,7 +227,7 @@ def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
             autocommit=False,
         )
     except pymysql.Error as error:
-        raise _wrap_error(error, "reach the server", address) from None
+        raise _translate(error, "reach the server", address) from None
     session = MySqlSession(connection, address)
     try:
         with session.wrap_errors("begin"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Final
 
 from schemactl.destinations._address import folder_address
 from schemactl.destinations._bookkeeping import ReadRows, ledger_entries, past_loads
+from schemactl.destinations._errors import wrap_errors
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._journal import Moves
 from schemactl.destinations._lake.lock import check_writable, holding
@@ -91,7 +92,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     row in ``_dlt_loads`` comes last.
     """
     address = folder_address(url)
-    with _wrap_errors(address.folder):
+    with wrap_errors(partial(_translate_error, address.folder)):
         carry_out(ParquetLoad(package, progress, find_dataset(address, is_made=True)))
 
 
@@ -158,15 +159,13 @@ class ParquetLoad(Load[_Change]):
         forget_gathered(self.dataset)
 
 
-@contextmanager
-def _wrap_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        # Of a copy that fails, the second name is that of the copy.
-        path = f"`{error.filename2 or error.filename or folder}`"
-        hint = "nothing was loaded; a load that had begun to rename files is finished by the next one"
-        raise DestinationError(f"cannot write {path}: {error.strerror or error}", hint=hint) from error
+def _translate_error(folder: Path, error: Exception) -> DestinationError | None:
+    if not isinstance(error, OSError):
+        return None
+    # Of a copy that fails, the second name is that of the copy.
+    path = f"`{error.filename2 or error.filename or folder}`"
+    hint = "nothing was loaded; a load that had begun to rename files is finished by the next one"
+    return DestinationError(f"cannot write {path}: {error.strerror or error}", hint=hint)
 
 
 def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_Change]:

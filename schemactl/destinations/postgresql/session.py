@@ -330,23 +330,20 @@ class PostgresSession(Session):
         )
         self.execute("; ".join((before, lock_query, after)))
 
-    @contextmanager
-    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
+    def translate_error(self, error: Exception, task: str, hint: str | None) -> DestinationError | None:
         import psycopg
 
-        try:
-            yield
-        except psycopg.Error as error:
-            # The driver's own error may hold the address with its password.
-            error_hint = _LOST if self.connection.closed and not self.is_read_only else hint
-            raise _wrap_error(error, task, self.address, error_hint, self.is_read_only) from None
+        if not isinstance(error, psycopg.Error):
+            return None
+        error_hint = _LOST if self.connection.closed and not self.is_read_only else hint
+        return _translate(error, task, self.address, error_hint, self.is_read_only)
 
 
 _OF_VALUES: Final = ("22", "23")
 """Classes of errors that quote values: data exceptions and integrity constraints (PostgreSQL, appendix A)."""
 
 
-def _wrap_error(
+def _translate(
     error: Error, task: str, address: ServerAddress, hint: str | None = None, is_read_only: bool = False
 ) -> DestinationError:
     diagnostics = error.diag
@@ -417,7 +414,7 @@ def open_session(
         target = make_conninfo(**{**address.parameters, "client_encoding": "UTF8"})
         connection = psycopg.connect(target, prepare_threshold=None, autocommit=True)
     except psycopg.Error as error:
-        raise _wrap_error(error, "reach the server", address) from None
+        raise _translate(error, "reach the server", address) from None
     try:
         yield PostgresSession(connection, address, tuple(settings), is_read_only)
     finally:

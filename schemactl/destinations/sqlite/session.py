@@ -86,14 +86,12 @@ class SqliteDatabase(Session):
     def seconds_of(self, value: str) -> str:
         return f"{SECONDS}({value})"
 
-    @contextmanager
-    def wrap_errors(self, task: str, hint: str | None = None) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            error_hint = "another process has it open: end that first, or wait" if is_busy(error) else hint
-            error_hint = LACKS_VALUE if "NOT NULL constraint failed" in str(error) else error_hint
-            raise DestinationError(f"cannot {task} in `{self.path}`: {error}", hint=error_hint) from error
+    def translate_error(self, error: Exception, task: str, hint: str | None) -> DestinationError | None:
+        if not isinstance(error, sqlite3.Error | OSError):
+            return None
+        error_hint = "another process has it open: end that first, or wait" if is_busy(error) else hint
+        error_hint = LACKS_VALUE if "NOT NULL constraint failed" in str(error) else error_hint
+        return DestinationError(f"cannot {task} in `{self.path}`: {error}", hint=error_hint)
 
 
 _COMMIT_SECONDS: Final = 5.0
