@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from shlex import quote
 from typing import TYPE_CHECKING, TypeAlias
 
 from schemactl.engine.input import COMPRESSIONS, RECORD_TAG
@@ -20,6 +21,7 @@ from schemactl.inference.advice import (
     suggest_detection,
     suggest_selection,
     suggest_spelling,
+    suggest_typing,
 )
 from schemactl.inference.detection import with_detection
 from schemactl.inference.evidence import Evidence
@@ -34,6 +36,7 @@ from schemactl.inference.source_nulls import with_source_nulls
 from schemactl.normalization.normalizers import make_plan, module_of
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
+from schemactl.redaction import redact
 from schemactl.schema.contract import Mode
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
@@ -232,6 +235,7 @@ def _report(
     stored = opened.stored or opened.schema
     export = opened.export_document
     tables = find_tables(start.stored, judgment.schema, resolution, evidence)
+    draft = _draft_command(request)
     return InferenceReport(
         name=request.name,
         table=resolution.root,
@@ -255,6 +259,7 @@ def _report(
             *describe_shortened(start.fitted, start.fitted.max_length),
             *(() if start.is_new else describe_detection(before, start.schema, start.root)),
             *(suggest_detection(start.schema, resolution, evidence) if request.detect is None else ()),
+            *(suggest_typing(start.schema, resolution, evidence, draft) if request.typing is None else ()),
             *describe_contracts(before, judgment.schema, request.contract),
             *describe_selection(start.stored, before),
             *describe_odd_data(tables, judgment.schema, resolution, evidence),
@@ -262,6 +267,12 @@ def _report(
             *(suggest_spelling(start.stored, before, resolution) if request.hints is not None else ()),
         ),
     )
+
+
+def _draft_command(request: InferRequest) -> str:
+    """Return the command that drafts types for the texts of a request's data."""
+    source = redact(next(iter(request.all_sources), "SOURCE"))
+    return f"schemactl typing draft {quote(source)} --name {request.name}"
 
 
 def _dropped(stored: Schema, evolved: Schema) -> Iterator[str]:

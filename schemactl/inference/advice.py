@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from schemactl.errors import backquoted
-from schemactl.inference.classes import OBJECT, kind_of
-from schemactl.inference.evidence import Evidence
+from schemactl.examples import mask_examples
+from schemactl.inference.classes import NULL, OBJECT, kind_of
+from schemactl.inference.evidence import ClassEvidence, Evidence, PathEvidence
 from schemactl.inference.findings import find_numbers_in_texts
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.resolve import DETECTIONS, Resolution
+from schemactl.inference.text_looks import Look, look_of
 from schemactl.schema.contract import Entity, system_prefix, table_contract
 from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import naming_of
 from schemactl.schema.paths import ELEMENT
+from schemactl.schema.personal import is_personal
 from schemactl.schema.record_selection import SETTING, RecordSelection, stored_selection
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import DataType, Schema, Table
 
 _MOST_NAMES: Final = 3
 """Columns that a hint names."""
@@ -96,6 +99,106 @@ def suggest_selection(before: Schema, evidence: Evidence) -> Iterator[str]:
         keys = ",".join(".".join(map(str, other)) for other in beside if ELEMENT not in other)
         keep = f", `--keep {keys}` adds what is beside it" if keys else ""
         yield f"{each} one long list, `{text}`, and little else: `--records {text}` makes its elements rows{keep}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """The texts of a column by what they look like.
+
+    Attributes:
+        look: the kind of value that most texts seem to hold.
+        count: the texts that seem to hold it.
+        total: all values of the column but nulls.
+        exception: the first value that does not, as an example, and its place; None if all do.
+        is_ambiguous: whether day and month could change places in all texts that look like dates.
+    """
+
+    look: Look
+    count: int
+    total: int
+    exception: ClassEvidence | None
+    is_ambiguous: bool
+
+
+_LEAST_SHARE: Final = 0.8
+"""The share of a column's values that look alike, from which on the column is reported."""
+
+
+def suggest_typing(start: Schema, resolution: Resolution, evidence: Evidence, command: str) -> Iterator[str]:
+    """Report new text columns whose texts look like dates, money, percentages or numbers with separators.
+
+    Args:
+        start: the schema before.
+        resolution: the schema after, and the values of each column.
+        evidence: of the data.
+        command: the command that drafts types for such columns.
+    """
+    lines: list[str] = []
+    is_ambiguous = False
+    for table, column in resolution.taken:
+        known_table = start.tables.get(table)
+        if known_table is not None and column in known_table.columns:
+            continue
+        if resolution.schema.tables[table].columns[column].data_type is not DataType.TEXT:
+            continue
+        paths = resolution.sources((table, column))
+        looks = _find_looks([classes for path in paths if (classes := evidence.paths.get(path))])
+        if looks is None:
+            continue
+        is_ambiguous |= looks.is_ambiguous
+        line = f"`{table}.{column}` looks like {_NOUNS[looks.look]}: {looks.count:,} of {looks.total:,} texts"
+        if looks.exception is not None:
+            is_hidden = is_personal(resolution.schema, table, column)
+            examples = "".join(f" `{text}`" for text in mask_examples(looks.exception.examples, is_hidden))
+            line += f"; the first exception is{examples or ' a value'} in {looks.exception.first}"
+        lines.append(line)
+    yield from lines
+    if lines:
+        yield f"`{command}` drafts types for such columns, and applies them with `--apply`"
+    if is_ambiguous:
+        yield "day and month could change places: add `--dates day-first` or `--dates month-first` to the draft"
+
+
+_NOUNS: Final = {
+    Look.DATE: "dates",
+    Look.MONEY: "money",
+    Look.PERCENT: "percentages",
+    Look.NUMBER: "numbers with separators",
+}
+
+
+def _find_looks(sources: Sequence[PathEvidence]) -> _Looks | None:
+    """Return what the texts of a column look like; None if they are of no kind or of many."""
+    classes = [(name, values) for source in sources for name, values in source.items() if kind_of(name) != NULL]
+    total = sum(values.count for _, values in classes)
+    for look in Look:
+        marked = [(name, values) for name, values in classes if _has_look(name, look)]
+        alike = [values for name, values in classes if _has_look(name, look) or _is_compatible(name, look)]
+        count = sum(values.count for values in alike)
+        if marked and count >= total * _LEAST_SHARE:
+            exceptions = [values for _, values in classes if values not in alike]
+            orders = {detail for _, detail in filter(None, (look_of(name) for name, _ in marked))}
+            is_ambiguous = look is Look.DATE and "any-first" in orders and orders.isdisjoint(_CERTAIN_ORDERS)
+            first = min(exceptions, key=lambda values: values.first, default=None)
+            return _Looks(look, count, total, first, is_ambiguous)
+    return None
+
+
+_CERTAIN_ORDERS: Final = frozenset({"day-first", "month-first"})
+
+
+def _has_look(value_class: str, look: Look) -> bool:
+    look_and_detail = look_of(value_class)
+    return (look_and_detail is not None and look_and_detail[0] is look) or (
+        look is Look.DATE and "iso_date=date" in value_class
+    )
+
+
+def _is_compatible(value_class: str, look: Look) -> bool:
+    """Return whether a column of such values may also hold those of a class: plain numbers, moments."""
+    if look in (Look.MONEY, Look.NUMBER):
+        return "number=double" in value_class or _has_look(value_class, Look.NUMBER)
+    return look is Look.DATE and "iso_timestamp=timestamp" in value_class
 
 
 def suggest_spelling(stored: Schema, before: Schema, resolution: Resolution) -> Iterator[str]:

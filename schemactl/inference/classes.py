@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
+from schemactl.inference.text_looks import find_look
 from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_STOP, can_coerce, is_beyond_64_bits
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.types import DataType
@@ -27,7 +28,8 @@ _KINDS: Final = {bool: DataType.BOOL, int: DataType.BIGINT, float: DataType.DOUB
 def classify(value: Any) -> str:
     """Return the class of a JSON value.
 
-    A text's class is ``text`` and the types it can be coerced to, for example ``text:date,timestamp``.
+    A text's class is ``text`` and the types it can be coerced to, for example ``text:date,timestamp``; last comes what
+    it looks like (``text_looks``).
 
     >>> classify({}), classify(None), classify("plain words")
     ('object', 'null', 'text')
@@ -51,6 +53,8 @@ def classify(value: Any) -> str:
                 answers.append("uint64" if is_unsigned else "wide" if abs(value) < WEI_STOP else "beyond-wei")
             elif isinstance(value, float) and DataType.BIGINT in answers and is_beyond_64_bits(value):
                 answers.append("past-bigint")
+            elif isinstance(value, str) and (look := find_look(value)):
+                answers.append(look)
             return f"{kind}:{','.join(answers)}" if answers else str(kind)
         case _:
             raise TypeError(f"not a JSON value: {type(value).__name__}")

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.classes import classify
+from schemactl.inference.text_looks import ANY_LOOK, LONGEST, LOOKS, with_look
 from schemactl.kernel.arrays import array_of, numbers_of
 from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_LIMIT, WEI_STOP
 from schemactl.schema.detectors import DETECTORS
@@ -99,7 +100,22 @@ def codes_of_array(texts: pa.StringArray) -> _Codes:
         undecided = undecided[codes[undecided] == _UNSURE]
     for index in undecided.tolist():
         codes[index] = _code_of_text(texts[index].as_py())
+    _add_looks(codes, texts)
     return codes
+
+
+def _add_looks(codes: _Codes, texts: pa.StringArray) -> None:
+    """Put the codes of classes with a look in the places of texts that have one."""
+    places = np.flatnonzero(_matches(texts, ANY_LOOK))
+    if not len(places):
+        return
+    candidates = texts.take(array_of(places, pa.int64()))
+    is_short = numbers_of(pc.utf8_length(candidates)) <= LONGEST
+    for mark, pattern in LOOKS:
+        marked = places[_matches(candidates, pattern) & is_short]
+        for code in np.unique(codes[marked]).tolist():
+            with_code = marked[codes[marked] == code]
+            codes[with_code] = _code_of(with_look(class_of_code(code), mark))
 
 
 def _code_of_text(text: str) -> int:
