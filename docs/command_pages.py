@@ -34,6 +34,7 @@ GUIDES = {
     "rules": "review",
     "schema": "schema-files",
     "sync": "review",
+    "typing": "arc",
 }
 """The page that explains what a command is about."""
 

@@ -32,16 +32,21 @@ class Date:
 
 @dataclass(frozen=True, slots=True)
 class Decimal:
-    """A number of ``precision`` digits, ``scale`` of them after the point; no ``formatters``: BigDecimal's own form."""
+    """A number of ``precision`` digits, ``scale`` of them after the point; no ``formatters``: BigDecimal's own form.
+
+    ``decimal_separator``, which Arc lacks, says how numbers are written: ``,`` for 1.234,5 and 1 234,5.
+    """
 
     precision: int
     scale: int
     formatters: tuple[str, ...] | None = None
+    decimal_separator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Double:
     formatters: tuple[str, ...] | None = None
+    decimal_separator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class Integer:
     """A whole number of 32 bits."""
 
     formatters: tuple[str, ...] | None = None
+    decimal_separator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,7 @@ class Long:
     """A whole number of 64 bits."""
 
     formatters: tuple[str, ...] | None = None
+    decimal_separator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

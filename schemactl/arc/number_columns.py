@@ -42,6 +42,8 @@ class NumberColumn:
 
     def convert(self, texts: pa.Array) -> pa.Array:
         """Return the numbers; null for nulls and for texts that are no number of the type."""
+        if self._of.decimal_separator is not None:
+            texts = to_american(texts, self._of.decimal_separator)
         numbers = pa.nulls(len(texts), self._type) if self._quick is None else self._quick.convert(texts)
         is_odd = pc.and_(texts.is_valid(), numbers.is_null())
         if not pc.any(is_odd).as_py():
@@ -67,6 +69,19 @@ class NumberColumn:
             if (parsed := pattern.parse(text)) is not None:
                 return parsed
         return None
+
+
+def to_american(texts: pa.Array, decimal_separator: str) -> pa.Array:
+    """Return numbers with ``,`` between groups of digits and ``.`` before a fraction, as patterns expect them.
+
+    Groups may be divided by a blank, an apostrophe, or whichever of ``.`` and ``,`` is not the decimal separator.
+    """
+    group = "" if decimal_separator == "." else "."
+    numbers = pc.replace_substring(texts, decimal_separator, "\0")
+    for _ in range(2):  # a group of three digits hides the border to the next one
+        numbers = pc.replace_substring_regex(numbers, rf"([0-9])[{group} '’\x{{a0}}\x{{202f}}]([0-9]{{3}})", r"\1,\2")
+    # A point that divides no groups is no decimal separator, so the text is no number.
+    return pc.replace_substring(pc.replace_substring(numbers, ".", "\1"), "\0", ".")
 
 
 def _valid_patterns(formatters: Sequence[str]) -> list[NumberPattern]:

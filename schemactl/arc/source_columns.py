@@ -61,9 +61,14 @@ def check_column_type(field: Field, column_type: str | None) -> None:
 
 
 def no_columns() -> InputError:
-    """Return the error for documents that a typing is given for."""
-    hint = "`--typing` takes CSV, TSV, XML, and text columns of Parquet, ORC, Avro and tables"
-    return InputError("documents have no columns that could be typed", hint=hint)
+    """Return the error for documents whose columns are asked for."""
+    return InputError("documents have no columns that could be typed")
+
+
+def documents_cannot(on_error: OnError) -> InputError:
+    """Return the error for a treatment of errors that JSON documents do not have."""
+    message = f"`--typing-errors {on_error}` does not work for JSON documents"
+    return InputError(message, hint="`--typing-errors column` puts errors in the column `_errors`")
 
 
 def column_types(task: TypingTask) -> dict[Path, dict[str, Any]]:

@@ -220,12 +220,14 @@ def _time(node: Node) -> TimeOfDay:
 _Read: TypeAlias = Callable[[Node], Any]
 """Returns the value of an attribute, None if it has a wrong type."""
 
+_NUMBER_ATTRIBUTES: Final[dict[str, _Read]] = {"formatters": _strings, "decimalSeparator": _one_of(".", ",")}
+
 _TYPE_ATTRIBUTES: Final[dict[str, dict[str, _Read]]] = {
     "binary": {"encoding": _one_of("base64", "hexadecimal")},
     "boolean": {"trueValues": _strings, "falseValues": _strings},
     "date": {"formatters": _date_patterns, "caseSensitive": _boolean},
-    "decimal": {"precision": _integer, "scale": _integer, "formatters": _strings},
-    **{name: {"formatters": _strings} for name in ("double", "integer", "long")},
+    "decimal": {"precision": _integer, "scale": _integer, **_NUMBER_ATTRIBUTES},
+    **dict.fromkeys(("double", "integer", "long"), _NUMBER_ATTRIBUTES),
     "string": {"minLength": _integer, "maxLength": _integer, "regex": _regex},
     "time": {"formatters": _strings},  # Arc looks at these patterns only when it parses by them
     "timestamp": {"formatters": _date_patterns, "timezoneId": _string, "time": _time, "caseSensitive": _boolean},

@@ -506,7 +506,7 @@ class DataOptions(SparkCommandOptions):
             from schemactl.flows.typing import find_typing
 
             typing = find_typing(self.typing, self.typing_errors, self.schemas_folder)
-        return InferRequest(
+        request = InferRequest(
             sources=tuple(self.sources),
             name=self.name if self.name is not None else schema_for(self.sources),
             table=table,
@@ -530,6 +530,8 @@ class DataOptions(SparkCommandOptions):
             model=model,
             engine=self.engine_options(),
         )
+        is_by_schema = self.typing_errors is not None and typing is None
+        return replace(request, typing_errors=self.typing_errors) if is_by_schema else request
 
 
 def _has_header(header: bool, no_header: bool) -> bool | None:

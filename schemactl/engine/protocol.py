@@ -53,6 +53,11 @@ class DocumentBatch(ABC):
     __slots__ = ()
     gaps: Gaps | None
 
+    @property
+    @abstractmethod
+    def has_columns(self) -> bool:
+        """Whether the documents are rows of texts, which a typing takes a column at a time."""
+
     @abstractmethod
     def csv_layout(self) -> CsvLayout | None:
         """Return the layout of CSV that the kernel reads a column at a time; None for other documents."""

@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 from schemactl.arc.fields import OnError, TypingTask
-from schemactl.arc.source_columns import column_types
+from schemactl.arc.source_columns import column_types, documents_cannot
 from schemactl.engine.input import Input
 from schemactl.engine.protocol import Batch, DocumentBatch, Engine, Records, RowBatch, TextBatch
 from schemactl.errors import InputError
@@ -127,7 +127,11 @@ def scan_inputs(
     columnar: list[RowBatch | TextBatch]
     if options.task is not None:
         progress("typing texts", None)
-        texts = [batch.typed_by(options.task) for batch in batches]
+        nested = [batch for batch in batches if _is_nested(batch)]
+        if nested and options.task.on_error is not OnError.COLUMN:
+            raise documents_cannot(options.task.on_error)
+        documents = [batch.observe(options) for batch in _read_documents(engine, nested, sample, progress)]
+        texts = [batch.typed_by(options.task) for batch in batches if not _is_nested(batch)]
         columnar = list(texts)
         rows = [_locate_texts(engine, batch) for batch in texts]  # once to find what is wrong; nothing is kept
         types = [column_types(options.task)] * len(texts)
@@ -163,6 +167,11 @@ def scan_inputs(
         stray=stray,
         options=options,
     )
+
+
+def _is_nested(batch: Batch) -> bool:
+    """Return whether a batch has JSON documents, whose texts are typed one document at a time."""
+    return isinstance(batch, DocumentBatch) and not batch.has_columns
 
 
 def _typing_findings(

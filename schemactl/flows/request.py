@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from schemactl.arc.fields import TypingTask
 from schemactl.errors import InputError
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from schemactl.flows.models import CallModel
     from schemactl.kernel.dispatch import Dispatch
     from schemactl.kernel.reading import ReadOptions
+
+
+APPLIED_TYPING: Final = "x-typing"
+"""The property of a table whose data is typed by what its columns state in their ``x-typing``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class InferRequest:
         to: the destination that the schema is for; None for any.
         max_identifier_length: of that destination in characters; None for no limit.
         held: the schema with the tables and columns that only the destination still has.
-        typing: the typing of the data's texts; None for none.
+        typing: the typing of the data's texts; None for that of the schema, if one was applied to it.
+        typing_errors: the treatment of rows with errors of the schema's typing; None for the column ``_errors``.
         dispatch: names the root table of each record (``--table-by``); None if sources name it.
         model: validates the data and declares its columns; None for none.
         has_header: of CSV and TSV, whether the first row has the names of columns; None for yes, with a warning if it
@@ -89,6 +94,7 @@ class InferRequest:
     others: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
     typing: TypingSource | None = None
+    typing_errors: str | None = None
     dispatch: Dispatch | None = None
     model: CallModel | None = None
     null_values: tuple[str, ...] = ()

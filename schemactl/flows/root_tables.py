@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from schemactl.errors import InputError, Location
 from schemactl.flows.evidence import JSON_FORMATS, check_documents, find_sources
 from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled, may_be_unfilled
+from schemactl.flows.request import APPLIED_TYPING
 from schemactl.inference.evidence import Evidence, FileEvidence, merge
 from schemactl.inference.source_names import root_table
 from schemactl.kernel.dispatch import ONE_TABLE, Tables
@@ -63,10 +64,23 @@ def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     parts = _part_by_table(with_selection(request, before), before)
     if request.selection is not None:
         _check_are_json(parts)
-    if request.typing is None:
+    is_by_schema = request.typing is None and request.model is None and request.dispatch is None
+    has_applied = any(table.properties.get(APPLIED_TYPING) for table in before.tables.values())
+    if request.typing is None and not (is_by_schema and has_applied):
         return parts
-    from schemactl.flows.typing import with_typing
+    from schemactl.flows.typing import applied_typing, with_typing
 
+    if is_by_schema:
+        parts = tuple(
+            replace(
+                table_part,
+                request=replace(
+                    table_part.request,
+                    typing=applied_typing(table_part.request, before, {file.format for file in table_part.inputs}),
+                ),
+            )
+            for table_part in parts
+        )
     return tuple(replace(table_part, request=with_typing(table_part.request, before)) for table_part in parts)
 
 

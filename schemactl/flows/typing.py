@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Set
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from schemactl.arc.fields import ERRORS, ERRORS_COLUMN, OnError, Typing, TypingTask
-from schemactl.arc.format import table_columns, typing_of
+from schemactl.arc.fields import ERRORS, ERRORS_COLUMN, OnError, String, Typing, TypingTask
+from schemactl.arc.format import TYPING, table_columns, typing_of
 from schemactl.arc.typing_file import read_typing
 from schemactl.errors import InputError, nearest_or_all
-from schemactl.flows.request import InferRequest, TypingSource
+from schemactl.examples import mask_examples
+from schemactl.flows.request import APPLIED_TYPING, InferRequest, TypingSource
 from schemactl.flows.schemas import open_schemas
+from schemactl.inference.source_names import root_table
 from schemactl.redaction import redact, redact_text
 from schemactl.schema.hints import ColumnHint, Hints, only_root
 from schemactl.schema.naming import naming_of
-from schemactl.schema.types import Column, Schema
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema, Table
 from schemactl.store.folder import SchemasFolder, list_names
+from schemactl.store.sources import table_name
 from schemactl.store.text import MAX_BYTES, decode, read_text
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from schemactl.arc.proposal import DateOrder, DraftedField
+    from schemactl.engine.input import Input
+    from schemactl.flows.import_ import Imported
 
 
 def find_typing(source: str, on_error: str | None, folder: SchemasFolder) -> TypingSource:
@@ -68,12 +78,12 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
     root = only_root(schema)
     if root is None:
         raise InputError(f"the schema `{schema.name}` has several root tables, or none", hint="name one with `--table`")
-    texts = _read_texts(file)
+    texts = _read_texts(str(file), _ROW_FORMATS)
     naming, table = naming_of(schema), schema.tables[root]
-    names = [name for name in texts.column_names if naming.normalize_path(name) in table.columns]
+    names = [name for name in texts if naming.normalize_path(name) in table.columns]
     if not names:
         raise InputError(f"`{file}` has no column of the table `{root}`")
-    fields = tuple(propose(name, texts.column(name).combine_chunks()) for name in names)
+    fields = tuple(propose(name, texts[name]) for name in names)
     proposed = table_columns(Typing(fields), naming, str(file))
     columns = {
         name: Column(name, {**column.properties, **proposed[name].properties}) if name in proposed else column
@@ -82,33 +92,159 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
     return schema.with_table(replace(table, columns=columns))
 
 
-def _read_texts(file: Path) -> pyarrow.Table:
-    """Read the columns of CSV or TSV as texts, with the separator, encoding and compression that `infer` finds."""
+def draft_typing(
+    source: str, order: DateOrder | None, ask: Callable[[str], DateOrder] | None
+) -> tuple[DraftedField, ...]:
+    """Return fields that type the texts of a source.
+
+    Args:
+        source: files of CSV, TSV or JSON; of JSON documents the texts at their top are typed.
+        order: which of day and month comes first; None to find it in the texts.
+        ask: asks a person for the order where all dates of a column allow both; None without a person.
+
+    Raises:
+        InputError: the source cannot be read, has no texts, or the order is not known.
+    """
+    from schemactl.arc.proposal import draft
+
+    drafted: list[DraftedField] = []
+    for name, texts in _read_texts(source, _TEXT_FORMATS).items():
+        column = draft(name, texts, order)
+        if column.is_ambiguous:
+            example = "".join(f" (`{text}`)" for text in mask_examples((texts.drop_null()[0].as_py(),), False))
+            question = f"day and month of `{name}` could change places{example}"
+            if ask is None:
+                raise InputError(question, hint="add `--dates day-first` or `--dates month-first`")
+            column = draft(name, texts, ask(question))
+        drafted.append(column)
+    if all(isinstance(column.field.type, String) for column in drafted):
+        raise InputError(f"no text of `{redact(source)}` is a date, a number or a truth value", hint="nothing to type")
+    return tuple(drafted)
+
+
+def apply_typing(typing: Typing, source: str, name: str, table: str | None, folder: SchemasFolder) -> Imported:
+    """Save a typing in a schema: later runs of ``infer`` and ``normalize`` type the texts of its table.
+
+    Args:
+        typing: of the texts of the table.
+        source: the data, after which the table is named in a new schema.
+        name: of the schema.
+        table: of the data; None for the schema's only root table, or one named after the source.
+        folder: of the schemas.
+    """
+    from schemactl.flows.import_ import import_schema
+
+    before = open_schemas(folder, name).schema
+    schema = before or new_schema(name)
+    root = root_table(schema, table or only_root(schema) or table_name([source], name))
+    stored = schema.tables.get(root) or Table(root, {}, {"write_disposition": "append", "resource": root})
+    typed = table_columns(typing, naming_of(schema), source)
+    columns = dict(stored.columns)
+    for column in typed.values():
+        stored_column = stored.columns.get(column.name, Column(column.name, {}))
+        columns[column.name] = replace(column, properties={**stored_column.properties, **column.properties})
+    applied = replace(stored, columns=columns, properties={**stored.properties, APPLIED_TYPING: True})
+    return import_schema(schema.with_table(applied), folder)
+
+
+def applied_typing(request: InferRequest, schema: Schema, formats: Set[str]) -> TypingSource | None:
+    """Return the typing that a schema has for the table of a request (``typing draft --apply``); None if it has none.
+
+    Args:
+        request: of the data of one table.
+        schema: as it is stored.
+        formats: of the data.
+    """
+    root = root_table(schema, request.table) if request.table is not None else only_root(schema)
+    stored = schema.tables.get(root) if root is not None else None
+    if stored is None or root is None or not stored.properties.get(APPLIED_TYPING) or not formats <= _TEXT_FORMATS:
+        return None
+    has_documents = not formats.isdisjoint(_DOCUMENT_FORMATS)
+    # Documents have values of all types: only columns that state their texts are typed.
+    columns = {
+        name: column for name, column in stored.columns.items() if not has_documents or TYPING in column.properties
+    }
+    tables = {root: replace(stored, columns=columns)} if has_documents else schema.tables
+    typing = typing_of(replace(schema, tables=tables), root)
+    on_error = OnError(request.typing_errors or OnError.COLUMN)
+    return TypingSource(f"schema {schema.name}", TypingTask(typing, on_error, request.typing_errors is None))
+
+
+_ROW_FORMATS: Final = frozenset({"csv", "tsv"})
+_DOCUMENT_FORMATS: Final = frozenset({"json", "ndjson"})
+_TEXT_FORMATS: Final = _ROW_FORMATS | _DOCUMENT_FORMATS
+
+
+def _read_texts(source: str, formats: Set[str]) -> dict[str, pyarrow.Array]:
+    """Read columns of texts, with the separator, encoding and compression that `infer` finds.
+
+    Args:
+        source: files that are reachable here; of JSON the texts at the top of each document count.
+        formats: those that may be read.
+    """
+    import pyarrow as pa
+
+    from schemactl.engine.inputs import find_inputs
+
+    names = "CSV or TSV" if formats == _ROW_FORMATS else "CSV, TSV or JSON"
+    hint = f"one file of {names} with a header" if formats == _ROW_FORMATS else f"files of {names} on this machine"
+    columns: dict[str, list[pa.Array]] = {}
+    try:
+        for file in find_inputs([source]):
+            if file.format not in formats or not file.is_readable_here:
+                raise InputError(f"it is not a local file of {names}", hint=hint)
+            read = _read_documents if file.format in _DOCUMENT_FORMATS else _read_rows
+            for name, texts in read(file).items():
+                columns.setdefault(name, []).append(texts)
+    except InputError as error:
+        raise InputError(f"cannot read `{redact(source)}`: {error.message}", at=error.at, hint=error.hint) from error
+    except (OSError, EOFError, UnicodeDecodeError, pa.ArrowInvalid) as error:
+        raise InputError(f"cannot read `{redact(source)}`: {str(error).splitlines()[0]}", hint=hint) from error
+    return {name: pa.concat_arrays(parts) for name, parts in columns.items()}
+
+
+def _read_rows(file: Input) -> dict[str, pyarrow.Array]:
+    """Return the columns of a file of CSV or TSV."""
     import pyarrow as pa
     import pyarrow.csv
 
     from schemactl.engine.csv_header import SEPARATORS, read_header
     from schemactl.engine.input import open_input, read_head
-    from schemactl.engine.inputs import find_inputs
 
-    hint = "one file of CSV or TSV with a header"
+    header = read_header(read_head(file), SEPARATORS.get(file.format))
+    with open_input(file) as opened:
+        content = pa.py_buffer(opened.read().decode(file.encoding).removeprefix("\ufeff").encode())
+    reading = pyarrow.csv.ReadOptions(skip_rows=header.skipped_lines)
+    parsing = pyarrow.csv.ParseOptions(delimiter=header.separator, newlines_in_values=True)
+    with pyarrow.csv.open_csv(pa.BufferReader(content), reading, parsing) as stream:
+        names = stream.schema.names
+    types = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
+    table = pyarrow.csv.read_csv(pa.BufferReader(content), reading, parsing, types)
+    return {name: table.column(name).combine_chunks() for name in table.column_names}
+
+
+def _read_documents(file: Input) -> dict[str, pyarrow.Array]:
+    """Return the texts at the top of JSON documents, by key."""
+    import pyarrow as pa
+
+    from schemactl.engine.input import open_input
+
+    with open_input(file) as opened:
+        content = opened.read().decode(file.encoding).removeprefix("\ufeff")
     try:
-        inputs = find_inputs([str(file)])
-        if len(inputs) != 1 or inputs[0].format not in ("csv", "tsv") or not inputs[0].is_readable_here:
-            raise InputError("it is not a local file of CSV or TSV", hint=hint)
-        header = read_header(read_head(inputs[0]), SEPARATORS.get(inputs[0].format))
-        with open_input(inputs[0]) as opened:
-            content = pa.py_buffer(opened.read().decode(inputs[0].encoding).removeprefix("\ufeff").encode())
-        reading = pyarrow.csv.ReadOptions(skip_rows=header.skipped_lines)
-        parsing = pyarrow.csv.ParseOptions(delimiter=header.separator, newlines_in_values=True)
-        with pyarrow.csv.open_csv(pa.BufferReader(content), reading, parsing) as stream:
-            names = stream.schema.names
-        types = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-        return pyarrow.csv.read_csv(pa.BufferReader(content), reading, parsing, types)
-    except InputError as error:
-        raise InputError(f"cannot read `{file}`: {error.message}", at=error.at, hint=error.hint) from error
-    except (OSError, EOFError, UnicodeDecodeError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot read `{file}`: {str(error).splitlines()[0]}", hint=hint) from error
+        values = [json.loads(line) for line in content.splitlines() if line.strip()]
+    except ValueError:
+        try:
+            values = [json.loads(content)]
+        except ValueError as error:
+            raise InputError(f"this is not JSON: {error}") from error
+    records = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    texts: dict[str, list[str]] = {}
+    for record in records:
+        for key, value in record.items() if isinstance(record, dict) else ():
+            if isinstance(value, str):
+                texts.setdefault(key, []).append(value)
+    return {key: pa.array(column, pa.string()) for key, column in texts.items()}
 
 
 def with_typing(request: InferRequest, before: Schema) -> InferRequest:

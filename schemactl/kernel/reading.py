@@ -34,10 +34,15 @@ AS_THEY_ARE: Final = ReadOptions()
 
 
 class Sorter:
-    """Takes the documents of one partition to their tables, through a model where there is one."""
+    """Take the documents of one partition to their tables, through a typing or a model if there is one."""
 
     def __init__(self, options: ReadOptions) -> None:
-        self._dispatch, self._validator = options.dispatch, None
+        self._dispatch, self._validator, self._typer = options.dispatch, None, None
+        if options.task is not None:
+            # It loads Java's patterns, which take a quarter of a second.
+            from schemactl.kernel.document_typing import DocumentTyper
+
+            self._typer = DocumentTyper(options.task)
         if options.model is not None:
             # Pydantic takes a quarter of a second to load.
             from schemactl.kernel.models import Validator
@@ -47,7 +52,9 @@ class Sorter:
     def sort(self, pieces: Iterable[Piece]) -> Iterator[Piece | RejectedDocuments]:
         """Yield the documents of each table, and those that the model rejects; those of a piece are in its order."""
         for piece in pieces:
-            if self._validator is not None:
+            if self._typer is not None:
+                yield replace(piece, documents=self._typer.type_documents(piece.documents), texts=None)
+            elif self._validator is not None:
                 yield from self._validator.sort(piece, self._dispatch)
             elif self._dispatch is not None:
                 yield from self._dispatch.sort(replace(piece, texts=None))

@@ -49,7 +49,7 @@ def examples_of(words: tuple[str, ...]) -> list[str]:
 COMMANDS = list(commands())
 GROUPS = {words[:depth] for words in COMMANDS for depth in range(1, len(words))}
 EXAMPLES = [(words, call) for words in (*COMMANDS, *sorted(GROUPS)) for call in examples_of(words)]
-READS_DATA = ("infer", "normalize")
+READS_DATA = ("infer", "normalize", "typing")
 
 
 def test_each_command_has_two_examples_of_itself() -> None:

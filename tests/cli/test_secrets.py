@@ -46,6 +46,7 @@ CALLS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("sync",): ("shop",),
     ("files", "list"): ("shop", "--to", "duckdb:///x.duckdb"),
     ("files", "forget"): ("shop", "a.jsonl", "--to", "duckdb:///x.duckdb", "--yes"),
+    ("typing", "draft"): ("missing.csv", "--name", "shop"),
     ("migrate", "plan"): ("shop.yaml", "--to", "duckdb:///x.duckdb"),
     ("migrate", "apply"): ("shop.yaml", "--to", "duckdb:///x.duckdb", "--yes"),
     ("migrate", "baseline"): ("shop.yaml", "--to", "duckdb:///x.duckdb", "--yes"),

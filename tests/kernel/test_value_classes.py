@@ -117,6 +117,13 @@ def test_texts_are_classified_as_each_by_itself(seed: int) -> None:
     assert_classified([*HOSTILE, *(next(made_up) for _ in range(4_000)), *letters])
 
 
+def test_texts_with_a_look_are_classified_as_each_by_itself() -> None:
+    numbers = ["1,234", "1.234,5", "1 234,50", "1'234.5", "12,5", "7", "12.50", "030 1", "1,2,3", "1" * 70]
+    forms = ["{}", "${}", "-${}", "(${})", "{} €", "EUR {}", "{}%", "{} %", "{}-", "({})", " {} ", "{}\n", "{} kg"]
+    dates = ["31/12/2020", "1-13-2020", "01/02/2020 10:20 PM", "1.2.2020", "5 Jan 2020", "May 5, 2020", "1/2/20"]
+    assert_classified([*(form.format(number) for form in forms for number in numbers), *dates])
+
+
 @given(st.lists(st.text(max_size=12)))
 def test_any_texts_are_classified_as_each_by_itself(texts: list[str]) -> None:
     assert_classified(texts)

@@ -60,6 +60,11 @@ class LocalDocuments(TextDocuments):
     gaps: Gaps | None = None
     layout: CsvLayout | None = None
 
+    @property
+    def has_columns(self) -> bool:
+        """Return whether the documents are rows of texts."""
+        return self.layout is not None
+
     def csv_layout(self) -> CsvLayout | None:
         """Return the layout of CSV."""
         return self.layout

@@ -104,6 +104,11 @@ class LocalXml(TextDocuments):
     files: tuple[XmlTask, ...]
     gaps: Gaps | None = None
 
+    @property
+    def has_columns(self) -> bool:
+        """Return whether the documents are rows of texts."""
+        return True
+
     def csv_layout(self) -> CsvLayout | None:
         """Return None: records are documents."""
         return None

@@ -85,6 +85,11 @@ class Documents(DocumentBatch):
     is_for_workers: bool = False
     is_small: bool = False
 
+    @property
+    def has_columns(self) -> bool:
+        """Return whether the documents are rows of texts."""
+        return self.rows is not None
+
     def csv_layout(self) -> CsvLayout | None:
         """Return the layout of CSV that workers read by themselves."""
         return self.rows.layout if isinstance(self.rows, FileRows) else None

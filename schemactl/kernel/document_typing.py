@@ -1,0 +1,63 @@
+"""Types texts of JSON documents: they become the texts and numbers that JSON writes for values of their types."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+
+from schemactl.arc.fields import ERRORS, Array, Struct, TypingTask
+from schemactl.arc.text_columns import ColumnTyper
+
+
+class DocumentTyper:
+    """Types the texts below the keys that a typing names; other values, other keys and missing keys stay.
+
+    A text that cannot be typed becomes null, and the document's key ``_errors`` has its field and message.
+    """
+
+    def __init__(self, task: TypingTask) -> None:
+        self._typers = [
+            (field.name, ColumnTyper(field))
+            for field in task.typing.fields
+            if not isinstance(field.type, Struct | Array)
+        ]
+
+    def type_documents(self, documents: Sequence[Any]) -> list[Any]:
+        """Return the documents with typed values; those that are no objects stay."""
+        typed: list[Any] = [
+            {**document, ERRORS: []} if isinstance(document, dict) else document for document in documents
+        ]
+        for name, typer in self._typers:
+            places = [
+                place
+                for place, document in enumerate(typed)
+                if isinstance(document, dict) and isinstance(document.get(name), str)
+            ]
+            if not places:
+                continue
+            column = typer.run(pa.array([typed[place][name] for place in places], pa.string()))
+            messages = column.messages.to_pylist()
+            for place, value, message in zip(places, column.values.to_pylist(), messages, strict=True):
+                typed[place][name] = _to_json(value)
+                if message is not None:
+                    typed[place][ERRORS].append({"field": name, "message": message})
+        return typed
+
+
+_WRITERS: Final[dict[type, Callable[[Any], str]]] = {
+    datetime: datetime.isoformat,
+    date: date.isoformat,
+    Decimal: lambda value: format(value, "f"),
+    bytes: lambda value: base64.b64encode(value).decode("ascii"),
+}
+"""How values are written that JSON lacks; the type of their column reads them again."""
+
+
+def _to_json(value: Any) -> Any:
+    write = _WRITERS.get(type(value))
+    return value if write is None else write(value)
