@@ -12,15 +12,18 @@ import duckdb
 import pytest
 from loading_shop import LOCAL, Shop
 
-from schemactl.errors import InputError
+from schemactl.errors import InputError, Location
 from schemactl.flows.infer import infer, infer_documents
 from schemactl.flows.request import InferRequest
 from schemactl.flows.schemas import open_schemas
+from schemactl.flows.survival import DataRequest, Question, count_survivors
 from schemactl.flows.sync import sync_schemas
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position
 from schemactl.inference.report import InferenceReport
+from schemactl.kernel.dispatch import Dispatch
 from schemactl.normalization.report import Outcome
+from schemactl.review.report import Counted
 from schemactl.schema.record_selection import SETTING, parse_selection
 from schemactl.store.folder import SchemasFolder
 
@@ -220,3 +223,23 @@ def test_the_setting_is_part_of_the_schema(work: Path) -> None:
     opened = open_schemas(SchemasFolder.at(Path("schemas")), "shop")
     assert opened.schema is not None
     assert opened.schema.version_hash == report.after_hash
+
+
+def test_a_review_counts_the_records_that_the_base_remembers(work: Path) -> None:
+    Path("a.jsonl").write_text("\n".join(map(json.dumps, PAGES)))
+    base = infer(request("a.jsonl", records="data", keep=("page",))).schema
+    assert base is not None
+    table = base.tables["orders"]
+    columns = {**table.columns, "price": table.columns["price"].with_properties({"data_type": "bigint"})}
+    head = replace(base, tables={**base.tables, "orders": replace(table, columns=columns)}, settings={})
+    question = Question("orders", "price", "type")
+    counted = count_survivors(base, head, [question], DataRequest(("a.jsonl",), table="orders", engine=LOCAL))
+    assert counted == {question: Counted(1, 1, (1.5,), Location("a.jsonl", 3))}
+
+
+@pytest.mark.parametrize("options", [{"dispatch": Dispatch(("kind",), {}, "orders")}, {"sample": "2"}])
+def test_other_options_see_records_and_not_documents(work: Path, options: dict[str, Any]) -> None:
+    Path("a.jsonl").write_text(json.dumps({"data": [{"id": 1, "kind": "x"}, {"id": 2, "kind": "y"}, {"id": 3}]}))
+    report = infer(request("a.jsonl", records="data", **options))
+    expected = [("orders", 2)] if "sample" in options else [("x", 1), ("y", 1), ("orders", 1)]
+    assert sorted((file.table, file.documents) for file in report.files) == sorted(expected)
