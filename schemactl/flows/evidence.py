@@ -124,10 +124,10 @@ def check_selected(scan: Scan) -> None:
     raise InputError(message, at=Location(first.position.file), hint=hint)
 
 
-def check_kept(scan: Scan, selection: RecordSelection) -> None:
+def check_context_keys(scan: Scan, selection: RecordSelection) -> None:
     """Refuse keys to keep (``--keep``) that no document has."""
     paths = {path for evidence in scan.tables.values() for path in evidence.paths}
-    for key in selection.kept:
+    for key in selection.context_keys:
         if paths and key.target not in paths:
             hint = f"`--keep` names keys of the document beside `{selection.text}`, as `page` or `meta.page`"
             raise InputError(f"`--keep {key.text}` matches nothing", hint=hint)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from schemactl.engine.scan_reader import ScanReader
 from schemactl.errors import InputError, backquoted
-from schemactl.flows.evidence import check_bad_records, check_documents, check_kept, read_saved, with_records
+from schemactl.flows.evidence import check_bad_records, check_context_keys, check_documents, read_saved, with_records
 from schemactl.flows.evolution import Evolution, schema_before
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.normalizers import check_normalizers
@@ -223,7 +223,7 @@ def collected(
                 scan.warn_of_nanoseconds()
             check_bad_records(scan, table_part.request.on_bad_record)
             if request.selection is not None and request.selection != stored_selection(before.settings):
-                check_kept(scan, request.selection)
+                check_context_keys(scan, request.selection)
             if table_part.is_skipped(scan):
                 empty_files.update(scan.files)
                 continue

@@ -71,7 +71,7 @@ def describe_selection(before: Schema, after: Schema) -> Iterator[str]:
     if selection is None:
         yield f"schema `{after.name}` no longer selects records inside documents"
     else:
-        keep = f" --keep {','.join(key.text for key in selection.kept)}" if selection.kept else ""
+        keep = f" --keep {','.join(key.text for key in selection.context_keys)}" if selection.context_keys else ""
         yield f"schema `{after.name}` remembers `--records {selection.text}{keep}`; `--records '$'` removes it"
 
 
@@ -95,10 +95,10 @@ def suggest_selection(before: Schema, evidence: Evidence) -> Iterator[str]:
     ]
     if len(beside) <= _MOST_BESIDE:
         text = RecordSelection(path).text
-        each = "the document has" if evidence.documents == 1 else "each document has"
+        subject = "the document has" if evidence.documents == 1 else "each document has"
         keys = ",".join(".".join(map(str, other)) for other in beside if ELEMENT not in other)
         keep = f", `--keep {keys}` adds what is beside it" if keys else ""
-        yield f"{each} one long list, `{text}`, and little else: `--records {text}` makes its elements rows{keep}"
+        yield f"{subject} one long list, `{text}`, and little else: `--records {text}` makes its elements rows{keep}"
 
 
 @dataclass(frozen=True, slots=True)

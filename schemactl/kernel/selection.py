@@ -20,7 +20,7 @@ import orjson
 from schemactl.errors import backquoted, did_you_mean
 from schemactl.kernel.splitting import BEGUN, BYTE_ORDER_MARK, Escapes, Flags, Places, Splitter, Steps, mark_depths
 from schemactl.schema.paths import ELEMENT, Path, format_path
-from schemactl.schema.record_selection import KeptKey, RecordSelection
+from schemactl.schema.record_selection import ContextKey, RecordSelection
 
 Blocks = Iterable[bytes]
 
@@ -76,10 +76,10 @@ def select_elements(
         yield from select_documents(open_blocks, selection, check)
         return
     path = selection.path[1:] if selection.path[:1] == (ELEMENT,) else selection.path
-    inner = RecordSelection(path, selection.kept)
+    inner = RecordSelection(path, selection.context_keys)
     if not path:
         yield from _ending_with_fault(cursor, cursor.elements())
-    elif selection.kept:
+    elif selection.context_keys:
         # Each element is a document that has to be read twice.
         for documents in _ending_with_fault(cursor, cursor.elements()):
             yield [record for document in documents for record in select_in_text(document, inner, check)]
@@ -100,14 +100,16 @@ def select_documents(
         are_many: whether another document may follow the first one.
     """
     cursor = _Cursor(open_blocks(), check)
-    ahead = _Cursor(open_blocks(), check) if selection.kept else None
+    if not cursor.peek():
+        return
+    ahead = _Cursor(open_blocks(), check) if selection.context_keys else None
     documents = _walk_documents(cursor, selection.path) if are_many else (_walk(cursor, selection.path),)
     for records_of_document in documents:
-        kept = _find_kept(ahead, selection.kept) if ahead else {}
-        names = {key.target[0]: ".".join(key.source) for key in selection.kept}
-        members = _members(kept)[1:]
+        context = _find_context(ahead, selection.context_keys) if ahead else {}
+        names = {key.target[0]: ".".join(key.source) for key in selection.context_keys}
+        members = _members(context)[1:]
         for records in _ending_with_fault(cursor, records_of_document, are_many):
-            yield [_with_members(record, members, names) for record in records] if kept else records
+            yield [_with_members(record, members, names) for record in records] if context else records
 
 
 def _blocks_of(document: bytes) -> Blocks:
@@ -189,11 +191,11 @@ def _missing_fault(path: Path, step_count: int, keys: Sequence[str]) -> bytes:
 
 
 def _kind_fault(path: Path, step_count: int, first: bytes) -> bytes:
-    place = f"`{_shown(path[:step_count])}`" if step_count else "the document"
+    subject = f"`{_shown(path[:step_count])}`" if step_count else "the document"
     kind = _KINDS.get(first, "a scalar")
-    meant = f"did you mean `{_shown((*path[:step_count], ELEMENT, *path[step_count:]))}`?" if kind == "a list" else None
+    hint = f"did you mean `{_shown((*path[:step_count], ELEMENT, *path[step_count:]))}`?" if kind == "a list" else None
     expected = "a list" if path[step_count] is ELEMENT else "an object"
-    return _fault(FAULT, f"{place} is {kind}, not {expected}", meant)
+    return _fault(FAULT, f"{subject} is {kind}, not {expected}", hint)
 
 
 def _fault(mark: bytes, reason: str, *more: str | None) -> bytes:
@@ -222,9 +224,9 @@ def _shown(path: Path) -> str:
 # --- values beside the records ---
 
 
-def _find_kept(cursor: _Cursor, kept: Sequence[KeptKey]) -> dict[str, Any]:
+def _find_context(cursor: _Cursor, context_keys: Sequence[ContextKey]) -> dict[str, Any]:
     """Return the members that records get: by key a JSON text, or members again."""
-    wanted = {key.source: key.target for key in kept}
+    targets = {key.source: key.target for key in context_keys}
     members: dict[str, Any] = {}
 
     def look_into(source: tuple[str, ...]) -> None:
@@ -234,17 +236,17 @@ def _find_kept(cursor: _Cursor, kept: Sequence[KeptKey]) -> dict[str, Any]:
         cursor.enter()
         while not cursor.leaves(b"}"):
             key = (*source, cursor.key())
-            if key in wanted:
-                target = wanted.pop(key)
+            if key in targets:
+                target = targets.pop(key)
                 inner = members
                 for name in target[:-1]:
                     inner = inner.setdefault(name, {})
                 inner[target[-1]] = cursor.take()
-            elif any(other[: len(key)] == key for other in wanted):
+            elif any(other[: len(key)] == key for other in targets):
                 look_into(key)
             else:
                 cursor.skip()
-            if not wanted:
+            if not targets:
                 return
 
     try:

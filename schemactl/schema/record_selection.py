@@ -24,8 +24,8 @@ _NAME: Final = re.compile(r"(?P<name>[^=\[\]]*)=(?P<path>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptKey:
-    """A value of a document that each of its records gets.
+class ContextKey:
+    """A key of a document beside its records, whose value each of them gets.
 
     Attributes:
         source: its keys in the document.
@@ -44,11 +44,11 @@ class RecordSelection:
 
     Attributes:
         path: of the records, or of the list that has them; without a final ``[*]``.
-        kept: values beside the records.
+        context_keys: keys beside the records, whose values each record gets.
     """
 
     path: Path
-    kept: tuple[KeptKey, ...] = ()
+    context_keys: tuple[ContextKey, ...] = ()
 
     @property
     def text(self) -> str:
@@ -62,8 +62,8 @@ class RecordSelection:
 
     def stored(self) -> dict[str, Any]:
         """Return the value of ``SETTING``."""
-        kept = {"keep": [key.text for key in self.kept]} if self.kept else {}
-        return {"path": format_path(self.path), **kept}
+        keys = {"keep": [key.text for key in self.context_keys]} if self.context_keys else {}
+        return {"path": format_path(self.path), **keys}
 
 
 def parse_selection(path: str, keep: Iterable[str] = ()) -> RecordSelection:
@@ -82,17 +82,17 @@ def parse_selection(path: str, keep: Iterable[str] = ()) -> RecordSelection:
     steps = _parse_records_path(path)
     if steps[-1:] == (ELEMENT,) and any(step is not ELEMENT for step in steps):
         steps = steps[:-1]  # the elements of a list are records anyway
-    kept = tuple(_kept_key(item) for item in keep)
-    if kept and not steps:
+    context_keys = tuple(map(_context_key, keep))
+    if context_keys and not steps:
         raise InputError("`--keep` needs the path of the records", hint="name it, for example `--records data`")
-    for index, key in enumerate(kept):
+    for index, key in enumerate(context_keys):
         if steps[: len(key.source)] == key.source:
             raise InputError(f"`--keep {key.text}` contains the records", hint="name a key beside them")
-        other = next((other for other in kept[:index] if _is_same_place(other.target, key.target)), None)
+        other = next((other for other in context_keys[:index] if _is_same_place(other.target, key.target)), None)
         if other is not None:
             hint = f"give one another name: `--keep NAME={'.'.join(key.source)}`"
             raise InputError(f"`--keep {other.text}` and `--keep {key.text}` have one name", hint=hint)
-    return RecordSelection(steps, kept)
+    return RecordSelection(steps, context_keys)
 
 
 def split_keys(options: Sequence[str]) -> list[str]:
@@ -139,9 +139,9 @@ def _parse_records_path(text: str) -> Path:
     return path
 
 
-def _kept_key(text: str) -> KeptKey:
-    named = _NAME.fullmatch(text.strip())
-    path, name = (named["path"].strip(), named["name"].strip()) if named else (text.strip(), None)
+def _context_key(text: str) -> ContextKey:
+    rename = _NAME.fullmatch(text.strip())
+    path, name = (rename["path"].strip(), rename["name"].strip()) if rename else (text.strip(), None)
     try:
         source = () if name == "" else parse_keys(path)
     except InputError:
@@ -149,7 +149,7 @@ def _kept_key(text: str) -> KeptKey:
     if not source:
         hint = "name a key beside the records: `page`, `meta.page`, or with another name `number=page`"
         raise InputError(f"`{text}` is not a key to keep (`--keep`)", hint=hint)
-    return KeptKey(source, (name,) if name else source, text.strip())
+    return ContextKey(source, (name,) if name else source, text.strip())
 
 
 def _is_same_place(first: tuple[str, ...], second: tuple[str, ...]) -> bool:

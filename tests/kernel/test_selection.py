@@ -152,7 +152,6 @@ def test_a_key_that_a_record_has_already_is_a_bad_record() -> None:
         ('{"x": [1}, "data": [{"id": 1}]}', 0),
         ('{"data": [{"id": 1}]} {"data": []}', 1),
         ('{"data": [{"id": 1}]}}', 1),
-        ("", 0),
     ],
 )
 @pytest.mark.parametrize("size", [1, 1 << 20])
@@ -162,6 +161,12 @@ def test_a_broken_document_ends_with_a_bad_record(text: str, good: int, size: in
     are_good = list(map(is_json, records))
     assert are_good.count(True) == good
     assert False in are_good
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\ufeff"])
+@pytest.mark.parametrize("keep", [(), ("x",)])
+def test_an_empty_file_has_no_records(text: str, keep: tuple[str, ...]) -> None:
+    assert select(text, "data", keep) == []
 
 
 def test_a_broken_line_leaves_its_neighbors_alone() -> None:

@@ -54,7 +54,7 @@ def test_keys_are_listed_with_commas(options: list[str], keys: list[str]) -> Non
 
 
 def test_a_key_keeps_its_place_or_gets_a_name() -> None:
-    kept = parse_selection("data", ["page", "meta.next", "number = page", "$['a=b']"]).kept
+    kept = parse_selection("data", ["page", "meta.next", "number = page", "$['a=b']"]).context_keys
     assert [(key.source, key.target) for key in kept] == [
         (("page",), ("page",)),
         (("meta", "next"), ("meta", "next")),
