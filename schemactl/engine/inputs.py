@@ -78,16 +78,9 @@ def find_inputs(
         input_format = _OTHER_NAMES[input_format.lower()]
     if lists_stores:
         sources = [_file_path(source) for source in sources]
-    listings = {source: list_objects(source) for source in sources if lists_stores and is_store(source)}
+    listings = {source: _list_store(source, is_wanted) for source in sources if lists_stores and is_store(source)}
     objects = {stored.path: stored for listing in listings.values() for stored in listing.objects}
-    paths_by_source = {
-        source: tuple(
-            path
-            for path in _listed_paths(source, listings.get(source))
-            if is_wanted is None or is_wanted(_listed_input(path, objects.get(path)))
-        )
-        for source in sources
-    }
+    paths_by_source = {source: _wanted_paths(source, listings.get(source), is_wanted) for source in sources}
     folders = {source for source in sources if _is_folder(source, listings.get(source))}
     patterns = {source for source in sources if _is_pattern(source, listings.get(source))}
     paths = sorted({path for paths_of_source in paths_by_source.values() for path in paths_of_source})
@@ -130,14 +123,18 @@ def _file_path(source: str) -> str:
     return unquote(source.removeprefix("file://")) if source.startswith("file:///") else source
 
 
-def _listed_paths(source: str, listing: Listing | None) -> Iterable[str]:
-    return _paths_of(source) if listing is None else (stored.path for stored in listing.objects)
+def _wanted_paths(source: str, listing: Listing | None, is_wanted: IsWanted | None) -> tuple[str, ...]:
+    if listing is not None:
+        return tuple(stored.path for stored in listing.objects)
+    return tuple(path for path in _paths_of(source) if is_wanted is None or is_wanted(Input(path, "")))
 
 
-def _listed_input(path: str, stored: StoredObject | None) -> Input:
-    if stored is None:
-        return Input(path, "")
-    return Input(path, "", stated=stored.address, size=stored.size, modified=stored.modified)
+def _list_store(source: str, is_wanted: IsWanted | None) -> Listing:
+    return list_objects(source, None if is_wanted is None else lambda stored: is_wanted(_listed_input(stored)))
+
+
+def _listed_input(stored: StoredObject) -> Input:
+    return Input(stored.path, "", stated=stored.address, size=stored.size, modified=stored.modified)
 
 
 def _is_folder(source: str, listing: Listing | None) -> bool:
@@ -161,25 +158,28 @@ def _paths_of(source: str) -> Iterator[str]:
         return
     path = Path(source)
     if path.is_dir():
-        files_below = _files_below(path)
-        if not files_below:
+        is_empty = True
+        for file in _files_below(path):
+            is_empty = False
+            yield _shown(file)
+        if is_empty:
             hint = "names that begin with `.` or `_` do not count" if any(path.iterdir()) else None
             raise InputError(f"the folder `{source}` holds no files", hint=hint)
-        yield from map(_shown, files_below)
     elif path.exists():
         check_link(path)
         if _is_hidden(Path(path.name)):
             raise InputError("Spark does not read files whose names begin with `.` or `_`", at=Location(source))
-        yield _shown(path)
+        yield _shown(str(path))
     elif glob.has_magic(source):
         matches = [Path(match) for match in glob.glob(source, recursive=True)]  # noqa: PTH207 - it takes absolute patterns
         for path in {match.parent for match in matches} | {match for match in matches if match.is_symlink()}:
             check_link(path)
         single = [match for match in matches if match.is_file() and not _is_hidden(Path(match.name))]
-        files = _once([*single, *(file for match in matches if match.is_dir() for file in _files_below(match))])
+        below = (Path(file) for match in matches if match.is_dir() for file in _files_below(match))
+        files = _once([*single, *below])
         if not files:
             raise InputError(f"no file matches `{source}`")
-        yield from map(_shown, files)
+        yield from map(_shown, map(str, files))
     else:
         raise _missing(source)
 
@@ -192,46 +192,75 @@ def _once(files: Iterable[Path]) -> list[Path]:
     return list(by_place.values())
 
 
-def _files_below(folder: Path) -> list[Path]:
-    """Return the files below a folder, those behind links too; what a link shows again (``latest``) counts once.
+def _files_below(folder: Path) -> Iterator[str]:
+    """Yield the files below a folder, those behind links too; what a link shows again (``latest``) counts once.
+
+    Of a million files only the names in one folder are in memory.
 
     Raises:
         InputError: a folder cannot be read, or a link leads out of its repository.
     """
-    files_by_real_path: dict[Path, Path] = {}
-    walked: set[Path] = set()
+    walked: set[str] = set()
+    linked_files: set[str] = set()
     # Files of the folder come before linked ones: of two names the link's is left out.
-    links, dangling = [folder], []
+    links, dangling = [str(folder)], []
     while links:
         link = links.pop(0)
-        check_link(link)
-        if link.is_symlink() and not link.exists():
-            dangling.append(str(link))
-            continue
-        links += _walk(link, real_path(link), files_by_real_path, walked)
+        check_link(Path(link))
+        real = os.path.realpath(link)
+        if Path(real).is_dir():
+            yield from _walk(link, real, walked, linked_files, links)
+        elif Path(real).is_file():
+            parent, name = os.path.split(real)
+            if real not in linked_files and (parent not in walked or _is_hidden(Path(name))):
+                linked_files.add(real)
+                yield link
+        elif not Path(link).exists():
+            dangling.append(link)
     warn_of_left_out(dangling, "a link to nothing", "links to nothing")
-    return list(files_by_real_path.values())
 
 
-def _walk(path: Path, real: Path, files_by_real_path: dict[Path, Path], walked: set[Path]) -> list[Path]:
-    """Take in a file, or all files of a folder, by their real places, and return the links that are met."""
-    if real.is_file():
-        files_by_real_path.setdefault(real, path)
-    if real in walked or not real.is_dir():
-        return []
+def _walk(folder: str, real: str, walked: set[str], linked_files: set[str], links: list[str]) -> Iterator[str]:
+    """Yield the files below a folder, and add the links to ``links``.
+
+    Args:
+        folder: as it is shown.
+        real: its path with links followed.
+        walked: real paths of folders that were walked before.
+        linked_files: real paths of files that links have led to.
+        links: paths of links.
+    """
+    if real in walked:
+        return
     walked.add(real)
-    links = []
-    for entry in _seen_in(path):
-        links += [entry] if entry.is_symlink() else _walk(entry, real / entry.name, files_by_real_path, walked)
-    return links
+    prefix = "" if folder == os.curdir else os.path.join(folder, "")  # noqa: PTH118 - of a million files
+    for name in _names_in(folder, prefix, links):
+        if name.endswith("/"):
+            yield from _walk(f"{prefix}{name[:-1]}", os.path.join(real, name[:-1]), walked, linked_files, links)  # noqa: PTH118
+        elif not linked_files or os.path.join(real, name) not in linked_files:  # noqa: PTH118
+            yield f"{prefix}{name}"
 
 
-def _seen_in(folder: Path) -> list[Path]:
+def _names_in(folder: str, prefix: str, links: list[str]) -> list[str]:
+    """Return the sorted names of files and folders in a folder, those of folders with ``/``; links go to ``links``."""
+    names: list[str] = []
+    linked_names: list[str] = []
     try:
-        return sorted(entry for entry in folder.iterdir() if not _is_hidden(Path(entry.name)))
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith((".", "_")):
+                    continue
+                if entry.is_symlink():
+                    linked_names.append(entry.name)
+                elif entry.is_dir():
+                    names.append(f"{entry.name}/")
+                elif entry.is_file():
+                    names.append(entry.name)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise InputError(f"the folder cannot be read: {reason}", at=Location(str(folder))) from error
+        raise InputError(f"the folder cannot be read: {reason}", at=Location(folder)) from error
+    links += [f"{prefix}{name}" for name in sorted(linked_names)]
+    return sorted(names)
 
 
 def _missing(source: str) -> InputError:
@@ -246,18 +275,18 @@ def _missing(source: str) -> InputError:
     return InputError(f"there is no `{source}`", hint=nearest_file(path))
 
 
-def _shown(path: Path) -> str:
-    if ":" in path.name:
-        raise InputError("Spark does not read files with `:` in their names", at=Location(str(path)))
-    folder = os.getcwd()  # noqa: PTH109 - of thousands of files
+def _shown(path: str) -> str:
+    if ":" in os.path.basename(path):  # noqa: PTH119 - of a million files
+        raise InputError("Spark does not read files with `:` in their names", at=Location(path))
+    folder = os.getcwd()  # noqa: PTH109 - of a million files
     return _absolute(path, folder).removeprefix(f"{folder.rstrip('/')}/")
 
 
-def _absolute(path: Path, folder: str) -> str:
+def _absolute(path: str, folder: str) -> str:
     """Return the path as Spark will report it: links are kept, but what leads up through ``..`` is resolved."""
-    if os.pardir not in path.parts:
-        return os.path.join(folder, path)  # noqa: PTH118 - of thousands of files
-    parts = (folder / path).parts
+    if os.pardir not in path or os.pardir not in Path(path).parts:
+        return os.path.join(folder, path)  # noqa: PTH118 - of a million files
+    parts = Path(folder, path).parts
     up = max(number for number, name in enumerate(parts, start=1) if name == os.pardir)
     return str(Path(*parts[:up]).resolve() / Path(*parts[up:]))
 
@@ -301,7 +330,7 @@ def _object_input(stored: StoredObject, input_format: str | None, is_named: bool
         return None
     if name in MAGIC.values():
         check_magic(stored.path, name, head)
-    return replace(_listed_input(stored.path, stored), format=name, encoding=encoding)
+    return replace(_listed_input(stored), format=name, encoding=encoding)
 
 
 def _check_file(path: str, is_named: bool) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -13,10 +15,14 @@ from schemactl.kernel.stores import open_store, split_address
 from schemactl.redaction import redact, redact_text
 
 if TYPE_CHECKING:
-    from pyarrow.fs import FileInfo
+    from pyarrow.fs import FileInfo, FileSystem
 
 _MAGIC: Final = re.compile(r"[*?\[{]")
 _TOKEN: Final = re.compile(r"\*\*|\*|\?|\[[^\]]+\]|\{[^{}]*\}|.", re.DOTALL)
+
+
+_FOLDERS_AT_ONCE: Final = 8
+"""The folders that are listed at the same time: each takes a request, and a thousand of its objects another one."""
 
 
 class StoreError(InputError):
@@ -54,10 +60,14 @@ class Listing:
     is_pattern: bool = False
 
 
-def list_objects(source: str) -> Listing:
+def list_objects(source: str, is_wanted: Callable[[StoredObject], bool] | None = None) -> Listing:
     """Return the objects that an address names (``kernel.stores.is_store``).
 
     Objects whose names, or whose folders' names, begin with ``.`` or ``_`` are left out, as Spark leaves them out.
+
+    Args:
+        source: the address of an object or a folder, or a pattern.
+        is_wanted: decides which objects are returned; the others are not kept in memory. None for all of them.
 
     Raises:
         StoreError: the store cannot be reached, or refuses.
@@ -65,24 +75,27 @@ def list_objects(source: str) -> Listing:
     """
     root, key, query = split_address(source)
     shown = redact(f"{root}{key}")
+    is_pattern = _MAGIC.search(key) is not None
+    is_empty = is_one = True
+    wanted: list[StoredObject] = []
     try:
-        is_pattern = _MAGIC.search(key) is not None
-        files = list(_matching(source) if is_pattern else _named(source))
+        _, base = open_store(source)
+        prefix = len(base) - len(key)  # of the bucket or container, which is not in the key
+        for info in _matching(source) if is_pattern else _named(source):
+            path = info.path[prefix:]
+            stored = StoredObject(redact(f"{root}{path}"), f"{root}{path}{query}", info.size, info.mtime)
+            is_one = is_empty and info.path == base
+            is_empty = False
+            if is_wanted is None or is_wanted(stored):
+                wanted.append(stored)
     except (OSError, ValueError) as error:
         reason = redact_text(str(error)).splitlines()[0]
         hint = "pyarrow takes credentials from the environment, as `AWS_PROFILE` or `AWS_ACCESS_KEY_ID`"
         raise StoreError(f"the object store cannot be listed: {reason}", at=Location(shown), hint=hint) from error
-    if not files:
+    if is_empty:
         raise InputError(f"no file matches `{shown}`" if is_pattern else f"there is no `{shown}`, or it holds no files")
-    _, base = open_store(source)
-    prefix = len(base) - len(key)  # of the bucket or container, which is not in the key
-    objects = tuple(
-        StoredObject(redact(f"{root}{path}"), f"{root}{path}{query}", file.size, file.mtime)
-        for file in files
-        for path in [file.path[prefix:]]
-    )
-    is_one = not is_pattern and len(files) == 1 and files[0].path == base
-    return Listing(objects, is_folder=not is_pattern and not is_one, is_pattern=is_pattern)
+    is_folder = not (is_pattern or is_one)
+    return Listing(tuple(wanted), is_folder=is_folder, is_pattern=is_pattern)
 
 
 def _named(source: str) -> Iterator[FileInfo]:
@@ -98,13 +111,36 @@ def _named(source: str) -> Iterator[FileInfo]:
 
 
 def _files_below(source: str, folder: str) -> Iterator[FileInfo]:
+    """Yield the objects below a folder, several folders at a time, so that no more than theirs are in memory."""
+    filesystem, _ = open_store(source)
+    folders, listings = deque([folder]), deque[Future[_Folder]]()
+    with ThreadPoolExecutor(_FOLDERS_AT_ONCE) as pool:
+        while folders or listings:
+            while folders and len(listings) < _FOLDERS_AT_ONCE:
+                listings.append(pool.submit(_list_folder, filesystem, folders.popleft()))
+            listing = listings.popleft().result()
+            folders.extendleft(reversed(listing.folders))
+            yield from listing.files
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """The visible objects and folders in a folder."""
+
+    files: list[FileInfo]
+    folders: list[str]
+
+
+def _list_folder(filesystem: FileSystem, folder: str) -> _Folder:
     from pyarrow.fs import FileSelector, FileType
 
-    filesystem, _ = open_store(source)
-    for info in filesystem.get_file_info(FileSelector(folder, recursive=True)):
-        below = info.path[len(folder) :].strip("/")
-        if info.type is FileType.File and not any(name.startswith((".", "_")) for name in below.split("/")):
-            yield info
+    visible = [
+        info
+        for info in filesystem.get_file_info(FileSelector(folder))
+        if not any(name.startswith((".", "_")) for name in info.path[len(folder) :].strip("/").split("/"))
+    ]
+    files = sorted((info for info in visible if info.type is FileType.File), key=lambda info: str(info.path))
+    return _Folder(files, sorted(info.path for info in visible if info.type is FileType.Directory))
 
 
 def _matching(source: str) -> Iterator[FileInfo]:

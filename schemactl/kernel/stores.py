@@ -60,7 +60,7 @@ def object_version(address: str) -> str | None:
     """
     filesystem, path = open_store(address)
     with filesystem.open_input_stream(path) as stream:
-        facts = {key.decode().lower(): value.decode() for key, value in (stream.metadata() or {}).items()}
+        facts = {str(key).lower(): value.decode() for key, value in (stream.metadata() or {}).items()}
     return facts.get("versionid") or facts.get("etag")
 
 
