@@ -49,6 +49,11 @@ def keys_of(table: Table) -> tuple[str, ...]:
     return _KEYS.get(table.name) or tuple(find_names(table.columns, "version_hash"))
 
 
+def latest_rows(table: Table, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the last row of each key, in the order in which the keys first came."""
+    return list({tuple(row[name] for name in keys_of(table)): row for row in rows}.values())
+
+
 class Ledger(MigrationSession):
     """The part of a session that remembers; a destination reads and replaces rows."""
 
@@ -67,11 +72,15 @@ class Ledger(MigrationSession):
 
     @abstractmethod
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write rows in the place of those with the same ``keys_of``; the table is made where it is missing.
+        """Write rows of a table of ours in the place of those with the same ``keys_of``; create a missing table."""
+
+    def replace_dlt_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows of a table of dlt's as ``replace_rows`` does.
 
         Raises:
             InputError: an early version of dlt made the table.
         """
+        self.replace_rows(table, rows)
 
     @abstractmethod
     def remove_version(self, version_hash: str) -> None:
@@ -117,8 +126,8 @@ class Ledger(MigrationSession):
         self.prepare_writing()
         versions, loads, _ = bookkeeping_of(schema)
         row = dict(zip(versions.columns, version_row(schema, datetime.now(UTC)), strict=True))
-        self.replace_rows(loads, [])
-        self.replace_rows(versions, [row])
+        self.replace_dlt_rows(loads, [])
+        self.replace_dlt_rows(versions, [row])
 
     def forget_version(self, version_hash: str) -> None:
         self.prepare_writing()

@@ -16,7 +16,6 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations import Catalogue
-from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import is_attempt, journal_error
 from schemactl.destinations._lake.files import GROUP_ROWS, Alter, grouped, split_by_partition, write_rows
 from schemactl.destinations._lake.load import recover
@@ -24,7 +23,7 @@ from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.migration import LakeMigration, render_step
 from schemactl.destinations._lake.table import in_fields
 from schemactl.destinations._lake.types import arrow_type
-from schemactl.destinations._migration.ledger import keys_of
+from schemactl.destinations._migration.ledger import keys_of, latest_rows
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import (
@@ -233,18 +232,15 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         return list(self.lake.read_rows(table, **equal))
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        if not table.name.startswith(OURS):
-            self._replace_versions(table, rows)
-            return
-        rows_by_key = {tuple(row[key] for key in keys_of(table)): row for row in [*self.read_rows(table), *rows]}
-        arrow_table = arrow_rows(table, [[row[name] for name in table.columns] for row in rows_by_key.values()])
+        all_rows = latest_rows(table, [*self.read_rows(table), *rows])
+        arrow_table = arrow_rows(table, [[row[name] for name in table.columns] for row in all_rows])
         opened = self.lake.open(table.name) or self.lake.create(table.name, list(arrow_table.schema), "", _SMALL)
         path = opened.new_file(f"{uuid.uuid4().hex}-00000.parquet")
         with wrap_iceberg_errors(f"write `{table.name}` of `{self.lake.origin}`", AGAIN):
             added = write_rows(opened, path, arrow_table.to_batches())
             opened.commit(added, opened.files(), "")
 
-    def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    def replace_dlt_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         new = arrow_rows(table, [tuple(row.values()) for row in rows])
         opened = self.lake.open(table.name) or self.lake.create(table.name, list(new.schema), "")
         for row in rows:

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from schemactl.destinations._bookkeeping import find_names, rows_of, rows_of_load
 from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._folder import read_lines, refuse_links
-from schemactl.destinations._migration.ledger import RUNS, Ledger, keys_of
+from schemactl.destinations._migration.ledger import RUNS, Ledger, keys_of, latest_rows
 from schemactl.destinations.parquet.journal import INIT, JSONL_ENDING, Listing, list_files, write_text
 from schemactl.errors import DestinationError
 from schemactl.normalization.package import INPUTS_TABLE, LoadPackage
@@ -175,17 +175,13 @@ class FolderLedger(Ledger):
         return [line for path in files if os.path.lexists(path) for line in lines_of(path, "run_id")]
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        if not table.name.startswith(OURS):
-            self._replace_versions(table, rows)
-            return
         for run_id in sorted({str(row["run_id"]) for row in rows}):
             ours = [*self.read_rows(table, run_id=run_id), *(row for row in rows if row["run_id"] == run_id)]
-            rows_by_key = {tuple(row[name] for name in keys_of(table)): row for row in ours}
-            lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows_by_key.values())
+            lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in latest_rows(table, ours))
             path = self.folder / table.name / _file_name(run_id)
             write_text(self.folder, path, "".join(f"{line}\n" for line in lines))
 
-    def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    def replace_dlt_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         if not (self.folder / INIT).is_file():
             write_text(self.folder, self.folder / INIT, INIT_TEXT)
         for row in rows:

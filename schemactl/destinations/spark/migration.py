@@ -19,7 +19,7 @@ from schemactl.destinations import Catalogue
 from schemactl.destinations._bookkeeping import find_columns
 from schemactl.destinations._catalogue import OURS, make_catalogue
 from schemactl.destinations._migration.conversion import has_spellings
-from schemactl.destinations._migration.ledger import Ledger, keys_of
+from schemactl.destinations._migration.ledger import Ledger, keys_of, latest_rows
 from schemactl.destinations._structure import gained_by_ddl
 from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
@@ -209,13 +209,10 @@ class SparkMigration(Ledger):
             lines = [row.asDict() for row in self.tables.frame(table.name).collect()]
         ours = [line for line in lines if all(line[name] == value for name, value in equal.items())]
         ours.sort(key=lambda line: line[_LINE])
-        return [*{tuple(line[name] for name in keys_of(table)): line for line in ours}.values()]
+        return latest_rows(table, ours)
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         with wrap_errors("write the ledger"):
-            if not table.name.startswith(OURS):
-                self._replace_versions(table, rows)
-                return
             if not self.tables.has(table.name):
                 kinds = ", ".join([f"{_LINE} BIGINT", *(f"{column} STRING" for column in rows[0])])
                 created = f"CREATE TABLE {self.tables.full(table.name)} ({kinds}){self.tables.namespace.using}"
@@ -227,17 +224,18 @@ class SparkMigration(Ledger):
             numbered = [{_LINE: self.lines[table.name], **row} for row in rows]
             catalog.append_rows(self.tables, table.name, numbered)
 
-    def _replace_versions(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        if not self.tables.has(table.name):
-            kinds = ", ".join(f"{quoted(column.name)} {column_type(column)}" for column in table.columns.values())
-            name, namespace = self.tables.namespace.table(table.name), self.tables.namespace
-            self.tables.spark.sql(f"CREATE TABLE {name} ({kinds}){namespace.using}")
-        if find_columns(table, self.tables.frame(table.name).columns, str(self.tables.namespace)) is None:
-            raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
-        for row in rows:
-            for name in keys_of(table):
-                catalog.remove_rows(self.tables, table.name, name, row[name])
-            catalog.append_rows(self.tables, table.name, [row])
+    def replace_dlt_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        with wrap_errors("write the ledger"):
+            if not self.tables.has(table.name):
+                kinds = ", ".join(f"{quoted(column.name)} {column_type(column)}" for column in table.columns.values())
+                name, namespace = self.tables.namespace.table(table.name), self.tables.namespace
+                self.tables.spark.sql(f"CREATE TABLE {name} ({kinds}){namespace.using}")
+            if find_columns(table, self.tables.frame(table.name).columns, str(self.tables.namespace)) is None:
+                raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
+            for row in rows:
+                for name in keys_of(table):
+                    catalog.remove_rows(self.tables, table.name, name, row[name])
+                catalog.append_rows(self.tables, table.name, [row])
 
     def remove_version(self, version_hash: str) -> None:
         with wrap_errors("write the ledger"):
