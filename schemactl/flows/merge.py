@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError
 from schemactl.flows.conflict_markers import MARKER_SIZE, mark_conflicts
+from schemactl.flows.effective_schemas import MOST_VERSIONS
 from schemactl.flows.schemas import with_lineage
 from schemactl.formats.dlt import read, with_keys, without_defaults, write_merged
 from schemactl.inference import lineage
@@ -17,14 +19,19 @@ from schemactl.schema.branch_merge import Conflict, MergedFile, MergedSchema, me
 from schemactl.schema.changes import HeaderChanged
 from schemactl.schema.diff import diff
 from schemactl.schema.hash import bump
-from schemactl.store.folder import SchemasFolder, TextFile, no_schema, schema_name
+from schemactl.schema.types import Schema
+from schemactl.store.folder import ENDINGS, SchemasFolder, TextFile, no_schema, schema_name
 from schemactl.store.git import find_repository, merge_lines
+from schemactl.store.history import RevisionFile, versions_of
 from schemactl.store.links import check_link
 from schemactl.store.revision import MissingInRevision, read_revision
 from schemactl.store.text import STDIN, STDIN_PATH, read_stdin, read_text, replace_file
 
 if TYPE_CHECKING:
     from schemactl.formats.dlt import Layout
+
+FindImport = Callable[[str], TextFile | None]
+"""Returns the import file whose content has a hash; None for none."""
 
 _GIT: Final = "git:"
 
@@ -54,14 +61,27 @@ def merge_references(base: str, ours: str, theirs: str, folder: SchemasFolder) -
         return (merge_texts(base_file.text, our_file.text, their_file.text, path),), False
     folders = [side for side in sides if not isinstance(side, TextFile)]
     paths = sorted({path for texts in folders for path in texts})
-    merged = (_merge_file(path, *(texts.get(path) for texts in folders)) for path in paths)
+    find_import = _find_import_in(folders)
+    merged = (_merge_file(path, [texts.get(path) for texts in folders], find_import) for path in paths)
     return tuple(file for file in merged if file is not None), True
 
 
-def _merge_file(path: str, base: str | None, ours: str | None, theirs: str | None) -> MergedFile | None:
+def _find_import_in(folders: Sequence[Mapping[str, str]]) -> FindImport:
+    """Return a function that finds an import file by its hash among the files that are merged."""
+
+    @cache
+    def files() -> dict[str, TextFile]:
+        paths = {text: path for texts in folders for path, text in texts.items()}
+        return {_hash_of(text, path): TextFile(Path(path), text) for text, path in paths.items()}
+
+    return lambda link: files().get(link)
+
+
+def _merge_file(path: str, texts: Sequence[str | None], find_import: FindImport) -> MergedFile | None:
     """Merge a file that may be missing on a side; None if it is gone from both."""
+    base, ours, theirs = texts
     if ours is not None and theirs is not None:
-        return merge_texts(base or "", ours, theirs, path)
+        return merge_texts(base or "", ours, theirs, path, find_import=find_import)
     remaining = ours if theirs is None else theirs
     if remaining is None:
         return None
@@ -75,7 +95,9 @@ def _merge_file(path: str, base: str | None, ours: str | None, theirs: str | Non
     )
 
 
-def merge_for_git(base: Path, ours: Path, theirs: Path, marker_size: int, path: str) -> MergedFile:
+def merge_for_git(
+    base: Path, ours: Path, theirs: Path, marker_size: int, path: str, folder: SchemasFolder
+) -> MergedFile:
     """Merge three files that git wrote and write the result over ``ours`` (gitattributes(5), merge drivers).
 
     If schemactl cannot read one of them, git's merge of lines is written: otherwise the user would see our side alone.
@@ -86,9 +108,13 @@ def merge_for_git(base: Path, ours: Path, theirs: Path, marker_size: int, path: 
         theirs: their version.
         marker_size: the length of conflict markers.
         path: the path of the file in the repository.
+        folder: the schemas folder.
     """
     try:
-        merged = merge_texts(read_text(base), read_text(ours), read_text(theirs), path, marker_size)
+        texts = [read_text(file) for file in (base, ours, theirs)]
+        merged = merge_texts(
+            texts[0], texts[1], texts[2], path, marker_size, _find_committed_import(Path(path), folder)
+        )
     except InputError as error:
         content = merge_lines(base, ours, theirs, marker_size)
         replace_file(ours, content)
@@ -98,8 +124,18 @@ def merge_for_git(base: Path, ours: Path, theirs: Path, marker_size: int, path: 
     return merged
 
 
-def merge_texts(base: str, ours: str, theirs: str, path: str, marker_size: int = MARKER_SIZE) -> MergedFile:
+def merge_texts(
+    base: str,
+    ours: str,
+    theirs: str,
+    path: str,
+    marker_size: int = MARKER_SIZE,
+    find_import: FindImport | None = None,
+) -> MergedFile:
     """Merge the texts of a file; an empty ``base`` means that both sides added it.
+
+    ``find_import`` returns the import file with a hash. An export file names the hash of the import file that it
+    adopted: if both sides adopted an edit, the merged one names the hash of the merged import file.
 
     Raises:
         InputError: one of the texts is not a schema file or a lineage file that schemactl reads.
@@ -119,6 +155,9 @@ def merge_texts(base: str, ours: str, theirs: str, path: str, marker_size: int =
     sides = [bump(document.schema) if has_hash else document.schema for document in (our_document, their_document)]
     our_schema, their_schema = sides
     merged = merge_schemas(base_schema, our_schema, their_schema)
+    if base_schema is not None and find_import is not None:
+        link = _merged_link(base_schema, our_schema, their_schema, find_import) or merged.schema.imported_version_hash
+        merged = replace(merged, schema=replace(merged.schema, imported_version_hash=link))
     layouts = [without_defaults(document) if document else None for document in documents]
     text, lost_comments = _written(merged, path, layouts)
     if merged.conflicts:
@@ -130,6 +169,47 @@ def merge_texts(base: str, ours: str, theirs: str, path: str, marker_size: int =
     changes = diff(our_schema, merged.schema, guess_renames=False)
     content_changes = tuple(change for change in changes if not isinstance(change, HeaderChanged))
     return MergedFile(path, text, content_changes, merged.conflicts, lost_comments)
+
+
+def _merged_link(base: Schema, ours: Schema, theirs: Schema, find_import: FindImport) -> str | None:
+    """Return the hash of the merged import file if both sides adopted another one; None if it cannot be known."""
+    links = [schema.imported_version_hash for schema in (base, ours, theirs)]
+    if len({*links}) < len(links):
+        return None
+    imports = [find_import(link) for link in links if link is not None]
+    files = [file for file in imports if file is not None]
+    if len(files) < len(links):
+        return None
+    base_file, our_file, their_file = files
+    merged = merge_texts(base_file.text, our_file.text, their_file.text, str(our_file.path))
+    return _hash_of(merged.text or "", merged.path) if merged.is_clean else None
+
+
+def _hash_of(text: str, path: str) -> str:
+    """Return the hash of a file's content, which the file may not state yet."""
+    return bump(read(text, path).schema).version_hash
+
+
+def _find_committed_import(export_path: Path, folder: SchemasFolder) -> FindImport:
+    """Return a function that finds an import file by its hash in the history of all branches."""
+    name = schema_name(export_path)
+    directories = dict.fromkeys((folder.imports, export_path.parent.with_name("import")))
+    paths = [directory / f"{name}.schema.{ending}" for directory in directories for ending in ENDINGS]
+
+    @cache
+    def versions() -> dict[str, TextFile]:
+        by_hash: dict[str, TextFile] = {}
+        for path in paths:
+            committed: tuple[RevisionFile, ...] = ()
+            with suppress(InputError):  # there is no such file
+                committed = versions_of(path, is_on_all_branches=True)[:MOST_VERSIONS]
+            for version in committed:
+                with suppress(InputError):  # an old commit may have any content
+                    file = TextFile(Path(version.path), version.text)
+                    by_hash.setdefault(_hash_of(file.text, version.path), file)
+        return by_hash
+
+    return lambda link: versions().get(link)
 
 
 def _written(merged: MergedSchema, path: str, layouts: Sequence[Layout | None]) -> tuple[str, tuple[str, ...]]:

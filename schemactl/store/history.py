@@ -54,8 +54,8 @@ class _Change:
     blob: str
 
 
-def versions_of(path: Path) -> tuple[RevisionFile, ...]:
-    """Return the versions of a file in the history of ``HEAD``, newest first, its renames followed.
+def versions_of(path: Path, *, is_on_all_branches: bool = False) -> tuple[RevisionFile, ...]:
+    """Return the versions of a file in the history of ``HEAD``, or of all branches, newest first, renames followed.
 
     A content that the file had several times is given once, with the last commit that brought it. A merge
     counts where it made something that none of its parents had. A handful of git processes, however long the
@@ -71,7 +71,8 @@ def versions_of(path: Path) -> tuple[RevisionFile, ...]:
     if git.is_shallow(top):
         raise InputError(f"the history of `{inside}` is cut off", hint=git.UNSHALLOW)
     changes: dict[str, _Change] = {}
-    for change in _changes(top, git.commit_of(top, "HEAD"), inside):
+    starts = (git.commit_of(top, "HEAD"), *(("--all",) if is_on_all_branches else ()))
+    for change in _changes(top, starts, inside):
         if change.mode != git.LINK_MODE and set(change.blob) != {"0"}:
             changes.setdefault(change.blob, change)
     if not changes:
@@ -83,17 +84,17 @@ def versions_of(path: Path) -> tuple[RevisionFile, ...]:
     return tuple(RevisionFile(change.commit, change.date, change.path, content) for change, content in pairs)
 
 
-def _changes(top: Path, commit: str, inside: str) -> Iterator[_Change]:
+def _changes(top: Path, starts: tuple[str, ...], inside: str) -> Iterator[_Change]:
     """Yield the changes of a file in commits, newest first; merges too if they differ from their parents."""
     result = git.run_git(
         *(top, "-c", "log.showRoot=true", "--literal-pathspecs", "log", "--follow", f"--max-count={MAX_VERSIONS}"),
         *("-c", "--raw", "-z", "--no-abbrev", "--no-color", "--no-show-signature", "--format=tformat:%H %cI"),
-        *(commit, "--", inside),
+        *(*starts, "--", inside),
     )
     if result.returncode:
         raise git.failure(f"git cannot read the history of `{inside}`", result)
     tokens = iter(os.fsdecode(result.stdout).split("\0"))
-    date = datetime.min
+    commit, date = "", datetime.min
     for token in tokens:
         if header := _HEADER.fullmatch(token):
             commit, date = header["commit"], datetime.fromisoformat(header["date"])

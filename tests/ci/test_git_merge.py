@@ -20,6 +20,14 @@ def columns_in(work: Any, path: str) -> list[str]:
     return list(document.schema.tables["orders"].columns)
 
 
+def edited_branch(work: Any, name: str, column: str) -> None:
+    """Edit the import file on a new branch from main, and apply the edit."""
+    work.git("switch", "--quiet", "--create", name, "main")
+    work.run("schemactl", "edit", "shop", "--column", column)
+    work.run("schemactl", "sync", "shop", "--yes")
+    work.commit(name)
+
+
 def branch(work: Any, name: str, **added: str) -> None:
     """Add columns to both schema files on a new branch from main."""
     work.git("switch", "--quiet", "--create", name, "main")
@@ -68,6 +76,41 @@ def test_rebase_puts_the_columns_of_a_branch_behind_those_of_main(driven: Any) -
     assert columns_in(driven, EXPORT) == columns_in(driven, IMPORT) == ["id", "note", "city", "vip", "age"]
     assert driven.git("log", "--format=%s").splitlines()[:3] == ["age", "vip", "city"]
     driven.run("schemactl", "check")
+
+
+@pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick"])
+def test_edits_that_both_branches_applied_are_applied_in_the_result(driven: Any, command: str) -> None:
+    driven.run("schemactl", "sync", "shop", "--yes")
+    driven.run("schemactl", "edit", "shop", "--column", "age:bigint")
+    driven.run("schemactl", "sync", "shop", "--yes")
+    driven.commit("linked")
+    edited_branch(driven, "city", "city:text")
+    edited_branch(driven, "vip", "vip:bool")
+
+    driven.git(command, "city")
+
+    link = read((driven.top / EXPORT).read_text(encoding="utf-8"), EXPORT).schema.imported_version_hash
+    assert link == read((driven.top / IMPORT).read_text(encoding="utf-8"), IMPORT).schema.version_hash
+    assert sorted(columns_in(driven, EXPORT)) == ["age", "city", "id", "note", "vip"]
+    driven.run("schemactl", "sync", "--check")
+
+
+def test_an_edit_that_was_not_applied_stays_pending(driven: Any) -> None:
+    driven.run("schemactl", "edit", "shop", "--column", "age:bigint")
+    driven.run("schemactl", "sync", "shop", "--yes")
+    driven.commit("linked")
+    edited_branch(driven, "city", "city:text")
+    driven.run("schemactl", "edit", "shop", "--column", "zip:text")
+    driven.commit("not applied")
+    edited_branch(driven, "vip", "vip:bool")
+
+    driven.git("merge", "city")
+
+    assert "zip" in columns_in(driven, IMPORT)
+    assert "zip" not in columns_in(driven, EXPORT)
+    driven.run("schemactl", "sync", "--check", code=1)
+    driven.run("schemactl", "sync", "--yes")
+    assert "zip" in columns_in(driven, EXPORT)
 
 
 def test_cherry_pick_takes_one_column_of_a_branch(driven: Any) -> None:

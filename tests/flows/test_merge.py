@@ -15,8 +15,10 @@ from schemactl.formats.dlt import read, write
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
+from schemactl.store.folder import SchemasFolder
 
 PATH = "schemas/import/shop.schema.yaml"
+FOLDER = SchemasFolder.at("schemas")
 BASE = """\
 # The shop's schema
 name: shop
@@ -268,7 +270,7 @@ def test_git_gets_its_own_merge_of_lines_for_a_file_that_is_no_schema(tmp_path: 
     files = [tmp_path / name for name in ("base", "ours", "theirs")]
     for file, text in zip(files, ("a: [\n1\n2\n", "a: [\n1\n3\n", "a: [\n1\n4\n"), strict=True):
         file.write_text(text)
-    merged = merge_for_git(*files, 7, PATH)
+    merged = merge_for_git(*files, 7, PATH, FOLDER)
     assert not merged.is_clean
     assert files[1].read_text() == "a: [\n1\n<<<<<<< ours\n3\n=======\n4\n>>>>>>> theirs\n"
     assert "shop.schema.yaml" in merged.fault
@@ -278,7 +280,7 @@ def test_a_merge_of_lines_without_conflict_is_not_taken_for_a_schema(tmp_path: P
     files = [tmp_path / name for name in ("base", "ours", "theirs")]
     for file, text in zip(files, ("name: [\nb\nc\nd\n", "name: [\na\nb\nc\nd\n", "name: [\nb\nc\nd\ne\n"), strict=True):
         file.write_text(text)
-    assert not merge_for_git(*files, 7, PATH).is_clean
+    assert not merge_for_git(*files, 7, PATH, FOLDER).is_clean
     assert files[1].read_text() == "name: [\na\nb\nc\nd\ne\n"
 
 
@@ -287,7 +289,7 @@ def test_a_binary_file_is_left_alone(tmp_path: Path):
     for number, file in enumerate(files):
         file.write_bytes(b"\0" * (number + 1))
     with pytest.raises(InputError, match="git cannot merge"):
-        merge_for_git(*files, 7, PATH)
+        merge_for_git(*files, 7, PATH, FOLDER)
     assert files[1].read_bytes() == b"\0\0"
 
 
@@ -308,5 +310,5 @@ def test_the_fallback_is_what_git_merge_file_writes(tmp_path: Path):
         *map(str, (files[1], files[0], files[2])),
     ]
     expected = subprocess.run(command, capture_output=True, check=False).stdout
-    merge_for_git(*files, 7, PATH)
+    merge_for_git(*files, 7, PATH, FOLDER)
     assert files[1].read_bytes() == expected

@@ -67,6 +67,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     if not (marker_size.isascii() and marker_size.isdigit() and 0 < int(marker_size) <= LONGEST_MARKER):
         raise InputError(f"`{marker_size}` is not the size of a conflict marker", hint="git passes 7 by default (`%L`)")
-    merged = (merge_for_git(Path(base), Path(ours), Path(theirs), int(marker_size), path),)
+    merged = (merge_for_git(Path(base), Path(ours), Path(theirs), int(marker_size), path, options.schemas_folder),)
     document = partial(driver_document, written=[ours])
     return write_report(terminal, options, merged, document, print_merge, fails=not merged[0].is_clean)
