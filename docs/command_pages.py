@@ -31,6 +31,7 @@ GUIDES = {
     "merge-driver": "two-branches",
     "migrate": "migrate",
     "normalize": "normalize",
+    "rejects": "rejects",
     "rules": "review",
     "schema": "schema-files",
     "sync": "review",

@@ -123,6 +123,10 @@ class DestinationError(SchemactlError):
     """A destination could not be reached or refused a step."""
 
 
+class RejectsChanged(DestinationError):
+    """Another command has changed the rejects that a load was about to change: read them again."""
+
+
 class DriverMissing(DestinationError):
     """A package is missing that a destination needs; as for Spark's, the installation is wrong, not the destination."""
 

@@ -49,10 +49,12 @@ from schemactl.type_systems.dialect_names import canonical_dialect
 from schemactl.type_systems.sql_types import DIALECTS
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from schemactl.migration.abilities import Abilities
     from schemactl.migration.records import Blocker, Patience, Run, StepRecord, Unfit, Version
     from schemactl.migration.steps import Backfill, ChangeType, FillColumn, RewriteTable, Step
-    from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
+    from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
     from schemactl.progress import Progress
     from schemactl.schema.structure import NameLimits
     from schemactl.schema.types import Column, Properties, Schema, Table
@@ -221,6 +223,28 @@ class Loader(Destination, Protocol):
             ConcurrentLoadError: another load has loaded files of this load meanwhile (``LoadPackage.compared_loads``).
             DestinationError: it failed; what the destination holds is as it was before, or, where it got stuck after it
                 was certain, will be complete with the next load.
+        """
+        ...
+
+
+class Readable(Loader, Protocol):
+    """A destination module whose loads can change the table of rejects, and that reads it."""
+
+    def read_table(
+        self, url: str, schema_name: str, table: Table, among: Among | None = None
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of a table of the dataset that a load with a schema would go into; nothing is written.
+
+        Args:
+            url: the destination's address.
+            schema_name: the schema's.
+            table: its name there, and the columns that are read; those that it lacks are null. Nothing is yielded if
+                there is no such table, or no dataset yet.
+            among: only rows with these values in a column of texts; None for all rows.
+
+        Raises:
+            InputError: the address is wrong.
+            DestinationError: the destination cannot be reached or read, or its driver is missing.
         """
         ...
 
@@ -530,6 +554,11 @@ def is_querying(destination: Destination) -> TypeGuard[Querying]:
 def is_loader(destination: Destination) -> TypeGuard[Loader]:
     """Return whether a destination takes rows."""
     return optional_attribute(destination, "load") is not None
+
+
+def is_readable(destination: Destination) -> TypeGuard[Readable]:
+    """Return whether rejects can be read from a destination, and changed there."""
+    return optional_attribute(destination, "read_table") is not None
 
 
 def is_migrator(destination: Destination) -> TypeGuard[Migrator]:

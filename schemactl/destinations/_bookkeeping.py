@@ -144,11 +144,15 @@ def bookkeeping_of(schema: Schema) -> tuple[Table, Table, Table]:
 def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
     """Yield what a load writes down: tables with new rows in the order of their columns; what completes it comes last.
 
-    The schema is written where none of its hash is there, as dlt does: the hash is of its name, too.
+    The schema is written where none of its hash is there, as dlt does: the hash is of its name, too. A load that
+    only changes rejects writes none.
     """
     schema, inserted_at = package.schema, package.inserted_at
     versions, loads, inputs = bookkeeping_of(schema)
-    if not _has_rows(read(_with_columns(version_table(), "version_hash"), version_hash=schema.version_hash)):
+    is_schema_missing = not _has_rows(
+        read(_with_columns(version_table(), "version_hash"), version_hash=schema.version_hash)
+    )
+    if is_schema_missing and (package.tables or package.rejects_edit is None):
         yield versions, [version_row(schema, inserted_at)]
     if package.inputs:
         yield inputs, input_rows(package)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from schemactl.destinations._bookkeeping import ReadRows, check_inputs, is_loaded
 from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError, Problem
-from schemactl.normalization.package import LoadPackage, StagedTable, rows_in
+from schemactl.normalization.package import Among, LoadPackage, StagedTable, rows_in
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Strategy, appends, complete, first, merge_of, row_key
 from schemactl.schema.renames import origins
@@ -28,7 +28,9 @@ from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Schema, Table
 
 if TYPE_CHECKING:
+    import pyarrow
     import pyarrow.parquet
+
 
 Staged = TypeVar("Staged")
 
@@ -189,6 +191,10 @@ class Load(ABC, Generic[Staged]):
     def read_rows(self) -> ReadRows:
         """The function that reads the tables in which the dataset keeps its loads."""
 
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:  # noqa: ARG002
+        """Yield the rows of a table as they are while the dataset is locked; see ``Readable.read_table``."""
+        raise DestinationError(f"`{self.origin}` cannot change rejects")
+
     @abstractmethod
     def check(self, chains: Sequence[Chain]) -> None:
         """Find out whether the rows go with the tables that are there, before anything is written."""
@@ -231,6 +237,9 @@ def carry_out(load: Load[Staged]) -> None:
         if is_loaded(load.read_rows, load.package.schema.name, load.package.load_id):
             return
         check_inputs(load.read_rows, load.package)
+        if load.package.rejects_edit is not None:
+            load.package = load.package.with_edited_rejects(load.table_rows)
+            chains = chains_of_load(load.package)
         _check_rows(chains)
         load.check(chains)
         load.prepare(chains)

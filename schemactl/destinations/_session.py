@@ -214,6 +214,10 @@ class Session(ABC):
         """Return the statement that deletes old rows ``o``."""
         return f"DELETE FROM {target} AS o WHERE {condition}"
 
+    def text_of(self, value: str) -> str:
+        """Return the expression of a value of JSON as a text."""
+        return f"CAST({value} AS VARCHAR)"
+
     def seconds_of(self, value: str) -> str:
         """Return the expression of a timestamp's seconds since 1970, as a number."""
         return f"extract(epoch FROM {value})"

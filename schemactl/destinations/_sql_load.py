@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemactl.destinations import _bookkeeping
 from schemactl.destinations._bookkeeping import ReadRows, bookkeeping_of
@@ -18,13 +18,17 @@ from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_m
 from schemactl.destinations._session import Relation, Session, create_table, ddl_of, define_column, moment_text
 from schemactl.destinations._sql_bookkeeping import Bookkeeping, find_dataset, write_bookkeeping
 from schemactl.destinations._structure import Clash, cut
+from schemactl.destinations._table_rows import session_rows
 from schemactl.errors import DestinationError, InputError, Problem, backquoted
-from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads, StagedTable
+from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Merge, complete, merge_of, row_key
 from schemactl.schema.quoting import qualify, quote
 from schemactl.schema.structure import NameLimits, description_of
 from schemactl.schema.types import Column, DataType, Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,13 @@ def ledger_entries(session: Session, dataset: str | None, schema_name: str) -> I
     target = choose_target(session, dataset, schema_name)
     with session.wrap_errors("read"):
         yield from _bookkeeping.ledger_entries(Bookkeeping(session, target).read_rows, schema_name)
+
+
+def table_rows(
+    session: Session, dataset: str | None, schema_name: str, table: Table, among: Among | None
+) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table of the dataset that a load would go into; see ``Readable``."""
+    yield from session_rows(session, choose_target(session, dataset, schema_name), table, among)
 
 
 def check_schema(session: Session, dataset: str | None, schema: Schema) -> None:
@@ -114,6 +125,9 @@ class SqlLoad(Load[None]):
     def _read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
         with self.session.wrap_errors("read"):
             yield from Bookkeeping(self.session, self.dataset).read_rows(table, **equal)
+
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+        yield from session_rows(self.session, self.dataset, table, among)
 
     def check(self, chains: Sequence[Chain]) -> None:
         _check_names(self.session, self.package.schema, chains)

@@ -41,7 +41,7 @@ class WrittenRejects:
     """Rejected rows and values as they are written.
 
     Attributes:
-        folder: of Parquet files with the columns ``tally.REJECTS_COLUMNS``; it holds one file at least.
+        folder: of Parquet files with the columns ``tally.STORED_REJECTS_COLUMNS``; it holds one file at least.
     """
 
     folder: Path

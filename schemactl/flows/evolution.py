@@ -137,7 +137,13 @@ def evolve_schema(
         # The model rejects all records of the table; as with dlt, its first row creates it.
         unfilled |= {(start.root, None)}
     judgment = leave_out(judge(start.before, resolution.schema, request.contract), start.before, unfilled)
-    judgment = replace(judgment, violations=(*start.violations, *judgment.violations))
+    violations = (*start.violations, *judgment.violations)
+    if request.rejects_frozen:
+        violations = tuple(
+            replace(violation, mode=Mode.DISCARD_ROW) if violation.mode is Mode.FREEZE else violation
+            for violation in violations
+        )
+    judgment = replace(judgment, violations=violations)
     evolved = start.before if judgment.is_refused else judgment.schema
     hints = _hints((after and after.hints) or start.before, start, evolved) if opened.schema is None else None
     saved = to_save(SchemasFolder.at(request.schemas), opened, evolved, hints)

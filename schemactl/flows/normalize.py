@@ -38,6 +38,7 @@ from schemactl.flows.loaded_files import (
     remember,
 )
 from schemactl.flows.migrate.ledger_schemas import check_swaps, with_lost
+from schemactl.flows.rejects import rejects_table
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import Part, TableData, part_by_table, warn_of_unlike
 from schemactl.flows.schemas import Opened, open_schemas
@@ -50,7 +51,14 @@ from schemactl.inference.sample import parse_sample
 from schemactl.inference.source_names import OTHER_TABLE, root_table
 from schemactl.inference.values import DECLARED
 from schemactl.normalization.overwrites import find_certain_overwrites
-from schemactl.normalization.package import INPUTS_TABLE, ConcurrentLoadError, LoadedInput, LoadPackage, StagedTable
+from schemactl.normalization.package import (
+    INPUTS_TABLE,
+    ConcurrentLoadError,
+    LoadedInput,
+    LoadPackage,
+    RejectsEdit,
+    StagedTable,
+)
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.report import (
     LoadSummary,
@@ -61,13 +69,12 @@ from schemactl.normalization.report import (
     merge_reports,
     report_rows,
 )
-from schemactl.normalization.tally import REJECTS_COLUMNS, REJECTS_TABLE, LoadTime
+from schemactl.normalization.tally import REJECTS_TABLE, LoadTime, RecordOrigin
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Entity, Mode
-from schemactl.schema.dispositions import complete
+from schemactl.schema.dispositions import appends, complete, first
 from schemactl.schema.full_types import MAX_DIGITS, check_scale
 from schemactl.schema.hints import with_hints
-from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, DataType, Schema, Table, ancestors, root_of
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.links import check_link
@@ -84,6 +91,21 @@ ROWS: Final = "rows"
 
 
 @dataclass(frozen=True, slots=True)
+class Replay:
+    """What a load does besides if its sources are the records of rejects.
+
+    Attributes:
+        origins: of the records, by the file that they are read from.
+        edit: returns the change of the stored rejects, given the id of the load and the new rejects.
+        is_dry_run: whether nothing is saved and loaded.
+    """
+
+    origins: Mapping[str, RecordOrigin]
+    edit: Callable[[str, WrittenRejects | None], RejectsEdit]
+    is_dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class NormalizeRequest:
     """The request of ``schemactl normalize``.
 
@@ -97,6 +119,7 @@ class NormalizeRequest:
         limits: the most that one load takes; the files beyond go into further loads.
         lineage: whether the report has the source paths of each column.
         staging: a folder for rows while they are made; None for the system's.
+        replay: for sources that are the records of rejects; None for data.
     """
 
     inference: InferRequest
@@ -108,6 +131,7 @@ class NormalizeRequest:
     limits: LoadLimits = field(default_factory=LoadLimits)
     lineage: bool = False
     staging: Path | None = None
+    replay: Replay | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +307,7 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     request = replace(request, inference=inference)
     # Longer names are checked later: only the data tells their short forms.
     checked = without_long_names(held_schema, limit)
-    load = LoadTime(load_id, datetime.now(UTC))
+    load = LoadTime(load_id, datetime.now(UTC), request.replay.origins if request.replay else {})
     call = Call(request, folder, target, load, before, checked, parts=())
     if request.new_only or request.limits.is_set or request.changed is not None:
         call = _find_new_data(call, past.load_ids)
@@ -639,6 +663,8 @@ def _load(call: Call, data: Sequence[TableData], staging: Path, progress: Progre
         evolution = tables[-1].attempt.evolution
         rejects = _join_rejects([table.rows.rejects for table in tables], staging / str(number) / "rejects")
         package = _package(call, tables, rejects)
+        if call.request.replay is not None and call.request.replay.is_dry_run:
+            return merge_reports([table.report for table in tables])
         # None if another command has saved the schema meanwhile: rows are made again under that schema.
         written = try_save(call.folder, opened, evolution.schema, evolution.hints)
         if written is not None:
@@ -660,15 +686,22 @@ def _package(call: Call, root_tables: Sequence[_TableRows], rejects: WrittenReje
         # rows were all superseded, because the schema that is stored with the load has it.
         if name in plan.tables and (counts.written or counts.superseded or name == plan.rows.table)
     ]
-    is_in_table = rejects is not None and call.request.rejects is None
+    replay = call.request.replay
+    if replay is not None:
+        tables = [replace(staged, table=_replayed(staged.table)) for staged in tables]
+    is_in_table = rejects is not None and call.request.rejects is None and replay is None
+    rejects_in_table = (
+        StagedTable(rejects_table(schema, "append"), rejects.folder, rejects.rows) if rejects and is_in_table else None
+    )
     return LoadPackage(
         load_id=call.load.id,
         schema=schema,
         tables=tuple(sorted(tables, key=lambda staged: len(ancestors(schema, staged.table.name)))),
         inserted_at=call.load.inserted_at,
-        rejects=StagedTable(_rejects_table(schema), rejects.folder, rejects.rows) if rejects and is_in_table else None,
-        inputs=_ledger_files(call, root_tables, rejects),
+        rejects=rejects_in_table,
+        inputs=() if replay else _ledger_files(call, root_tables, rejects),
         compared_loads=call.compared_loads,
+        rejects_edit=replay.edit(call.load.id, rejects) if replay else None,
     )
 
 
@@ -691,12 +724,31 @@ def _ledger_files(
     )
 
 
-def _rejects_table(schema: Schema) -> Table:
-    name = naming_of(schema).normalize_table_identifier(REJECTS_TABLE)
-    if name in schema.tables:
-        hint = "keep rejects as files: `--rejects DIR`"
-        raise InputError(f"the schema has a table `{name}`, so rejects cannot be kept in one", hint=hint)
-    return Table(name, {column.name: column for column in REJECTS_COLUMNS}, {"write_disposition": "append"})
+def _replayed(table: Table) -> Table:
+    """Return a root table to which rows of replayed records come once, whatever is there of them.
+
+    Rows that are appended have no key but ``_dlt_id``, which the record's origin gives: a row that was loaded without a
+    value, or without rows nested in it, is replaced. Other tables are replaced as a whole by a load, but not by these.
+    """
+    key = first(table, "row_key")
+    is_merged = table.properties.get("write_disposition") == "merge" and not appends(table)
+    if table.parent is not None or table.properties.get("write_disposition") == "skip" or is_merged or key is None:
+        return table
+    columns = {
+        name: replace(
+            column,
+            properties={
+                **{hint: value for hint, value in column.properties.items() if hint not in _MERGE_HINTS},
+                **({"primary_key": True} if name == key else {}),
+            },
+        )
+        for name, column in table.columns.items()
+    }
+    properties = {**table.properties, "write_disposition": "merge", "x-merge-strategy": "upsert"}
+    return replace(table, columns=columns, properties=properties)
+
+
+_MERGE_HINTS: Final = ("primary_key", "merge_key", "hard_delete", "dedup_sort")
 
 
 def _join_rejects(rejects_by_table: Iterable[WrittenRejects | None], folder: Path) -> WrittenRejects | None:

@@ -69,6 +69,7 @@ class InferRequest:
         is_wanted: decides which listed files are read; None for all of them.
         null_values: texts that mean null in CSV, TSV and XML.
         selection: of the records inside JSON documents; None for the one that the schema remembers, if any.
+        rejects_frozen: whether rows that violate a frozen contract are rejected and do not stop a load (replays).
         detect: detectors for the data, ``digits,number`` or ``-iso_timestamp``; None for the schema's.
     """
 
@@ -100,6 +101,7 @@ class InferRequest:
     null_values: tuple[str, ...] = ()
     has_header: bool | None = None
     selection: RecordSelection | None = None
+    rejects_frozen: bool = False
     agrees: Callable[[str], bool] | None = None
     is_wanted: IsWanted | None = None
 

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from schemactl.kernel.outcome import IgnoredKey
 from schemactl.kernel.stored import python_values
+from schemactl.schema.coercion import coerce
 from schemactl.schema.paths import Path
+from schemactl.schema.types import DataType
 
 NO_KEYS: Final[dict[str, Any]] = {}
 """A document whose keys are all in columns."""
@@ -31,6 +33,8 @@ class Chunk:
         whole: paths that sources declare as JSON: any value there is of that kind.
         omits_nulls: whether documents lack the keys of columns that are null.
         ignored: for each document, the keys that its model ignores; empty if no document has any.
+        originals: the texts of documents that a model has changed since; None for others.
+        load_id: the load that the documents first came with, if they are replayed; ``file`` and ``numbers`` are of it.
     """
 
     file: str
@@ -41,6 +45,14 @@ class Chunk:
     whole: frozenset[Path] = frozenset()
     omits_nulls: bool = False
     ignored: Sequence[Sequence[IgnoredKey]] = ()
+    load_id: str | None = None
+    originals: Sequence[bytes] | None = None
+
+    def record_text(self, index: int) -> str:
+        """Return a record as JSON, as it stands in the data."""
+        if self.originals is not None:
+            return self.originals[index].decode("utf-8", "replace")
+        return str(coerce(self.whole_documents[index], DataType.JSON, DataType.TEXT))
 
     @cached_property
     def whole_documents(self) -> Sequence[Any]:

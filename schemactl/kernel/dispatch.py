@@ -70,6 +70,7 @@ class Piece:
         table: as a dispatch names it; None if unknown.
         columns: of a source that states types, those that the model of the documents may lack.
         ignored: the keys of each document that its model ignores; empty where there are none.
+        originals: the texts of documents that a model has changed since; None where the source states types.
     """
 
     documents: Sequence[Any]
@@ -78,6 +79,7 @@ class Piece:
     table: str | None = ONE_TABLE
     columns: Mapping[str, pa.Array] = field(default_factory=dict)
     ignored: Sequence[Sequence[IgnoredKey]] = ()
+    originals: Sequence[bytes] | None = None
 
     def taken(self, indexes: Sequence[int], table: str | None) -> Piece:
         """Return some of the documents, as those of a table."""
@@ -90,6 +92,7 @@ class Piece:
             table,
             {name: column.take(list(indexes)) for name, column in self.columns.items()},
             _taken(self.ignored, indexes) if self.ignored else (),
+            None if self.originals is None else _taken(self.originals, indexes),
         )
 
 

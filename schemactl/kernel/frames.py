@@ -121,6 +121,11 @@ class Frame:
     def size(self) -> int:
         return len(self.elements)
 
+    @property
+    def source_load(self) -> LoadTime:
+        """The load that the documents first came with: another one than ``load`` if they are replayed."""
+        return self.load if self.chunk.load_id is None else replace(self.load, id=self.chunk.load_id)
+
     def filtered(self, mask: np.ndarray[Any, Any]) -> Frame:
         """Return a frame of the masked rows."""
         rows = np.nonzero(mask)[0]
@@ -311,7 +316,7 @@ class Frame:
                 positions: Iterable[object] = numbers
                 if indexes:
                     positions = (".".join(map(str, position)) for position in zip(numbers, *indexes, strict=True))
-                return keys.hash_places(self.load.id, rows.table, self.chunk.file, positions)
+                return keys.hash_places(self.source_load.id, rows.table, self.chunk.file, positions)
             case RowKey.PRIMARY_KEY:
                 columns = self.primary_key_values
                 key_rows = zip(*columns, strict=True) if columns else repeat((), self.size)

@@ -162,17 +162,14 @@ class RejectedDocuments:
     Attributes:
         piece: the documents, and the table that they would go to.
         errors: of each of them.
+        file: as people are shown it.
         numbers: of their records in the file.
     """
 
     piece: Piece
     errors: Sequence[Sequence[ModelError]]
+    file: str
     numbers: Sequence[int] = ()
-
-    @property
-    def file(self) -> str:
-        """The file, as people are shown it."""
-        return self.piece.positions.file
 
     def found(self) -> dict[tuple[str, str], FieldErrors]:
         """Return the errors by place and by what the contract says (``data_type=freeze``)."""
@@ -183,7 +180,7 @@ class RejectedDocuments:
         )
 
     def describe(self, table: str, _types: Mapping[str, str], load: LoadTime) -> pa.RecordBatch:
-        """Return a record for each error (``REJECTS_COLUMNS``), with the whole document as it is in the data."""
+        """Return a record for each error (``REJECTS_SCHEMA``), with the whole document as it is in the data."""
         texts = self.piece.texts
         if texts is None:
             texts = [coerce(document, DataType.JSON, DataType.TEXT).encode() for document in self.piece.documents]
@@ -231,7 +228,7 @@ class Validator:
             documents = self._dumped(models)
         valid_indexes = [index for index in range(len(piece.documents)) if index not in errors]
         if valid_indexes:
-            valid = replace(piece, texts=None).taken(valid_indexes, ONE_TABLE)
+            valid = replace(piece, texts=None, originals=piece.texts).taken(valid_indexes, ONE_TABLE)
             good = replace(valid, documents=documents, ignored=self._ignored(models, valid.documents))
             for table_piece in (good,) if dispatch is None else dispatch.sort(good):
                 yield self._with_columns(table_piece, dispatch) if table_piece.columns else table_piece
@@ -314,7 +311,8 @@ class Validator:
             groups.setdefault(self._has_table(document), []).append(index)
         for has_table, indexes in groups.items():
             table = piece.table if has_table else None
-            yield RejectedDocuments(piece.taken(indexes, table), [errors[index] for index in indexes])
+            rejected = piece.taken(indexes, table)
+            yield RejectedDocuments(rejected, [errors[index] for index in indexes], rejected.positions.file)
 
     def _has_table(self, document: Any) -> bool:
         return self._variants is None or str(value_at(document, (self._variants[0],))) in self._variants[1]

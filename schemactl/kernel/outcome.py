@@ -27,6 +27,7 @@ from schemactl.schema.judgment import Violation
 from schemactl.schema.paths import ELEMENT, Path, format_path
 
 REJECTS_SCHEMA: Final = pa.schema([pa.field(column.name, stored_type(column)) for column in REJECTS_COLUMNS])
+"""The columns of rejects without those of their records, which ``reject_records`` adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +254,7 @@ class Refused:
 
 
 def describe_rejects(problem: Problem, refused: Refused, load: LoadTime) -> pa.RecordBatch:
-    """Return rejected rows or values with their reason and their place (``REJECTS_COLUMNS``)."""
+    """Return rejected rows or values with their reason and their place (``REJECTS_SCHEMA``)."""
     violation = problem.violation
     assert violation is not None
     size = len(refused.numbers)
@@ -274,7 +275,7 @@ def describe_rejects(problem: Problem, refused: Refused, load: LoadTime) -> pa.R
         "inserted_at": [load.inserted_at] * size,
     }
     arrays = [
-        array if isinstance(array := values[column.name], pa.Array) else pa.array(array, column.type)
+        array if isinstance(array := values.get(column.name, [None] * size), pa.Array) else pa.array(array, column.type)
         for column in REJECTS_SCHEMA
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=REJECTS_SCHEMA)
@@ -283,7 +284,7 @@ def describe_rejects(problem: Problem, refused: Refused, load: LoadTime) -> pa.R
 def describe_ignored(
     table: str, file: str, keys: Iterable[tuple[int, str, IgnoredKey]], load: LoadTime
 ) -> pa.RecordBatch:
-    """Return the values of ignored keys with their places (``REJECTS_COLUMNS``).
+    """Return the values of ignored keys with their places (``REJECTS_SCHEMA``).
 
     Args:
         table: the root table of the documents.

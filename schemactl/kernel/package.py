@@ -24,6 +24,7 @@ from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE, Dispatch, Piece, T
 from schemactl.kernel.outcome import RowOutcome
 from schemactl.kernel.partitions import Gaps, RecordReader, RowReader, RowsPiece, read_rows, row_number
 from schemactl.kernel.reading import AS_THEY_ARE, ReadOptions
+from schemactl.kernel.reject_records import DroppedValues, with_records
 from schemactl.kernel.rows import MadeRows, RowMaker
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.tally import LoadTime
@@ -190,6 +191,7 @@ def _write(
 ) -> WrittenPart:
     makers = job.makers()
     plan_indexes = {table: plan_index for plan_index, tables in enumerate(job.plans) for table in tables}
+    dropped = [DroppedValues.of(maker.plan) for maker in makers]
     writer = None if job.folder is None else PartitionWriter(job.folder, makers)
     first = None
     with paused_collector():
@@ -203,24 +205,51 @@ def _write(
                 chunk = replace(chunk, numbers=[row_number(number, chunk.file, gaps) for number in chunk.numbers])
             if first is None and len(chunk.numbers):
                 first = (chunk.file, int(chunk.numbers[0]))
+            origin = job.load.origins.get(chunk.file)
+            if origin is not None:
+                lines = [origin.lines[number - 1] for number in chunk.numbers]
+                chunk = replace(chunk, file=origin.file, numbers=lines)
+            load = job.load if origin is None else replace(job.load, id=origin.load_id)
             if isinstance(chunk, Chunk):
-                rows = maker.make(chunk)
+                rows = maker.make(chunk if origin is None else replace(chunk, load_id=origin.load_id))
+                rows = _with_records(rows, chunk, maker, dropped[plan_index]) if rows.rejects else rows
             elif table is None:
-                rows = MadeRows(rejects=[chunk.describe("", {}, maker.load)])
+                rows = _reject(chunk, "", {}, load, dropped[plan_index])
             else:
-                rows = _reject(chunk, maker, types or {})
+                root_table = maker.plan.rows.table
+                maker.outcome.count(root_table, read=len(chunk.numbers), rejected=len(chunk.numbers))
+                maker.outcome.documents += len(chunk.numbers)
+                rows = _reject(chunk, root_table, types or {}, load, dropped[plan_index])
             if writer is not None:
                 writer.add(plan_index, rows)
         files = WrittenFiles() if writer is None else writer.close()
     return WrittenPart(first, files, tuple(maker.outcome for maker in makers))
 
 
-def _reject(rows: RejectedRows | RejectedDocuments, maker: RowMaker, types: Mapping[str, str]) -> MadeRows:
-    """Count rows that typing or a model rejects, and describe them."""
-    table = maker.plan.rows.table
-    maker.outcome.count(table, read=len(rows.numbers), rejected=len(rows.numbers))
-    maker.outcome.documents += len(rows.numbers)
-    return MadeRows(rejects=[rows.describe(table, types, maker.load)])
+def _with_records(rows: MadeRows, chunk: Chunk, maker: RowMaker, dropped: DroppedValues | None) -> MadeRows:
+    """Return rows whose rejects have the records of their chunk."""
+    indexes = {int(number): index for index, number in enumerate(chunk.numbers)}
+    rejects = with_records(
+        rows.rejects,
+        maker.plan.rows.table,
+        dropped,
+        lambda line: chunk.record_text(indexes[line]),
+        lambda line: rows.root_keys[indexes[line]],
+    )
+    return replace(rows, rejects=rejects)
+
+
+def _reject(
+    rows: RejectedRows | RejectedDocuments,
+    table: str,
+    types: Mapping[str, str],
+    load: LoadTime,
+    dropped: DroppedValues | None,
+) -> MadeRows:
+    """Return the rejects of rows that typing or a model rejects; ``table`` is empty for records of no table."""
+    described = rows.describe(table, types, load)
+    texts = dict(zip(described.column("line").to_pylist(), described.column("row").to_pylist(), strict=True))
+    return MadeRows(rejects=with_records([described], table, dropped, texts.__getitem__))
 
 
 def _document_chunks(
@@ -247,7 +276,7 @@ def _document_chunks(
         elif piece.table is not None and source is not None:
             yield piece.table, model_chunk(piece, numbers, source)
         elif piece.table is not None:
-            yield piece.table, Chunk(file, numbers, piece.documents, ignored=piece.ignored)
+            yield piece.table, Chunk(file, numbers, piece.documents, ignored=piece.ignored, originals=piece.originals)
 
 
 def find_records(

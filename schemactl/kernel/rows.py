@@ -48,12 +48,14 @@ class MadeRows:
     Attributes:
         tables: batches by table with exactly its stored columns. A table filled by several lists has several.
         places: positions of the same rows, for tables in which rows may be superseded (``RowMaker``).
-        rejects: batches with the columns of ``tally.REJECTS_COLUMNS``.
+        rejects: batches with the columns of ``outcome.REJECTS_SCHEMA``.
+        root_keys: the key of each document's own row, if there are rejects.
     """
 
     tables: dict[str, list[pa.RecordBatch]] = field(default_factory=dict)
     places: dict[str, list[pa.RecordBatch]] = field(default_factory=dict)
     rejects: list[pa.RecordBatch] = field(default_factory=list)
+    root_keys: list[str | None] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -108,7 +110,10 @@ class RowMaker:
     def make(self, chunk: Chunk) -> MadeRows:
         """Return the rows of some documents, and add to ``outcome``."""
         output = MadeRows()
-        self._run(Frame(self._root, self.load, chunk, chunk.documents), output)
+        root = Frame(self._root, self.load, chunk, chunk.documents)
+        self._run(root, output)
+        if output.rejects:
+            output.root_keys.extend(root.keys.to_pylist())
         filled = self.outcome.filled
         for table, batches in output.tables.items():
             for batch in batches:
@@ -212,7 +217,7 @@ class RowMaker:
                 values=[None if values is None else text_of(values.at(row)) for row in rows.tolist()],
                 rows=[_json_text(frame.row_value(row)) if rejects_row else None for row in rows.tolist()],
             )
-            output.rejects.append(describe_rejects(problem, rejects, self.load))
+            output.rejects.append(describe_rejects(problem, rejects, frame.source_load))
         return values_rejected
 
     def _count_problem(self, frame: Frame, index: int, rows: np.ndarray[Any, Any], values: KindValues | None) -> None:
@@ -237,7 +242,7 @@ class RowMaker:
         numbers, row_keys = frame.chunk.numbers, frame.keys
         keys = [(int(numbers[row]), row_keys[row].as_py(), key) for row in rows for key in frame.chunk.ignored[row]]
         if keys:
-            output.rejects.append(describe_ignored(frame.plan.rows.table, frame.chunk.file, keys, self.load))
+            output.rejects.append(describe_ignored(frame.plan.rows.table, frame.chunk.file, keys, frame.source_load))
         return len(keys)
 
     def _measure(self, frame: Frame, cells: _Cells, rejected: Mask) -> None:

@@ -86,7 +86,7 @@ class RejectedRows:
     errors: pa.Array
 
     def describe(self, table: str, types: Mapping[str, str], load: LoadTime) -> pa.RecordBatch:
-        """Return a record for each error (``REJECTS_COLUMNS``): the type, the message, the text and the whole row."""
+        """Return a record for each error (``REJECTS_SCHEMA``): the type, the message, the text and the whole row."""
         rejects: list[dict[str, Any]] = []
         texts = {name: column.cast(pa.string()).to_pylist() for name, column in self.columns.items()}
         for index, (number, errors) in enumerate(zip(self.numbers, self.errors.to_pylist(), strict=True)):

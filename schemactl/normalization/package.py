@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_key
 from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 INPUTS_TABLE: Final = "_schemactl_inputs"
 """The destination's table of loaded files, the file ledger; ``destinations._bookkeeping.INPUTS`` has its columns."""
@@ -97,6 +101,27 @@ class ConcurrentLoadError(DestinationError):
 
 
 @dataclass(frozen=True, slots=True)
+class Among:
+    """A condition on rows: a column has one of some values."""
+
+    column: str
+    values: Collection[str]
+
+
+class RejectsEdit(Protocol):
+    """A change of the table of rejects that a load makes while it has the dataset alone."""
+
+    @property
+    def table(self) -> Table:
+        """The table of rejects, with all of its columns."""
+        ...
+
+    def apply(self, stored_rows: Iterator[pyarrow.RecordBatch]) -> StagedTable:
+        """Return the rows that take the place of those stored; raises ``DestinationError`` if they forbid the load."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class LoadPackage:
     """The rows and metadata of one load.
 
@@ -110,6 +135,8 @@ class LoadPackage:
         compared_loads: the loads whose files ``--new-only`` has left out. If a later load has loaded one of the inputs,
             this load fails with ``ConcurrentLoadError``. None if files may be loaded again.
         forgets: whether the ledger forgets the inputs; such a package has no rows.
+        rejects_edit: changes the stored rejects, and adds those of the load; once the dataset is locked, ``rejects`` is
+            the result. None for a load that only appends some.
     """
 
     load_id: str
@@ -120,6 +147,13 @@ class LoadPackage:
     inputs: tuple[LoadedInput, ...] = ()
     compared_loads: frozenset[str] | None = None
     forgets: bool = False
+    rejects_edit: RejectsEdit | None = None
+
+    def with_edited_rejects(self, read: Callable[[Table], Iterator[pyarrow.RecordBatch]]) -> LoadPackage:
+        """Return the load with the rejects that ``rejects_edit`` makes of the stored ones."""
+        if self.rejects_edit is None:
+            return self
+        return replace(self, rejects=self.rejects_edit.apply(read(self.rejects_edit.table)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
+from hashlib import sha256
 from typing import Final
 
 from schemactl.inference.evidence import Position
@@ -22,18 +24,69 @@ REJECTS_COLUMNS: Final = tuple(
         **{"line": DataType.BIGINT, "row_key": DataType.TEXT, "row": DataType.JSON, "inserted_at": DataType.TIMESTAMP},
     }.items()
 )
-"""The columns of rejects: the refused change (as in ``Violation``, except that a refused variant is given by the column
-of another type), the value, its path with list positions, the ``_dlt_id`` that its row has or would have had, and the
-whole row as JSON if it is rejected.
+"""The columns of rejects that say what is rejected and why: the refused change (as in ``Violation``, except that a
+refused variant is given by the column of another type), the value, its path with list positions, the ``_dlt_id`` that
+its row has or would have had, and the whole row as JSON if it is rejected.
 """
+
+RECORD_COLUMNS: Final = tuple(
+    Column(name, {"data_type": DataType.JSON if name == "record" else DataType.TEXT})
+    for name in ("record_id", "root_table", "root_key", "record", "state", "replayed_in", "discarded_because")
+)
+"""The columns of rejects that bring a record back; tables of earlier versions lack them.
+
+``reject_id``, the table and ``_dlt_id`` of the record's own row, the record as JSON in the first row of each record,
+the state of the reject (``RejectState``), the load that replayed it, and why it was discarded.
+"""
+
+STORED_REJECTS_COLUMNS: Final = (*REJECTS_COLUMNS, *RECORD_COLUMNS)
+"""All columns of rejects."""
+
+
+class RejectState(StrEnum):
+    """The state of a reject; rows of earlier versions have none, and wait."""
+
+    WAITING = "waiting"
+    REPLAYED = "replayed"
+    DISCARDED = "discarded"
+
+
+def reject_id(load_id: str, file: str, line: int) -> str:
+    """Return the id of the rejected record at a place in the data of a load: 16 hexadecimal digits.
+
+    >>> reject_id("1700000000.5", "orders.jsonl", 3)
+    'd7f1540194eb8812'
+    """
+    return sha256(f"{load_id}\n{file}\n{line}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOrigin:
+    """The place that the records of a replayed file first came from.
+
+    Attributes:
+        load_id: the load that rejected them.
+        file: of that load's data, as people were shown it.
+        lines: for each record of the replayed file its number in ``file``.
+    """
+
+    load_id: str
+    file: str
+    lines: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadTime:
-    """The id of a load, and its time (with time zone)."""
+    """The id of a load, and its time (with time zone).
+
+    Attributes:
+        origins: of replayed records, by the file that they are read from now. Keys of rows and places of rejects follow
+            from the origin, so that a replayed record gets the key that it would have had.
+    """
 
     id: str
     inserted_at: datetime
+    origins: Mapping[str, RecordOrigin] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

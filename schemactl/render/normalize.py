@@ -67,6 +67,11 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
     yield [*_balance(report), *(show_hashes(inference) if inference else ()), _outcome(report)]
 
 
+def print_stop(report: NormalizeReport) -> list[RenderableType]:
+    """Return the lines on what in the data stopped a load."""
+    return [*_attention(report), _outcome(report)]
+
+
 def _attention(report: NormalizeReport) -> Iterator[Text]:
     if report.inference is not None:
         yield from map(show_violation, report.inference.violations)

@@ -25,7 +25,10 @@ COLUMN_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-backfill": ("The value that stored rows get when the column is added and may not be null.", {}),
     "x-deprecated": (_DEPRECATED, {}),
     "x-stability": ("What readers are promised.", {"examples": ["draft", "beta", "stable"]}),
-    "x-annotation-pii": ("Whether the values are personal; they are masked in reports.", {}),
+    "x-annotation-pii": (
+        "Whether the values are personal: they are masked in reports. `drop` also keeps them out of `_rejects`.",
+        {},
+    ),
     "x-classification": ("How confidential the values are; other than `public` they are masked in reports.", {}),
     "x-enum": ("The values that there may be.", {"type": "array"}),
     "x-pattern": ("A regular expression that texts match.", {"type": "string"}),
@@ -83,7 +86,10 @@ TABLE_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-renamed-from": (_RENAMED, _NAMES),
     "x-deprecated": (_DEPRECATED, {}),
     "x-stability": COLUMN_HINTS["x-stability"],
-    "x-annotation-pii": ("Whether its rows are personal; values are masked in reports.", {}),
+    "x-annotation-pii": (
+        "Whether its rows are personal: values are masked in reports. `drop` also keeps them out of `_rejects`.",
+        {},
+    ),
     "x-classification": COLUMN_HINTS["x-classification"],
     "x-tags": COLUMN_HINTS["x-tags"],
     "x-business-name": COLUMN_HINTS["x-business-name"],

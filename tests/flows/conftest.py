@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import postgres_server
 import pytest
 from loading_shop import Shop
 
@@ -25,3 +27,36 @@ def loads_by_spark(shop: Shop, spark: SparkSession) -> SparkSession:
 
     shop.engine = SparkEngine(spark)
     return spark
+
+
+@pytest.fixture(scope="module")
+def rejects_server(postgres_url: str) -> Iterator[str]:
+    with postgres_server.database(postgres_url) as url:
+        yield url
+
+
+DESTINATIONS = (
+    "parquet",
+    "duckdb",
+    "sqlite",
+    "delta",
+    "iceberg",
+    "postgresql",
+    pytest.param("spark", marks=pytest.mark.spark),
+)
+
+
+@pytest.fixture(params=DESTINATIONS)
+def any_destination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a destination of each kind, for the schema `shop`."""
+    dataset = f"d{abs(hash(tmp_path))}"
+    if request.param == "spark":
+        spark = request.getfixturevalue("loads_by_spark")
+        spark.sql(f"CREATE SCHEMA {dataset} LOCATION '{(tmp_path / 'catalogue').as_uri()}'")
+        yield f"spark:spark_catalog.{dataset}"
+        spark.sql(f"DROP SCHEMA {dataset} CASCADE")
+    elif request.param == "postgresql":
+        yield f"{request.getfixturevalue('rejects_server')}?dataset={dataset}"
+    else:
+        addresses = {"parquet": "warehouse", "duckdb": "duckdb:///made.duckdb", "sqlite": "sqlite:///shop.db"}
+        yield addresses.get(request.param, f"{request.param}:lake")

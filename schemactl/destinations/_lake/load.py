@@ -26,6 +26,7 @@ from schemactl.destinations._lake.types import arrow_type, can_partition, fits
 from schemactl.destinations._load import Chain, Load, chains_to_check, check_renames
 from schemactl.destinations._structure import Clash, cut, grown, shown
 from schemactl.errors import CommandWarning, DestinationError, Problem, SchemactlError
+from schemactl.normalization.package import Among
 from schemactl.schema.dispositions import complete, first, named
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, description_of
@@ -69,6 +70,11 @@ class LakeLoad(Load[_Commit]):
     @property
     def read_rows(self) -> ReadRows:
         return self.lake.read_rows
+
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+        lake_table = self.lake.open(table.name)
+        if lake_table is not None:
+            yield from lake_table.rows_of(table, among)
 
     def check(self, chains: Sequence[Chain]) -> None:
         self.there = {table.name: self.lake.open(table.name) for chain in chains for table in chain.tables}

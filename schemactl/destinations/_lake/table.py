@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 
 from schemactl.destinations._journal import Versions
-from schemactl.normalization.package import LoadPackage
+from schemactl.destinations._table_rows import arrow_fields
+from schemactl.normalization.package import Among, LoadPackage
 from schemactl.schema.structure import NameLimits
 from schemactl.schema.types import Column, Properties, Table
 
@@ -222,6 +223,27 @@ class FilesTable(ABC):
         """Return all rows, in the types of ``fields``."""
         files = self.files()
         return (batch for file in files for batch in self.read(file, columns))
+
+    def rows_of(self, table: Table, among: Among | None) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows; columns that the table lacks are null. See ``Readable.read_table``."""
+        import pyarrow
+        import pyarrow.compute as pc
+
+        fields = arrow_fields(table)
+        stored_names = [name for name in fields.names if name in self.fields.names]
+        if among is not None and among.column not in stored_names:
+            return
+        values = None if among is None else pyarrow.array(sorted(among.values), pyarrow.string())
+        for batch in self.batches(stored_names):
+            if among is not None and values is not None:
+                batch = batch.filter(pc.is_in(batch.column(among.column).cast(pyarrow.string()), values))
+            arrays = [
+                batch.column(field.name).cast(field.type)
+                if field.name in stored_names
+                else pyarrow.nulls(batch.num_rows, field.type)
+                for field in fields
+            ]
+            yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
 
     def sample(self, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
         """Yield about a share of the rows, as ``batches`` does: the same ones each time, some of every file."""

@@ -5,7 +5,7 @@ tables. The folder is one that this machine sees; object stores are not written 
 """
 
 from schemactl.destinations.delta.catalogue import NAMES, read_catalogue, stored
-from schemactl.destinations.delta.load import check_tables, load, read_ledger, read_past_loads
+from schemactl.destinations.delta.load import check_tables, load, read_ledger, read_past_loads, read_table
 from schemactl.destinations.delta.migration import ABILITIES, connect, render
 
 ADDRESS = "delta:FOLDER"

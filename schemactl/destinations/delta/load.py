@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from schemactl.destinations._address import folder_address
 from schemactl.destinations._bookkeeping import ledger_entries, past_loads
@@ -15,9 +16,12 @@ from schemactl.destinations.delta.catalogue import dataset_to_write, wrap_delta_
 from schemactl.destinations.delta.lake import DeltaLake
 from schemactl.destinations.parquet.bookkeeping import read_rows
 from schemactl.destinations.parquet.journal import list_files
-from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -30,6 +34,16 @@ def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
     """Yield the files that loads have loaded; see ``Loader``."""
     dataset = dataset_to_write(folder_address(url), schema_name)
     yield from ledger_entries(partial(read_rows, list_files(dataset)), schema_name)
+
+
+def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table; see ``Readable``."""
+    dataset = dataset_to_write(folder_address(url), schema_name)
+    require_driver()
+    with wrap_delta_errors(f"read `{dataset}`"):
+        delta_table = DeltaLake(dataset).open(table.name)
+        if delta_table is not None:
+            yield from delta_table.rows_of(table, among)
 
 
 def check_tables(url: str, schema: Schema) -> None:

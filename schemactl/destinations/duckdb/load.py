@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
 from schemactl.destinations._errors import wrap_errors
-from schemactl.destinations._sql_load import check_names, check_schema, ledger_entries, load_package, past_loads
+from schemactl.destinations._sql_load import (
+    check_names,
+    check_schema,
+    ledger_entries,
+    load_package,
+    past_loads,
+    table_rows,
+)
 from schemactl.destinations.duckdb.session import await_session, is_in_use, translate_error
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _PATIENCE_SECONDS: Final = 5.0
 _PATIENCE_OF_LOADS_SECONDS: Final = 60.0
@@ -37,6 +47,14 @@ def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
     if address.path.exists():
         with await_session(address, _PATIENCE_SECONDS, is_read_only=True) as session:
             yield from ledger_entries(session, address.dataset, schema_name)
+
+
+def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table; see ``Readable``."""
+    address = parse_file_address(url)
+    if address.path.exists():
+        with await_session(address, _PATIENCE_SECONDS, is_read_only=True) as session:
+            yield from table_rows(session, address.dataset, schema_name, table, among)
 
 
 def check_tables(url: str, schema: Schema) -> None:

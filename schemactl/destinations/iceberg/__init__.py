@@ -7,7 +7,7 @@ have no catalogue: they are read, and not loaded into. ``wei`` is a text, as dlt
 """
 
 from schemactl.destinations.iceberg.catalogue import NAMES, read_catalogue, stored
-from schemactl.destinations.iceberg.load import check_tables, load, read_ledger, read_past_loads
+from schemactl.destinations.iceberg.load import check_tables, load, read_ledger, read_past_loads, read_table
 from schemactl.destinations.iceberg.migration import ABILITIES, connect, render
 
 ADDRESS = "iceberg:FOLDER"

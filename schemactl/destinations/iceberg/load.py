@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from schemactl.destinations._bookkeeping import ledger_entries, past_loads
 from schemactl.destinations._lake.load import LakeLoad, check_schema
@@ -11,9 +12,12 @@ from schemactl.destinations._load import carry_out
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import check_place
 from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
-from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -27,6 +31,17 @@ def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
     lake = _existing(read_address(url), schema_name)
     if lake:
         yield from ledger_entries(lake.read_rows, schema_name)
+
+
+def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table; see ``Readable``."""
+    address = read_address(url)
+    lake = _existing(address, schema_name)
+    if lake is not None:
+        with wrap_iceberg_errors(f"read `{address}`"):
+            iceberg_table = lake.open(table.name)
+            if iceberg_table is not None:
+                yield from iceberg_table.rows_of(table, among)
 
 
 def check_tables(url: str, schema: Schema) -> None:

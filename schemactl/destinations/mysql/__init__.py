@@ -5,7 +5,7 @@ loaded with the schema before, else one that is named as the schema.
 """
 
 from schemactl.destinations.mysql.catalogue import read_catalogue, read_definitions, read_queries
-from schemactl.destinations.mysql.load import check_tables, load, read_ledger, read_past_loads
+from schemactl.destinations.mysql.load import check_tables, load, read_ledger, read_past_loads, read_table
 from schemactl.destinations.mysql.migration import ABILITIES, connect, render
 from schemactl.destinations.mysql.types import NAMES, column_type, stored
 

@@ -6,15 +6,26 @@ What makes tables and columns ends a transaction there: they are made first, and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from schemactl.destinations._load import carry_out
 from schemactl.destinations._session import ddl_of
-from schemactl.destinations._sql_load import SqlLoad, check_schema, choose_target, ledger_entries, past_loads
+from schemactl.destinations._sql_load import (
+    SqlLoad,
+    check_schema,
+    choose_target,
+    ledger_entries,
+    past_loads,
+    table_rows,
+)
 from schemactl.destinations.mysql.session import open_session, parse_address
-from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.quoting import quote
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -29,6 +40,13 @@ def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
     address = parse_address(url)
     with open_session(address) as session:
         yield from ledger_entries(session, address.dataset, schema_name)
+
+
+def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table; see ``Readable``."""
+    address = parse_address(url)
+    with open_session(address) as session:
+        yield from table_rows(session, address.dataset, schema_name, table, among)
 
 
 def check_tables(url: str, schema: Schema) -> None:

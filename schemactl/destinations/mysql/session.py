@@ -151,6 +151,9 @@ class MySqlSession(Session):
     def lock(self, dataset: str) -> None:
         take_lock(self, dataset, _PATIENCE_SECONDS)
 
+    def text_of(self, value: str) -> str:
+        return f"CAST({value} AS CHAR)"
+
     def seconds_of(self, value: str) -> str:
         return f"(timestampdiff(MICROSECOND, '1970-01-01', {value}) * 0.000001)"
 

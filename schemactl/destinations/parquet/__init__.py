@@ -5,7 +5,7 @@ ours ended, and the other way round. A load is written down in a journal before 
 """
 
 from schemactl.destinations.parquet.catalogue import NAMES, read_catalogue, stored
-from schemactl.destinations.parquet.load import check_tables, load, read_ledger, read_past_loads
+from schemactl.destinations.parquet.load import check_tables, load, read_ledger, read_past_loads, read_table
 from schemactl.destinations.parquet.migration import ABILITIES, connect, render
 
 ADDRESS = "parquet:FOLDER"

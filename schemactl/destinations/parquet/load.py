@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._address import folder_address
 from schemactl.destinations._bookkeeping import ReadRows, ledger_entries, past_loads
@@ -45,7 +45,7 @@ from schemactl.destinations.parquet.journal import (
 )
 from schemactl.destinations.parquet.table import FolderTable
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads, StagedTable, rows_in
+from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads, StagedTable, rows_in
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first
 from schemactl.schema.naming import naming_of
@@ -53,6 +53,9 @@ from schemactl.schema.nested_types import is_within, misreadings, path_text, rea
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Schema, Table
 from schemactl.type_systems.arrow_types import plain_type
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _MERGED: Final = f"{FOLDER}/merged"
 
@@ -83,6 +86,20 @@ def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
     address = folder_address(url)
     if address.folder.is_dir():
         yield from ledger_entries(partial(read_rows, list_files(find_dataset(address, is_made=True))), schema_name)
+
+
+def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table; see ``Readable``."""
+    del schema_name  # a folder is a dataset
+    address = folder_address(url)
+    if address.folder.is_dir():
+        yield from _rows_of(list_files(find_dataset(address, is_made=True)), table, among)
+
+
+def _rows_of(listing: Listing, table: Table, among: Among | None) -> Iterator[pyarrow.RecordBatch]:
+    files = table_files(listing, table.name)
+    if files:
+        yield from FolderTable(files, listing.dataset / table.name).rows_of(table, among)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
@@ -117,6 +134,9 @@ class ParquetLoad(Load[_Change]):
     @property
     def read_rows(self) -> ReadRows:
         return partial(read_rows, self.listing)
+
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+        yield from _rows_of(self.listing, table, among)
 
     def check(self, chains: Sequence[Chain]) -> None:
         for chain in chains:

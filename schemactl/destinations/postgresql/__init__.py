@@ -5,7 +5,7 @@ as the schema.
 """
 
 from schemactl.destinations.postgresql.catalogue import read_catalogue, read_definitions, read_queries
-from schemactl.destinations.postgresql.load import check_tables, load, read_ledger, read_past_loads
+from schemactl.destinations.postgresql.load import check_tables, load, read_ledger, read_past_loads, read_table
 from schemactl.destinations.postgresql.migration import ABILITIES, connect, render
 from schemactl.destinations.postgresql.types import NAMES, column_type, stored
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from schemactl.destinations._sql_load import check_schema, ledger_entries, load_package, past_loads
+from schemactl.destinations._sql_load import check_schema, ledger_entries, load_package, past_loads, table_rows
 from schemactl.destinations.postgresql.session import open_session, open_transaction, parse_address
-from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -23,6 +27,13 @@ def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
     address = parse_address(url)
     with open_session(address) as session:
         yield from ledger_entries(session, address.dataset, schema_name)
+
+
+def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table; see ``Readable``."""
+    address = parse_address(url)
+    with open_session(address) as session:
+        yield from table_rows(session, address.dataset, schema_name, table, among)
 
 
 def check_tables(url: str, schema: Schema) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._bookkeeping import (
     ReadRows,
@@ -44,11 +44,14 @@ from schemactl.destinations.spark.tables import Tables, copy_blocker, find_views
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.spark.session.opening import active_session, running_session
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first, merge_of
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of, write_type
 from schemactl.schema.types import Column, Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 """What Spark's own catalog takes as a table's name."""
@@ -83,6 +86,13 @@ def _reading(namespace: Namespace) -> Iterator[ReadRows]:
                     yield from (row for row in new_rows if row.items() >= equal.items())
 
         yield read
+
+
+def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table; see ``Readable``."""
+    del schema_name  # a schema of a catalog is a dataset
+    with running_session() as spark:
+        yield from refreshed(Tables(spark, read_address(url))).batches(table, among)
 
 
 def check_tables(url: str, schema: Schema) -> None:
@@ -141,6 +151,9 @@ class SparkLoad(Load[TableMove]):
     @property
     def read_rows(self) -> ReadRows:
         return self.target.read_rows
+
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+        yield from self.target.batches(table, among)
 
     def check(self, chains: Sequence[Chain]) -> None:
         check_nulls(chains)

@@ -12,20 +12,24 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from schemactl.destinations._bookkeeping import find_columns, find_names, rows_of
+from schemactl.destinations._table_rows import batches_of
 from schemactl.destinations.spark.address import Namespace
 from schemactl.destinations.spark.lease import LEASE, Lease
 from schemactl.destinations.spark.types import sql_type
 from schemactl.engine.spark.sql import literal, quoted
 from schemactl.errors import CommandWarning, DestinationError
-from schemactl.normalization.package import INPUTS_TABLE
+from schemactl.normalization.package import INPUTS_TABLE, Among
 from schemactl.schema.types import DataType, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,23 @@ class Tables:
             # The other tables are small.
             rows = frame.toLocalIterator() if table.name == INPUTS_TABLE else frame.collect()
             yield from rows_of(table, rows, columns)
+
+    def batches(self, table: Table, among: Among | None) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of a table; columns that it lacks are null. Nothing if there is no such table."""
+        if table.name not in self.names():
+            return
+        frame = self.frame(table.name)
+        selected = []
+        for column in table.columns.values():
+            if column.name not in frame.columns:
+                selected.append("NULL")
+            elif column.data_type is DataType.TIMESTAMP:  # as a number, whatever the session's time zone is
+                selected.append(f"unix_micros({quoted(column.name)}) / 1e6")
+            else:
+                selected.append(quoted(column.name))
+        if among is not None:
+            frame = frame.where(F.col(quoted(among.column)).isin(sorted(among.values)))
+        yield from batches_of(table, frame.selectExpr(*selected).collect())
 
     def held_as(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield the names of the tables that a table is there, with the names of its columns there."""

@@ -5,7 +5,7 @@ dlt keeps each dataset in a file of its own beside the one that is named: ``shop
 """
 
 from schemactl.destinations.sqlite.catalogue import read_catalogue, read_definitions, read_queries
-from schemactl.destinations.sqlite.load import check_tables, load, read_ledger, read_past_loads
+from schemactl.destinations.sqlite.load import check_tables, load, read_ledger, read_past_loads, read_table
 from schemactl.destinations.sqlite.migration import ABILITIES, connect, render
 from schemactl.destinations.sqlite.types import NAMES, column_type, stored
 

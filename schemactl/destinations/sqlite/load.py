@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._address import check_folder, parse_file_address
-from schemactl.destinations._sql_load import check_names, check_schema, ledger_entries, load_package, past_loads
+from schemactl.destinations._sql_load import (
+    check_names,
+    check_schema,
+    ledger_entries,
+    load_package,
+    past_loads,
+    table_rows,
+)
 from schemactl.destinations.sqlite.migration import choose_file
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, open_database
 from schemactl.destinations.sqlite.types import NAMES
-from schemactl.normalization.package import LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _PATIENCE_SECONDS: Final = 5.0
 _PATIENCE_OF_LOADS_SECONDS: Final = 600.0
@@ -36,6 +46,15 @@ def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
     if path.exists():
         with open_database(address, path, patience=_PATIENCE_SECONDS, is_read_only=True) as session:
             yield from ledger_entries(session, MAIN, schema_name)
+
+
+def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows of a table; see ``Readable``."""
+    address = parse_file_address(url)
+    _, path = choose_file(address, schema_name)
+    if path.exists():
+        with open_database(address, path, patience=_PATIENCE_SECONDS, is_read_only=True) as session:
+            yield from table_rows(session, MAIN, schema_name, table, among)
 
 
 def check_tables(url: str, schema: Schema) -> None:

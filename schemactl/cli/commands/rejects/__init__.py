@@ -1,0 +1,17 @@
+"""Show what loads have rejected, repair it, and bring it back: list, show, export, replay, discard, prune.
+
+A load keeps the rows and values that a contract, a typing or a model rejects in the table `_rejects` of its
+destination, with the original records. `list` counts them by reason, `show` prints records, `export` writes them to a
+file; `replay` loads them by the schema as it is now; `discard` marks those that nobody wants, `prune` deletes old ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemactl.cli.commands.rejects._options import RejectsOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(RejectsOptions):
+    """The settings of ``schemactl rejects`` in a file, for all of its commands."""

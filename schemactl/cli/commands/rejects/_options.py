@@ -1,0 +1,144 @@
+"""Options of several commands about rejects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Literal
+
+from schemactl.cli.commands.migrate._options import with_spark
+from schemactl.cli.declarations import Setting, argument, option
+from schemactl.cli.options import SparkCommandOptions, complete_names, text_or_json
+from schemactl.errors import InputError
+
+if TYPE_CHECKING:
+    from schemactl.flows.rejects import RejectStore
+    from schemactl.normalization.rejects import RejectFilter
+
+__all__ = ["ReasonOptions", "RejectsOptions", "StateOptions", "read_age", "read_moment", "with_spark"]
+
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectsOptions(SparkCommandOptions):
+    """The options of all of them: the destination, and which rejects."""
+
+    to: str = option(
+        "The destination of the loads: a folder (of Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE` ...; "
+        "`?dataset=NAME` names the database schema. Or a name that settings give one: `[destinations.prod]`.",
+        setting=Setting(),
+        metavar="DEST",
+        is_destination=True,
+        default="warehouse",
+    )
+    format: str = text_or_json()
+    id: Sequence[str] = option(
+        "Only the record with this id, or a beginning of it; may be given more than once.", metavar="ID", default=[]
+    )
+    table: Sequence[str] = option(
+        "Only records of which a row in this table is rejected; may be given more than once.",
+        metavar="TABLE",
+        default=[],
+    )
+    column: Sequence[str] = option(
+        "Only records of which a value in this column is rejected; may be given more than once.",
+        metavar="COLUMN",
+        default=[],
+    )
+    file: Sequence[str] = option(
+        "Only records of files that match; may be given more than once.", metavar="GLOB", default=[]
+    )
+    load_id: Sequence[str] = option("Only rejects of this load; may be given more than once.", metavar="ID", default=[])
+    since: str | None = option(
+        "Only rejects since a day, a moment, or a time ago: `2026-03-31`, `2026-03-31T08:00Z`, `7d`.", metavar="TIME"
+    )
+
+    def selection(self) -> RejectFilter:
+        """Return the waiting rejects that the options name."""
+        from schemactl.normalization.rejects import RejectFilter
+
+        return RejectFilter(
+            record_ids=tuple(self.id),
+            load_ids=tuple(self.load_id),
+            tables=tuple(self.table),
+            columns=tuple(self.column),
+            files=tuple(self.file),
+            since=None if self.since is None else read_moment(self.since, "--since"),
+        )
+
+    def open_store(self, name: str) -> RejectStore:
+        """Return the rejects of a schema."""
+        from schemactl.flows.rejects import open_store
+
+        return open_store(name, self.to, self.schemas_folder)
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
+class ReasonOptions(RejectsOptions):
+    """The options of those that select rejects by their reason."""
+
+    reason: str | None = option(
+        "Only rejects of this kind or reason: `contract`, `typing`, `model`, `data_type`, `columns=discard_row`, or a "
+        "text within the reason.",
+        metavar="REASON",
+    )
+
+    def selection(self) -> RejectFilter:
+        """Return the waiting rejects that the options name."""
+        return replace(super().selection(), reason=self.reason)
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
+class StateOptions(ReasonOptions):
+    """The options of those that read rejects of any state."""
+
+    state: Literal["waiting", "replayed", "discarded", "all"] = option("The state of the rejects.", default="waiting")
+
+    def selection(self) -> RejectFilter:
+        """Return the rejects that the options name."""
+        from schemactl.normalization.tally import RejectState
+
+        states = None if self.state == "all" else frozenset((RejectState(self.state),))
+        return replace(super().selection(), states=states)
+
+
+def schema_name() -> str:
+    """Declare the argument that names the schema."""
+    return argument("NAME", "The schema of the loads.", completes=complete_names)
+
+
+def read_age(text: str, option: str) -> timedelta:
+    """Return a time span.
+
+    >>> read_age("90d", "--older-than")
+    datetime.timedelta(days=90)
+    """
+    match = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip())
+    if match is None:
+        raise InputError(f"`{text}` is not a time span (`{option}`)", hint="write it like `90d`, `12h` or `2w`")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def read_moment(text: str, option: str) -> datetime:
+    """Return a moment in UTC: of a day its beginning, of a time span so long ago.
+
+    >>> read_moment("2026-03-31", "--since")
+    datetime.datetime(2026, 3, 31, 0, 0, tzinfo=datetime.timezone.utc)
+    """
+    from schemactl.schema.iso8601 import parse
+
+    try:
+        if re.fullmatch(r"\d+[mhdw]", text.strip()):
+            return datetime.now(UTC) - read_age(text, option)
+        moment = parse(text.strip())
+        if isinstance(moment, datetime):
+            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if isinstance(moment, date):
+            return datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
+    except (ValueError, OverflowError):
+        pass
+    hint = "write it like `2026-03-31`, `2026-03-31T08:00Z` or `7d`"
+    raise InputError(f"`{text}` is not a day, a moment or a time span (`{option}`)", hint=hint)

@@ -1,0 +1,55 @@
+"""Mark rejected records that nobody wants: they wait no longer, and are not replayed.
+
+The rejects stay in the table, with the reason. What is marked is shown before.
+
+Examples:
+    # Discard the test data of one load
+    schemactl rejects discard crm --load-id monday --reason "test data"
+
+    # Discard one record without a question
+    schemactl rejects discard crm --id 4f1c --reason "sent twice" --yes
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemactl.cli.commands.rejects._options import RejectsOptions, schema_name, with_spark
+from schemactl.cli.declarations import flag, option
+from schemactl.cli.terminal import Terminal, ask, write_report
+from schemactl.errors import ExitCode, InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(RejectsOptions):
+    name: str = schema_name()
+    reason: str | None = option("Why nobody wants them, for those who read it.", metavar="TEXT")
+    all: bool = flag("Discard all that wait.")
+    yes: bool = flag("Do not ask.", short="-y")
+
+
+@with_spark
+def run(options: Options, terminal: Terminal) -> ExitCode:
+    """Mark the rejects."""
+    from schemactl.flows.rejects import discard_rejects
+    from schemactl.normalization.rejects import ChangeReport
+    from schemactl.render.rejects import change_document, print_change
+
+    because = (options.reason or "").strip()
+    if not because:
+        raise InputError("`--reason` is missing", hint="say why, for those who read it later")
+    selection = options.selection()
+    if selection.is_narrow is options.all:
+        raise InputError(
+            "name the records with `--id`, `--table`, `--column`, `--file`, `--load-id` or `--since`, or give `--all`",
+            hint="`schemactl rejects list` shows what waits",
+        )
+
+    def agree(report: ChangeReport) -> bool:
+        text = print_change(report, terminal.look(options), "to discard")
+        return ask("discard them", text, terminal, options, yes=options.yes)
+
+    report = discard_rejects(options.open_store(options.name), selection, because, agree)
+    return write_report(
+        terminal, options, report, change_document, lambda of, look: print_change(of, look, "discarded")
+    )
