@@ -31,6 +31,7 @@ PAGES: Mapping[str, Sequence[str]] = MappingProxyType(
         "docs/start-project.md": (),
         "docs/quickstart.md": (),
         "docs/csv.md": (),
+        "docs/api-pages.md": (),
         "docs/change-columns.md": _CRM[:1],
         "docs/two-branches.md": (
             "git init -q -b main",

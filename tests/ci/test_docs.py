@@ -144,6 +144,7 @@ BLOCKS = {
     "docs/start-project.md": 1,
     "docs/quickstart.md": 4,
     "docs/csv.md": 4,
+    "docs/api-pages.md": 3,
     "docs/change-columns.md": 8,
     "docs/two-branches.md": 4,
     "docs/start-dlt.md": 8,
