@@ -137,6 +137,19 @@ def test_no_function_or_operator_of_somebody_else_runs_in_a_migration(database: 
     assert caught(database) == []
 
 
+def test_no_operator_of_somebody_else_runs_as_a_run_is_written_by_itself(database: str) -> None:
+    url = f"{database}?dataset=shop"
+    assert apply(url, BEFORE) is Outcome.DONE
+    set_traps(database)
+
+    with postgresql.connect(url, "shop") as session:
+        (run,) = session.runs()
+        session.write_run(run)
+        assert session.runs() == (run,)
+
+    assert caught(database) == []
+
+
 def test_no_function_or_operator_of_somebody_else_runs_in_a_load(database: str, tmp_path: Path) -> None:
     url, kinds = f"{database}?dataset=sales", {"note": {"data_type": "text", "precision": 9}}
     set_traps(database)

@@ -308,7 +308,8 @@ class PostgresSession(Session):
         row_values = f"({', '.join('%s' for _ in columns)})"
         insert = f"INSERT INTO {target} ({', '.join(map(quote, columns))})".replace("%", "%%")
         deletes = (f"DELETE FROM {target} WHERE {condition}".replace("%", "%%") for condition in conditions)
-        statements = (*deletes, f"{insert} VALUES {', '.join(row_values for _ in rows)}")
+        settings = () if self.is_in_transaction else tuple(self._local_settings())
+        statements = (*settings, *deletes, f"{insert} VALUES {', '.join(row_values for _ in rows)}")
         self._run_together(statements, [value for row in rows for value in row])
 
     def stage(self, name: str, staged: StagedTable) -> None:
