@@ -69,6 +69,7 @@ def find_sources(
     from schemactl.engine.choice import EngineOptions, find_engine_inputs
 
     files = find_engine_inputs(engine or EngineOptions(), others, input_format, is_wanted)
+    selection = None if selection is None or selection.is_whole else selection
     inputs = [
         replace(file, has_header=has_header, selection=selection if file.format in JSON_FORMATS else None)
         for file in files

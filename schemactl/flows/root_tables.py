@@ -62,7 +62,7 @@ def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     if request.model is not None and request.typing is not None:
         raise InputError("`--model` and `--typing` do not go together", hint="a model types texts itself")
     parts = _part_by_table(with_selection(request, before), before)
-    if request.selection is not None:
+    if request.selection is not None and not request.selection.is_whole:
         _check_are_json(parts)
     is_by_schema = request.typing is None and request.model is None and request.dispatch is None
     has_applied = any(table.properties.get(APPLIED_TYPING) for table in before.tables.values())

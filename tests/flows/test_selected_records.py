@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import dlt
 import duckdb
 import pytest
+import yaml
 from loading_shop import LOCAL, Shop
 
 from schemactl.errors import InputError, Location
@@ -158,6 +160,14 @@ def test_other_formats_have_no_records_inside(work: Path, name: str, hint: str |
     assert hint is None or hint in (caught.value.hint or "")
 
 
+def test_whole_documents_are_read_as_without_an_option(work: Path) -> None:
+    Path("a.jsonl").write_text('{"id": 1}\n[{"id": 2}]\n')
+    plain = infer(request("a.jsonl", is_check=True))
+    assert infer(request("a.jsonl", records="$", is_check=True)).tables == plain.tables
+    Path("a.csv").write_text("id\n5\n")
+    assert infer(request("a.csv", records="$")).documents == 1
+
+
 def test_other_formats_ignore_a_remembered_path(work: Path) -> None:
     Path("a.json").write_text(json.dumps(PAGES[0]))
     infer(request("a.json", records="data"))
@@ -243,3 +253,11 @@ def test_other_options_see_records_and_not_documents(work: Path, options: dict[s
     report = infer(request("a.jsonl", records="data", **options))
     expected = [("orders", 2)] if "sample" in options else [("x", 1), ("y", 1), ("orders", 1)]
     assert sorted((file.table, file.documents) for file in report.files) == sorted(expected)
+
+
+def test_dlt_reads_a_schema_that_remembers_records(work: Path) -> None:
+    Path("a.json").write_text(json.dumps(PAGES[0]))
+    report = infer(request("a.json", records="data", keep=("page",)))
+    stored = yaml.safe_load(Path("schemas/export/shop.schema.yaml").read_text())
+    theirs = dlt.Schema.from_dict(stored)
+    assert (theirs.version_hash, theirs.settings[SETTING]) == (report.after_hash, setting("export"))
