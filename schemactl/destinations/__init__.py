@@ -117,7 +117,7 @@ class Destination(Protocol):
 
     @property
     def NAMES(self) -> NameLimits:
-        """What it makes of names of tables and columns."""
+        """Its limits on names of tables and columns."""
         ...
 
     def read_catalogue(self, url: str) -> Catalogue:
@@ -134,7 +134,7 @@ class Destination(Protocol):
         ...
 
     def stored(self, column: Column) -> Properties:
-        """Return what a catalog of this destination says of such a column: its type, and ``nullable: false``.
+        """Return such a column as a catalog of this destination has it: its type, and ``nullable: false``.
 
         ``stored`` of a catalog's own column is what both have in common, so to compare by it is to compare what
         the destination keeps. An ``x-database-type`` that the destination has stays, that of another engine becomes the
@@ -254,7 +254,7 @@ class Migrator(Destination, Protocol):
 
     @property
     def ABILITIES(self) -> Abilities:
-        """What it can do."""
+        """Its abilities."""
         ...
 
     def render(self, step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
@@ -341,7 +341,7 @@ class MigrationSession(ABC):
         raise self._rewrites_nothing(rewrite)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
-        """Return what ``run_rewrite`` does, as people read it."""
+        """Return the statements of ``run_rewrite``, as people read them."""
         raise self._rewrites_nothing(rewrite)
 
     def _rewrites_nothing(self, rewrite: RewriteTable) -> DestinationError:
@@ -434,7 +434,7 @@ class MigrationSession(ABC):
         return None
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:  # noqa: ARG002 - others look
-        """Return what hangs on a column, and goes with it where it makes room for another of its name.
+        """Return the dependents of a column that go with it if it makes room for another of its name.
 
         Args:
             table: as it is called now.
@@ -447,7 +447,7 @@ class MigrationSession(ABC):
         return ()
 
     def kept(self) -> tuple[str, ...]:
-        """Return what earlier plans have kept of what they dropped: names of tables or of files."""
+        """Return the backups that earlier plans kept when they dropped data: names of tables or of files."""
         return ()
 
     def drop_kept(self, names: Sequence[str]) -> None:
@@ -522,7 +522,7 @@ DESTINATIONS: Registry[Destination] = Registry("destination", "schemactl.destina
 
 
 def name_limits(destination: Destination, url: str) -> NameLimits:
-    """Return what the destination at an address makes of names: ``NAMES``, unless that depends on the address."""
+    """Return the name limits of the destination at an address: ``NAMES``, unless they depend on the address."""
     of_address: Callable[[str], NameLimits] | None = optional_attribute(destination, "name_limits")
     return of_address(url) if of_address else destination.NAMES
 

@@ -37,7 +37,7 @@ class FileAddress:
 
 
 def file_address(url: str) -> FileAddress:
-    """Return what an address such as ``duckdb:///folder/file?dataset=NAME`` says.
+    """Parse an address such as ``duckdb:///folder/file?dataset=NAME``.
 
     As everywhere in Python, the path is relative after three slashes and absolute with a fourth.
 
@@ -54,7 +54,7 @@ def file_address(url: str) -> FileAddress:
 
 
 def parse_file_address(url: str) -> FileAddress:
-    """Return what an address ``KIND:///PATH...`` says of a file that need not be there yet.
+    """Parse an address ``KIND:///PATH...`` of a file that need not exist yet.
 
     Raises:
         InputError: it is written another way, a folder is there, or a link leads out of its repository.
@@ -102,7 +102,7 @@ def check_dataset(pairs: Iterable[tuple[str, str]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """What the URI of a server says, and how it is shown: without the password, and without its other parameters.
+    """The URI of a server, parsed, and how it is shown: without the password, and without its other parameters.
 
     Attributes:
         parameters: ``host``, ``port``, ``user``, ``password``, ``dbname`` as far as stated, and those behind ``?``.
@@ -116,7 +116,7 @@ class ServerAddress:
 
 
 def parse_server_address(url: str, engine: str) -> ServerAddress:
-    """Return what the address of a server says; raises ``InputError`` where it cannot be read."""
+    """Parse the address of a server; raises ``InputError`` if it cannot be read."""
     scheme = url.partition(":")[0]
     problem = InputError(
         f"the address of the {engine} server cannot be read",
@@ -158,14 +158,14 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]+://?.*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class FolderAddress:
-    """What is meant: a folder, and a dataset in it; None for the folder itself, or the only one."""
+    """A folder, and a dataset in it; None for the folder itself, or the only one."""
 
     folder: Path
     dataset: str | None
 
 
 def folder_address(url: str) -> FolderAddress:
-    """Return what an address says.
+    """Parse an address.
 
     Raises:
         InputError: it names no folder, or an object store, or a link leads it out of its repository.

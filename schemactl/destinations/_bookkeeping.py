@@ -142,7 +142,7 @@ def bookkeeping_of(schema: Schema) -> tuple[Table, Table, Table]:
 
 
 def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
-    """Yield what a load writes down: tables with new rows in the order of their columns; what completes it comes last.
+    """Yield the bookkeeping rows of a load: tables with rows in the order of columns; the completing row comes last.
 
     The schema is written where none of its hash is there, as dlt does: the hash is of its name, too. A load that
     only changes rejects writes none.

@@ -1,4 +1,4 @@
-"""What a destination's catalog says, as a schema; each SQL database has its own queries for it."""
+"""Reads a destination's catalog as a schema; each SQL database has its own queries for it."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def catalogue_of(
 
 
 def _hints(keys: Iterable[Sequence[Any]]) -> dict[tuple[str, str], Properties]:
-    """Return what keys make the hints of columns, by the names of table and column."""
+    """Return the hints that keys mean for columns, by the names of table and column."""
     key_columns: dict[tuple[bool, str, Any], list[str]] = {}
     for table, key, is_primary, column in keys:
         key_columns.setdefault((not is_primary, table, key), []).append(column)

@@ -1,4 +1,4 @@
-"""What a load writes down, as JSON, before readers may see anything of it: the next load ends a killed one.
+"""The journal of a load, as JSON, before readers may see anything of it: the next load ends a killed one.
 
 No format has a commit for several tables. Where tables have versions, a load that broke off is undone (``Versions``).
 Where they have none it is certain once its journal is there, and is finished (``Moves``, ``Pending``): each step may be
@@ -52,7 +52,7 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What a load does to the files of a dataset (Parquet); paths are relative to its folder.
+    """The changes of a load to the files of a dataset (Parquet); paths are relative to its folder.
 
     Attributes:
         removals: files that go first.
@@ -73,7 +73,7 @@ class Moves:
 
 @dataclass(frozen=True, slots=True)
 class TableMove:
-    """What a load does to one table of a Spark catalog.
+    """The change of a load to one table of a Spark catalog.
 
     Attributes:
         source: the table that holds the rows; None if the journal holds them, or the table is emptied.
@@ -220,4 +220,4 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "tuple[Mapping[str, Any], ...]": lambda value: tuple(map(_row, _list(value))),
     "Mapping[str, int | None]": _versions,
 }
-"""What reads the value of a field, by the field's type; each raises ``ValueError``."""
+"""Readers of a field's value, by the field's type; each raises ``ValueError``."""

@@ -48,7 +48,7 @@ LACKS_VALUE: Final = (
     "leave out the records that lack it, give the column a default, or let the schema allow nulls and run "
     "`schemactl migrate apply`"
 )
-"""What to do where a column that takes no nulls would get one."""
+"""The hint if a column that takes no nulls would get one."""
 
 _ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

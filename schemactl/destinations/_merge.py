@@ -57,7 +57,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """What the condition ``match`` says of ``source`` and of the old rows ``o``, for engines that update rows.
+    """The match of ``source`` with the old rows ``o`` by the condition ``match``, for engines that update rows.
 
     Attributes:
         source: the new rows, one of each key; ``n`` in the conditions.
@@ -71,7 +71,7 @@ class Upsert:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a merge does to one table.
+    """The effect of a merge on one table.
 
     Attributes:
         goes: the condition that an old row ``o`` goes; None if no row does.
@@ -94,7 +94,7 @@ class Effect:
 def plan_merge(
     chain: Chain, merge: Merge, relations: Relations, prefix: str
 ) -> tuple[Mapping[str, str], Sequence[Effect]]:
-    """Return what becomes of the tables of a chain that are there: relations of keys to make, and effects.
+    """Return the changes to the existing tables of a chain: relations of keys to make, and effects.
 
     The relations are queries by names, which start with ``prefix``, in the order in which they are made. Effects are
     of the root first; their conditions are about the rows as they were before the first of them.

@@ -1,4 +1,4 @@
-"""What loading and migrating ask of a SQL database: one open connection, seen the same way for all of them."""
+"""The interface of SQL databases for loads and migrations: one open connection, the same for all of them."""
 
 from __future__ import annotations
 

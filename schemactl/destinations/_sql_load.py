@@ -47,7 +47,7 @@ class ReadyTable:
 
 
 def past_loads(session: Session, dataset: str | None, schema_name: str) -> PastLoads:
-    """Return what the dataset that a load would go into knows of earlier loads."""
+    """Return the earlier loads that the dataset of a load knows."""
     target = choose_target(session, dataset, schema_name)
     with session.wrap_errors("read"):
         return _bookkeeping.past_loads(Bookkeeping(session, target).read_rows, schema_name)
@@ -281,7 +281,7 @@ def _statements(
 
 
 def _upsert(session: Session, target: str, names: Sequence[str], key: str, upsert: Upsert, new: str) -> Iterator[str]:
-    """Yield what MERGE INTO does, a statement each; ``new`` names a relation of the keys of rows that are added."""
+    """Yield the statements of MERGE INTO; ``new`` names a relation of the keys of rows that are added."""
     source, match, columns = upsert.source, upsert.match, ", ".join(names)
     is_there = f"SELECT 1 FROM {target} o WHERE {match}"
     added = f"SELECT n.{quote(key)} AS {quote(KEY)} FROM {source} n WHERE NOT EXISTS ({is_there})"

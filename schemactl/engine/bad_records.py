@@ -49,7 +49,7 @@ class Fault:
 
 
 def find_fault(text: str) -> Fault | None:
-    """Return what keeps a text from being one JSON document, None if it is one."""
+    """Return the reason why a text is not one JSON document, None if it is one."""
     start = len(text) - len(text.lstrip(BLANKS))
     end = scan_value(text, start)
     if isinstance(end, Fault):
@@ -95,7 +95,7 @@ def _reason(text: str, error: json.JSONDecodeError) -> str:
 
 
 def explain_bad_records(bad: Iterable[BadRecord], inputs: Iterable[Input]) -> list[Problem]:
-    """Return what is wrong with records, which are sorted by place, and where they are."""
+    """Return the faults of records, which are sorted by place, and their places."""
     inputs_by_path = {file.path: file for file in inputs}
     by_file: dict[str, list[BadRecord]] = {}
     for record in bad:
@@ -207,7 +207,7 @@ def _problem(fault: Fault, text: str, location: Location) -> Problem:
 
 
 def _in_selected(file: Input, selection: RecordSelection, records: list[BadRecord]) -> dict[int, Problem]:
-    """Return what is wrong with records inside documents, or with documents that have none."""
+    """Return the faults of records inside documents, or of documents that have none."""
     if file.format == "ndjson":
         return _in_selected_lines(file, selection, {record.position.number for record in records})
     broken = [record.position.number for record in records if not read_selection_fault(record.text)]
@@ -281,7 +281,7 @@ class _Window:
 
 
 def _in_document(file: Input, number: int) -> dict[int, Problem]:
-    """Return what is wrong with a document, by the number of its first bad record."""
+    """Return the fault of a document, by the number of its first bad record."""
     with _open(file) as opened:
         window = _Window(opened)
         try:

@@ -26,7 +26,7 @@ from schemactl.installation import install_command
 from schemactl.progress import Progress, size_text
 
 AUTO_BYTES: Final = 128 << 20
-"""What Spark reads as one partition (``spark.sql.files.maxPartitionBytes``)."""
+"""The bytes that Spark reads as one partition (``spark.sql.files.maxPartitionBytes``)."""
 
 _MUCH_FOR_ONE_MACHINE: Final = 10 << 30
 

@@ -140,7 +140,7 @@ class _Look:
 
 
 def find_csv_faults(file: Input, header: CsvHeader) -> CsvFaults:
-    """Return what is wrong with a file that is readable here.
+    """Return the faults of a file that is readable here.
 
     Raises:
         InputError: the file is not in its encoding, or more is wrong than is reported one by one.
@@ -169,7 +169,7 @@ def read_fault(text: str, path: str) -> Problem | None:
 
 
 def key_of(cell: BrokenCell) -> str:
-    """Return what a broken cell is known by among the values of its column."""
+    """Return the key of a broken cell among the values of its column."""
     return f"{cell.letters}:{cell.start}"
 
 

@@ -36,7 +36,7 @@ _NOT_UNPACKED = (".zip", ".xz", ".7z", ".br", ".lzma", ".lzo", ".rar", ".tar", "
 """Endings of compressed files and archives that Spark does not read."""
 
 _OTHER_NAMES = {"jsonl": "ndjson", "jsonlines": "ndjson", "json_lines": "ndjson", "json-lines": "ndjson", "txt": "text"}
-"""What others call our formats."""
+"""Other names of our formats."""
 
 
 IsWanted: TypeAlias = Callable[[Input], bool]
@@ -297,7 +297,7 @@ def _is_hidden(path: Path) -> bool:
 
 
 def _input_of(path: str, input_format: str | None, is_named: bool) -> Input | None:
-    """Return what is read of a path; None for a file that was only found, and whose format cannot be detected.
+    """Return the input of a path; None for a file that was only found, and whose format cannot be detected.
 
     Raises:
         InputError: the file cannot be read, or the user names it and its format cannot be detected.

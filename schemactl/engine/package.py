@@ -145,7 +145,7 @@ def write_rows(
 
 
 def count_rows(engine: Engine, scan: Scan, tables: Tables, plan: Plan, progress: Progress = no_progress) -> WrittenRows:
-    """Return what ``write_rows`` would return of the rows of a plan, but write none: there are no folders."""
+    """Return the result of ``write_rows`` for a plan without writing rows: there are no folders."""
     job = RowsJob({tables: plan}, LoadTime("", datetime.now(UTC)), {}, None, scan.options)
     progress("counting the rows that contracts reject", None)
     (outcome,), (maker,) = _outcomes(_run(engine, scan, job), job.plans), job.makers()
@@ -153,7 +153,7 @@ def count_rows(engine: Engine, scan: Scan, tables: Tables, plan: Plan, progress:
 
 
 def _outcomes(partitions: Sequence[WrittenPart], plans: Mapping[Tables, Plan]) -> list[RowOutcome]:
-    """Return what became of the rows of each plan."""
+    """Return the outcome of each plan's rows."""
     outcomes = [RowOutcome() for _ in plans]
     for partition in partitions:
         for outcome, of_partition in zip(outcomes, partition.outcomes, strict=True):
@@ -201,7 +201,7 @@ def find_records(engine: Engine, scan: Scan, positions: Set[Position]) -> dict[P
 
 
 def _run(engine: Engine, scan: Scan, job: RowsJob) -> list[WrittenPart]:
-    """Return what partitions have written, in the order of the input."""
+    """Return the files that partitions have written, in the order of the input."""
     partitions: list[WrittenPart] = []
     for read in scan.documents:
         before, gaps = read.before, read.documents.gaps
@@ -236,7 +236,7 @@ def _run_kernel(
 
 
 def _structures(plan: Plan) -> dict[str, NestedType]:
-    """Return what the plan keeps columns of the source in."""
+    """Return the types in which the plan keeps columns of the source."""
     tops = ((cell.path[0], cell.structure) for cell in plan.rows.cells if len(cell.path) == 1)
     return {name: structure for name, structure in tops if name is not None and structure is not None}
 

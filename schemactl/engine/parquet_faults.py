@@ -17,7 +17,7 @@ _UNITS: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns
 
 
 def find_parquet_fault(path: str) -> str | None:
-    """Return what is wrong with a local file; None if nothing is wrong, or it is not Parquet.
+    """Return the fault of a local file; None if nothing is wrong, or it is not Parquet.
 
     Row groups are read one by one, until one cannot be.
     """

@@ -26,7 +26,7 @@ class ParquetFooter:
 
 
 def footer_of(schema: pyarrow.Schema) -> ParquetFooter:
-    """Return what the footer of a file states."""
+    """Return the content of a file's footer."""
     import pyarrow
 
     nulls = (field.name for field in schema if pyarrow.types.is_null(field.type))

@@ -64,7 +64,7 @@ class DocumentBatch(ABC):
 
     @abstractmethod
     def records(self) -> Records:
-        """Return what ``kernel.partitions.records_of`` reads."""
+        """Return the batches that ``kernel.partitions.records_of`` reads."""
 
     @abstractmethod
     def typed_by(self, task: TypingTask) -> TextBatch:
@@ -175,7 +175,7 @@ class Engine(Protocol):
         ...
 
     def run(self, records: Records, module: str, function: str, /, **arguments: Any) -> list[Any]:
-        """Return what ``module.function(batches, **arguments)`` returns for each partition.
+        """Return the result of ``module.function(batches, **arguments)`` for each partition.
 
         Raises:
             InputError: a file cannot be read.

@@ -218,7 +218,7 @@ def _typing_findings(
 
 
 def _become(contract: str) -> str:
-    """Return what becomes of rows that break a contract, as ``--typing-errors`` calls it, or of their values."""
+    """Return the fate of rows that break a contract, in the words of ``--typing-errors``, or of their values."""
     match Mode(contract.partition("=")[2]):
         case Mode.FREEZE:
             return "fail"
@@ -420,7 +420,7 @@ class _BatchFindings:
         return row_number(self.before[file, block] + record_index + 1, file, self._gaps)
 
     def files(self) -> dict[str, FileEvidence]:
-        """Return what was read, by input."""
+        """Return the evidence of the files, by input."""
         files: dict[str, FileEvidence] = {}
         for (file, block), counts in self._blocks:
             evidence = files.get(file, FileEvidence(documents=0))
@@ -434,7 +434,7 @@ class _BatchFindings:
         return files
 
     def shares(self) -> Iterator[tuple[str | None, Share]]:
-        """Yield what each partition holds for each table."""
+        """Yield the records of each partition for each table."""
         for partition in self.partitions:
             yield from partition.found.items()
 
@@ -453,7 +453,7 @@ class _BatchFindings:
         }
 
     def files_of(self, table: str) -> dict[str, FileEvidence]:
-        """Return what was read for one table of several, by input."""
+        """Return the evidence of the files for one table of several, by input."""
         counts: Counter[str] = Counter()
         for partition in self.partitions:
             if table in partition.found:

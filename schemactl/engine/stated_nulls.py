@@ -1,4 +1,4 @@
-"""What files of Arrow and Parquet state of nulls: which columns may hold them."""
+"""Reads from Arrow and Parquet files which columns may hold nulls."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ MOST_SEEN: Final = 10_000
 
 
 class Changed(StrEnum):
-    """What to do with files that have changed since an earlier load (``--changed``)."""
+    """The treatment of files that have changed since an earlier load (``--changed``)."""
 
     LOAD = "load"
     SKIP = "skip"

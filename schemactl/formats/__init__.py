@@ -29,7 +29,7 @@ class Document(Protocol):
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """What the text says and the schema does not."""
+        """Facts of the text that the schema lacks."""
         ...
 
 

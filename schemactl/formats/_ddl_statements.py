@@ -226,7 +226,7 @@ def _parse_columns(statement: Statement, name: str, dialect: Dialect) -> exp.Cre
 
 
 def _split_columns(statement: Statement, name: str) -> tuple[str, list[str], str] | None:
-    """Return what of CREATE TABLE is before its columns, the columns and constraints, and what follows, on one line."""
+    """Return the head of CREATE TABLE, its columns and constraints, and its tail, on one line."""
     depth, sql = 0, statement.sql
     columns: list[str] = []
     column: list[Token] = []

@@ -14,7 +14,7 @@ from schemactl.type_systems.fields import Field, field_of, properties_of
 
 _ANY: Final = {"data_type": "json"}
 _LEVELS: Final = 50
-"""What is nested deeper stays JSON."""
+"""The depth below which columns stay JSON."""
 
 
 def fold(schema: Schema) -> Schema:

@@ -54,7 +54,7 @@ class Document:
 
 
 def losses_between(before: Schema, after: Schema) -> tuple[Loss, ...]:
-    """Return what ``after`` lacks of ``before``, by meaning: a property's default counts as stated.
+    """Return the losses of ``after`` against ``before``, by meaning: a property's default counts as stated.
 
     Names, versions and hashes of schemas, dlt's own tables and the marks of loads do not count.
     """

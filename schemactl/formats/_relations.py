@@ -80,7 +80,7 @@ def hints_in_words(of: Column | Table) -> list[str]:
 
 
 REFERENCE: Final = ("columns", "referenced_table", "referenced_columns")
-"""What a reference has to state."""
+"""The keys that a reference must have."""
 
 
 def references_of(table: Table, schema: Schema) -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ ANY: Final = Shape(is_any=True)
 
 
 class Fault(NamedTuple):
-    """What is wrong with the form of a document, and where in its text."""
+    """A fault in the form of a document, and its place in the text."""
 
     message: str
     offset: int

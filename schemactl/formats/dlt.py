@@ -196,7 +196,7 @@ def write_merged(
 
 
 def _comments(text: str) -> Counter[str]:
-    """Return what may be comments of a YAML text, with their numbers."""
+    """Return the texts in a YAML file that may be comments, with their counts."""
     return Counter(comment[1].strip() for comment in _COMMENT.finditer(text))
 
 

@@ -168,7 +168,7 @@ _NOUNS: Final = {
 
 
 def _find_looks(sources: Sequence[PathEvidence]) -> _Looks | None:
-    """Return what the texts of a column look like; None if they are of no kind or of many."""
+    """Return the kind of a column's texts; None if they are of no kind or of many."""
     classes = [(name, values) for source in sources for name, values in source.items() if kind_of(name) != NULL]
     total = sum(values.count for _, values in classes)
     for look in Look:

@@ -71,7 +71,7 @@ class TextRows:
     faults: pa.Array
 
     def skip(self, rows: int) -> TextRows:
-        """Return what follows the first rows."""
+        """Return the rows after the first ones."""
         return TextRows([column.slice(rows) for column in self.columns], self.faults.slice(rows))
 
     def documents(self, names: Sequence[str]) -> list[bytes]:

@@ -17,7 +17,7 @@ from schemactl.kernel.cells import CsvLayout, TextRows
 KEY_CHARACTERS: Final = 100
 """Of a broken cell's beginning that are kept."""
 IGNORED: Final = '"\r\n'
-"""What is left out of a broken cell's text, as Spark changes it."""
+"""Characters that are left out of a broken cell's text, as Spark changes it."""
 _ROWS_AT_ONCE: Final = 2_000
 _SHOWN: Final = 60
 _KEPT: Final = 400

@@ -70,7 +70,7 @@ class Piece:
         table: as a dispatch names it; None if unknown.
         columns: of a source that states types, those that the model of the documents may lack.
         ignored: the keys of each document that its model ignores; empty where there are none.
-        originals: the texts of documents that a model has changed since; None where the source states types.
+        originals: the texts of documents that a model has changed since; None if the source declares types.
     """
 
     documents: Sequence[Any]
@@ -222,7 +222,7 @@ class _WaitingTexts:
         return len(self.joined[-1]) - len(_BETWEEN) * (len(texts) - 1)
 
     def texts(self) -> list[bytes]:
-        """Return what waits."""
+        """Return the waiting documents."""
         return _BETWEEN.join(self.joined).split(_BETWEEN)
 
     def take(self, enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
@@ -235,7 +235,7 @@ class _WaitingTexts:
 
 
 def _guess(texts: Sequence[bytes], pattern: re.Pattern[bytes]) -> list[bytes]:
-    """Return what the field looks like in each text, nothing where it is in none."""
+    """Return the field's text in each document, empty if it is in none."""
     # Mostly each text has it once; where one has two and another none, the guess is wrong.
     values = pattern.findall(b"\n".join(texts))
     if len(values) != len(texts):

@@ -20,7 +20,7 @@ import pyarrow as pa
 _HASH_BYTES: Final = 10
 _KEY_LENGTH: Final = 14
 _GROUP: Final = b"\0\0"
-"""What makes whole groups of Base64 of a digest, so that one call encodes all."""
+"""Padding that makes whole groups of Base64 of a digest, so that one call encodes all."""
 
 
 def hash_texts(texts: Iterable[bytes]) -> list[bytes]:
@@ -86,7 +86,7 @@ def content_text(value: Any) -> bytes:
 
 
 def document_text(element: Any, wrapper: str) -> bytes:
-    """Return what makes a row as the text that its key is made of: dlt's own keys at its top do not count.
+    """Return a row as the text that its key is made of: dlt's own keys at its top do not count.
 
     Args:
         element: what makes the row.

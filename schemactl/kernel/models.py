@@ -216,7 +216,7 @@ class Validator:
         self._one, self._all = TypeAdapter(model), TypeAdapter(list[model])  # type: ignore[valid-type]
 
     def sort(self, piece: Piece, dispatch: Dispatch | None) -> Iterator[Piece | RejectedDocuments]:
-        """Yield what the model makes of documents, and those that it rejects, for each table."""
+        """Yield the documents as the model converts them, and those that it rejects, for each table."""
         if piece.texts is None:
             piece = self._without_nulls(piece)
         if self._task.data_type is Mode.EVOLVE:

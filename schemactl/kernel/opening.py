@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import IO, Any, Final
 
 _STORE_BYTES: Final = 1 << 20
-"""What is asked of a store at once, as each request takes some milliseconds."""
+"""The bytes of one request to a store, as each request takes some milliseconds."""
 
 
 def _open_plain(source: str | IO[bytes], _mode: str) -> IO[bytes]:
@@ -50,7 +50,7 @@ def open_bytes(path: str, suffix: str) -> IO[bytes]:
 
 
 def random_access(path: str, *, is_mapped: bool = False) -> Any:
-    """Return what pyarrow's readers take of a file, or of an object of a store by its address.
+    """Return the source for pyarrow's readers of a file, or of an object of a store by its address.
 
     Args:
         path: of the file, or the address.

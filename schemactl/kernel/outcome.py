@@ -211,7 +211,7 @@ def tally_of(outcome: RowOutcome, problems: Sequence[Problem], plan: Plan) -> Ta
 
 
 def rejected_by(outcome: RowOutcome, problems: Sequence[Problem]) -> tuple[Rejected, ...]:
-    """Return what each violation kept out, in the plan's order."""
+    """Return the values that each violation kept out, in the plan's order."""
     sums_by_violation: dict[tuple[str, str | None], tuple[Violation, RowOutcome]] = {}
     for index, problem in enumerate(problems):
         occurrence, violation = outcome.problems.get(index), problem.violation

@@ -351,7 +351,7 @@ class PartitionWriter:
             self._flush()
 
     def close(self) -> WrittenFiles:
-        """Return what was written."""
+        """Return the files that were written."""
         self._flush()
         for writer in self._writers.values():
             writer.close()

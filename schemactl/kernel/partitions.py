@@ -158,7 +158,7 @@ class RecordReader:
     def pieces(
         self, batches: Iterable[pa.RecordBatch], options: ReadOptions, columns: Sequence[str]
     ) -> Iterator[Piece | RowsPiece | RejectedDocuments]:
-        """Yield what is read, sorted by table.
+        """Yield the records that are read, sorted by table.
 
         Args:
             batches: as of ``records_of``.
@@ -223,7 +223,7 @@ class RowReader:
     def pieces(
         self, batches: Iterable[pa.RecordBatch], options: ReadOptions, _columns: Sequence[str] = ()
     ) -> Iterator[Piece | RejectedDocuments]:
-        """Yield what a model makes of the rows, sorted by table.
+        """Yield a model's rows, sorted by table.
 
         Args:
             batches: as of ``read_rows``.

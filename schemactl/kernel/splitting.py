@@ -62,7 +62,7 @@ class Outline:
     inside: tuple[int, int]
 
     def after(self, before: ListPart) -> ListPart:
-        """Return what holds after this part, by what holds before it; a list that has ended is not begun again."""
+        """Return the state after this part, by the state before it; a list that has ended is not begun again."""
         change, least = self.inside if before.is_in_text else self.outside
         depth = 0 if before.depth <= 0 or before.depth + least <= 0 else before.depth + change
         return ListPart(depth, before.is_in_text ^ self.is_odd)
@@ -241,7 +241,7 @@ class Splitter:
             self._rest -= len(shown)
 
     def finish(self) -> list[bytes]:
-        """Return what is left: nothing of a list that has ended."""
+        """Return the remainder; it is empty if the list has ended."""
         remainder = b"".join(self._open)
         if self._depth > 0:
             return [b"[" + remainder]

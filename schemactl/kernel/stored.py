@@ -83,7 +83,7 @@ _ROW_METADATA: Final = "org.apache.spark.sql.parquet.row.metadata"
 
 
 def notes_of(column: Column) -> dict[str, str] | None:
-    """Return what a column states for people and tools: its description, Arc's ``x-metadata``; None for nothing."""
+    """Return a column's notes for people and tools: its description, Arc's ``x-metadata``; None without any."""
     metadata = column.properties.get("x-metadata")
     notes = {str(key): note for key, note in metadata.items()} if isinstance(metadata, Mapping) else {}
     if column.properties.get("description"):

@@ -53,7 +53,7 @@ def open_object(address: str) -> Any:
 
 
 def object_version(address: str) -> str | None:
-    """Return what changes with the content of an object: its version, or its ETag; None if the store has neither.
+    """Return the mark that changes with an object's content: its version, or its ETag; None if the store has neither.
 
     Raises:
         OSError: it cannot be read.

@@ -236,14 +236,14 @@ def user_tables(catalogue: Schema, ledger_schema: Schema | None) -> Schema:
 
 
 def bare(column: Column, *, keeps_constraints: bool = False) -> Column:
-    """Return what a step needs of a schema's column: its scalar properties, without constraints unless they count."""
+    """Return the part of a column that a step needs: its scalar properties, without constraints unless they count."""
     return Column(
         column.name, _scalars(column.properties, _LEFT_OUT if keeps_constraints else _LEFT_OUT | _CONSTRAINTS)
     )
 
 
 def bare_table(table: Table) -> Table:
-    """Return what a step needs of a schema's table; columns that wait for data are no columns there."""
+    """Return the part of a table that a step needs, without columns that wait for data."""
     columns = {column.name: bare(column) for column in typed_columns(table)}
     return Table(table.name, columns, _scalars(table.properties, _LEFT_OUT))
 

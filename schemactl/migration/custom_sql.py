@@ -37,7 +37,7 @@ _BODIES: Final[Mapping[str, tuple[frozenset[str], tuple[str, ...]]]] = {
     "sqlite": (frozenset(("TRIGGER",)), ("BEGIN",)),
     "postgresql": (frozenset(("FUNCTION", "PROCEDURE")), ("BEGIN", "ATOMIC")),
 }
-"""What has a body of statements that end with `;`, and how that begins, by dialect."""
+"""Statements that have a body of statements which end with `;`, and how the body begins, by dialect."""
 _QUERIES: Final = frozenset(("SELECT", "WITH", "VALUES", "FROM", "TABLE", "("))
 _SQLGLOT: Final[Mapping[str, str]] = {"postgresql": "postgres"}
 """How sqlglot calls a dialect if its name differs."""
@@ -58,7 +58,7 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OwnSql:
-    """What one file runs, in the transaction of its step.
+    """The statements of one file, which run in the transaction of its step.
 
     Attributes:
         number: of the step, from 1.

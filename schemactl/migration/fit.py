@@ -14,7 +14,7 @@ from schemactl.schema.types import Column, DataType
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What becomes of the values of a column.
+    """The fate of a column's values.
 
     Attributes:
         lost: what does not survive, part of a sentence; empty if all values do.
@@ -28,7 +28,7 @@ _WHOLE: Final = Fit(Conversion.WHOLE)
 
 
 def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
-    """Return what becomes of the values of a column when it takes on another's type."""
+    """Return the fate of a column's values when it gets another type."""
     old, new = full_type(before.properties), full_type(after.properties)
     if old is None or new is None:
         known_to_database = before.properties.get(DATABASE_TYPE) or after.properties.get(DATABASE_TYPE)

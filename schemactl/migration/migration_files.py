@@ -96,7 +96,7 @@ class Migration:
 
     @property
     def mark(self) -> MigrationMark:
-        """Return what the ledger, and the next migration, know of it: own SQL counts as its steps do."""
+        """Return its identity for the ledger and the next migration: own SQL counts as its steps do."""
         own_documents = [to_document(own_sql) for plan in self.plans.values() for own_sql in plan.own]
         content = _content(self)
         return MigrationMark(self.name, content_hash({**content, "own": own_documents} if own_documents else content))

@@ -61,7 +61,7 @@ class MigrationMark:
 
 @dataclass(frozen=True, slots=True)
 class MigrationPlan:
-    """What brings one destination from one state to one schema.
+    """The steps that bring one destination from one state to one schema.
 
     Attributes:
         schema: the schema's stored form, whole: it goes into the ledger.
@@ -188,7 +188,7 @@ def render_step(step: Step, tables: dict[str, Table], render: Render, *, is_poss
 
 
 def fingerprint_of(catalogue: Schema, tables: Collection[str]) -> str:
-    """Return what distinguishes one state of some tables of a destination from another.
+    """Return the fingerprint of a state of some tables of a destination.
 
     Their columns' order does not count, nor do descriptions, nor the case of the tables' names, which some destinations
     choose. It is the SHA-256 in hex of the tables as canonical JSON.

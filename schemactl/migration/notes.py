@@ -38,7 +38,7 @@ from schemactl.schema.types import Column, Table
 
 
 class NoteKind(StrEnum):
-    """What a note is about."""
+    """The subject of a note."""
 
     DRIFT = "drift"
     """The destination has it, and no schema that is known; it is left alone."""
@@ -47,7 +47,7 @@ class NoteKind(StrEnum):
     KEPT = "kept"
     """An old column that an earlier plan kept beside its successor."""
     STAYS = "stays"
-    """What hangs on a column stays with it when another one takes its name."""
+    """Dependents of a column stay with it when another column takes its name."""
     WAITS = "waits"
     """The schema has it, and dlt makes it when data comes; so does schemactl."""
     RENAME = "rename"
@@ -87,7 +87,7 @@ _RENAME_FIRST = "rename one of them first, and apply that; leave out `x-renamed-
 def remarks(
     comparison: Comparison, steps: Sequence[Step], abilities: Abilities, options: PlanOptions
 ) -> Iterator[Note]:
-    """Yield what to report of a comparison for which these steps were found."""
+    """Yield the notes of a comparison that led to these steps."""
     yield from _guesses(comparison)
     yield from _unheeded(comparison)
     yield from _left_alone(comparison, steps, options)
@@ -112,7 +112,7 @@ def _guesses(comparison: Comparison) -> Iterator[Note]:
 
 
 def _unheeded(comparison: Comparison) -> Iterator[Note]:
-    """Yield what states an old name, for the first time, that it does not get: another table or column has it."""
+    """Yield a note for each newly declared old name that is not used: another table or column has it."""
     for name, table in comparison.schema.tables.items():
         last = comparison.ledger_schema.tables.get(name) if comparison.ledger_schema else None
         stays = [

@@ -1,4 +1,4 @@
-"""What the user decides about a plan."""
+"""The user's decisions about a plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class OnUnfit(StrEnum):
-    """What becomes of a column whose values may not all survive its new type."""
+    """The treatment of a column whose values may not all survive its new type."""
 
     REFUSE = "refuse"
     """It is converted in its place, once no value is counted that would be lost."""
@@ -19,7 +19,7 @@ class OnUnfit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What the user decides.
+    """The user's decisions about a plan.
 
     Attributes:
         on_unfit: what becomes of columns whose values may not survive.

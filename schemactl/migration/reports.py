@@ -15,7 +15,7 @@ from schemactl.schema.changes import Change, ColumnAdded
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the data says of one step.
+    """The counts of one step in the data.
 
     Attributes:
         number: of the step, from 1.
@@ -97,7 +97,7 @@ class Outcome(StrEnum):
 
 
 class _Ended:
-    """What a command that may write has done."""
+    """The outcome of a command that may write."""
 
     __slots__ = ()
     outcome: Outcome
@@ -110,7 +110,7 @@ class _Ended:
 
 @dataclass(frozen=True, slots=True)
 class ApplyReport(_Ended):
-    """What ``apply`` has done.
+    """The report of ``apply``.
 
     Attributes:
         copy: the file that keeps what was there before a destructive plan; None if there is none.
@@ -190,7 +190,7 @@ class UndoneStep:
 
 @dataclass(frozen=True, slots=True)
 class RollbackReport(_Ended):
-    """What ``rollback`` is to do, or has done.
+    """The report of ``rollback``, before or after it runs.
 
     Attributes:
         before, after: hash of the schema; ``after`` is None if the ledger names none from before.
@@ -209,7 +209,7 @@ class RollbackReport(_Ended):
 
 @dataclass(frozen=True, slots=True)
 class CleanReport(_Ended):
-    """What ``clean`` has dropped for good.
+    """The report of ``clean``: the backups that it dropped.
 
     Attributes:
         kept: names of tables that were dropped and kept, or of copies of files.
@@ -222,7 +222,7 @@ class CleanReport(_Ended):
 
 @dataclass(frozen=True, slots=True)
 class BaselineReport(_Ended):
-    """What ``baseline`` has recorded.
+    """The report of ``baseline``.
 
     Attributes:
         drift: from the schema to the tables, of those that the schema knows.
@@ -263,7 +263,7 @@ class NextReport:
 
 @dataclass(frozen=True, slots=True)
 class RebaseReport:
-    """What a rebase of a folder's migrations has done.
+    """The report of a rebase of a folder's migrations.
 
     Attributes:
         moved: names before and after.
@@ -302,7 +302,7 @@ class FolderStanding:
 
 @dataclass(frozen=True, slots=True)
 class FolderApplyReport(_Ended):
-    """What ``apply --dir`` has done, or is to do.
+    """The report of ``apply --dir``, before or after it runs.
 
     Attributes:
         standing: how far the destination had come.

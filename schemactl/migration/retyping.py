@@ -66,7 +66,7 @@ class Retyping:
         return EPOCH_UNIT in (self.before.properties.get("x-unit"), self.after.properties.get("x-unit"))
 
     def fit(self, abilities: Abilities) -> Fit:
-        """Return what becomes of the values at a destination."""
+        """Return the fate of the values at a destination."""
         return fit(self._readable(abilities), self.stored, counts_seconds=self.counts_seconds)
 
     @property

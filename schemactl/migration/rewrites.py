@@ -151,7 +151,7 @@ def find_rewrites_back(
 
 
 def undo_steps(planned: Sequence[PlannedStep], numbers: Sequence[int]) -> list[Step]:
-    """Return what undoes steps of a run, in the order of their numbers; the ledger's own tables stay."""
+    """Return the undo of a run's steps, in the order of their numbers; the ledger's own tables stay."""
     steps = (step for number in numbers for step in planned[number - 1].undo.steps)
     return [step for step in steps if not is_bookkeeping(step.table_name)]
 

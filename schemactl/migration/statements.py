@@ -65,7 +65,7 @@ class Retype:
 
 
 def retype_of(step: ChangeType | Backfill) -> Retype:
-    """Return what a step converts; digits may be lost if its verdict says that every value survives."""
+    """Return the retype of a step; digits may be lost if its verdict says that every value survives."""
     before, after = (step.before, step.after) if isinstance(step, ChangeType) else (step.source, step.target)
     return Retype(before, after, step.counts_seconds, is_strict=step.conversion is not Verdict.WHOLE)
 
@@ -111,7 +111,7 @@ class CastOnly:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What one engine's statements need.
+    """The rules of one engine's statements.
 
     Attributes:
         sql: how it spells SQL.
@@ -274,7 +274,7 @@ def _describe(
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a step writes into a column of stored rows, as SQL.
+    """The value that a step writes into a column of stored rows, as SQL.
 
     Attributes:
         column: the column, quoted.
@@ -289,7 +289,7 @@ class Assignment:
 def assignment_of(
     step: Backfill | FillColumn, engine: Engine, table: Table | None, values: Mapping[str, str] | None = None
 ) -> Assignment:
-    """Return what a step writes: with the columns themselves, or with the values as SQL that they have by then."""
+    """Return the assignment of a step: with the columns themselves, or with the SQL of their values by then."""
 
     def value_of(column: str) -> str:
         return engine.name(column) if values is None else values[column]

@@ -414,7 +414,7 @@ def _described_parts(table: Table, schema_table: Table) -> Iterator[tuple[str, C
 
 
 def _kept_text(of: Column | Table | None, abilities: Abilities) -> str | None:
-    """Return what a destination keeps of a description."""
+    """Return the description as a destination keeps it."""
     text = description_of(of) if of is not None else None
     return None if text is None else abilities.kept_description(text, isinstance(of, Table)) or None
 

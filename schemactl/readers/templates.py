@@ -1,4 +1,4 @@
-"""Jinja and other placeholders in SQL: what stands for a name or a value is filled in, without running anything.
+"""Jinja and other placeholders in SQL: a name or a value is filled in for each, without running anything.
 
 Every replacement keeps the lines of the text.
 """
@@ -16,7 +16,7 @@ _SHELL: Final = re.compile(r"\$\{(\w+)\}")
 _PYTHON: Final = re.compile(r"%\((\w+)\)s")
 
 VALUE: Final = "template_value"
-"""Takes the place of a variable: a name can stand wherever a value can."""
+"""Takes the place of a variable: a name can be wherever a value can."""
 
 
 def fill_in(text: str) -> tuple[str, int | None]:

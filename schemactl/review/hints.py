@@ -17,7 +17,7 @@ from schemactl.schema.nested_types import path_text
 from schemactl.schema.renames import ID
 
 UNITS: Final = frozenset(("x-unit", "x-units", "x-format", "x-currency", "x-encoding", "x-timezone", "x-time-zone"))
-"""What the values of a column mean."""
+"""Hints about the meaning of a column's values."""
 
 BOUNDS: Final[Mapping[str, str]] = {
     "x-minimum": "smallest value",
@@ -45,7 +45,7 @@ DEPRECATED: Final = "x-deprecated"
 PROTO_TYPE: Final = "x-proto-type"
 PROTO_KEY: Final = "x-proto-key"
 PROTO_ENUM: Final = "x-proto-enum"
-"""What messages of Protocol Buffers carry: reported by rule C220."""
+"""Hints of Protocol Buffers messages: reported by rule C220."""
 
 _PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor", "x-merge-strategy"))
 _CHANGES: Final = frozenset(

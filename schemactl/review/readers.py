@@ -27,7 +27,7 @@ class Clause(StrEnum):
 
 
 class ReaderEffect(StrEnum):
-    """What a rule's change does to those who read the column or table that it is about."""
+    """The effect of a rule's change on readers of its column or table."""
 
     NONE = "breaks nobody"
     REMOVED = "breaks every use"

@@ -89,7 +89,7 @@ _EFFECTS: Final[Mapping[Conversion, Effect]] = {
 
 
 def size_effect(before: FullType, after: FullType) -> Effect | None:
-    """Return what another size of one data type does to its values.
+    """Return the effect of another size of one data type on its values.
 
     None if it has the same one: time zones and fractions of seconds are no size.
     """
@@ -222,7 +222,7 @@ def _crosses_families(before: NestedType, after: NestedType) -> bool:
 
 
 def value_effect(before: NestedType, after: NestedType, sizes: FullTypes | None = None) -> Effect:
-    """Return what happens to values of one type in a field of another; without ``sizes`` types have their usual ones.
+    """Return the effect on values of one type in a field of another; without ``sizes`` types have their usual ones.
 
     Every value fits a JSON text; which JSON texts fit another type depends on the data.
 
@@ -249,7 +249,7 @@ def value_effect(before: NestedType, after: NestedType, sizes: FullTypes | None 
 
 
 def _as_text(before: NestedType, after: NestedType) -> Effect:
-    """Return what happens to values in a field of texts, JSON or not."""
+    """Return the effect on values in a field of texts, JSON or not."""
     match before:
         case Struct() | ListOf() | MapOf():
             return Effect.TEXTS

@@ -88,7 +88,7 @@ def review(comparison: Comparison, settings: ReviewSettings) -> tuple[Finding, .
 
 
 def explain(compatibility: Compatibility, is_transitive: bool) -> str:
-    """Return what Confluent's schema registry calls the mode, such as ``FORWARD_TRANSITIVE``."""
+    """Return the name of the mode in Confluent's schema registry, such as ``FORWARD_TRANSITIVE``."""
     name = _CONFLUENT[compatibility]
     return f"{name}_TRANSITIVE" if is_transitive and compatibility is not Compatibility.NONE else name
 

@@ -165,7 +165,7 @@ def _keys_of(change: Change, table: str | None, column: str | None) -> tuple[str
 
 
 def _sides(change: Change) -> tuple[Any, Any]:
-    """Return what was and what is, as plain JSON data."""
+    """Return the values before and after, as plain JSON data."""
     match change:
         case TableAdded():
             return None, change.table.to_dict()
@@ -228,5 +228,5 @@ class Rule:
 
     @property
     def full_fix(self) -> str:
-        """What to do before any data was counted."""
+        """The advice before any data was counted."""
         return f"{self.count} {self.fix}" if self.count else self.fix

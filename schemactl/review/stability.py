@@ -25,7 +25,7 @@ class Stability(StrEnum):
 
 
 def stability(hint: Any) -> Stability:
-    """Return what a hint promises; nothing stated, and anything unknown, is ``stable``."""
+    """Return the promise of a hint; an unset or unknown one is ``stable``."""
     return _stability(hint) or Stability.STABLE
 
 

@@ -105,7 +105,7 @@ def merge_schemas(base: Schema | None, ours: Schema, theirs: Schema, *, prefers_
 
 
 class _Trio(NamedTuple, Generic[Named]):
-    """A table or column in all three schemas, under its name there; None where it does not exist."""
+    """A table or column in all three schemas, under its name there; None if it does not exist."""
 
     base: Named | None
     ours: Named | None

@@ -1,4 +1,4 @@
-"""What can differ between two schemas, one type for each kind of difference.
+"""The differences between two schemas, one type for each kind.
 
 ``schema.diff`` gives the changes in the order in which ``schema.apply`` applies them: renames come first, and every
 later change speaks of the new names.

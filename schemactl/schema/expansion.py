@@ -36,7 +36,7 @@ class TooManyFieldsError(Exception):
 
     @property
     def lost(self) -> tuple[str, str, None]:
-        """What a field says of its form that no property does: see ``formats._fields.Field.unread``."""
+        """The facts about a field's form that no property has: see ``formats._fields.Field.unread``."""
         return "nested fields", str(self), None
 
 

@@ -20,7 +20,7 @@ from schemactl.schema.settings import Settings
 from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 
 _INFERRED: Final = ("data_type", "precision", "scale", "timezone", "x-nested-type")
-"""What data alone says of a column; the rest follows from the settings."""
+"""Properties of a column that come from data alone; the others follow from the settings."""
 
 _NOTED: Final = ("x-source-names", "x-detections")
 """Properties of tables that inference writes down."""

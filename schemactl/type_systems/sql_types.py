@@ -157,7 +157,7 @@ _CASTS: Final[Mapping[str, Mapping[DataType, str]]] = {
         DataType.TIMESTAMP: "DATETIME(6)", DataType.TIME: "TIME(6)",
     },
 }  # fmt: skip
-"""What values are cast to where CAST does not take the type that a column has."""
+"""The types for CAST if it does not take the type that a column has."""
 CASTS_WITHOUT_SIZES: Final = frozenset(("bigquery",))
 """Dialects whose CAST takes no sizes."""
 

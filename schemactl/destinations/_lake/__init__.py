@@ -1,1 +1,1 @@
-"""What table formats on files (Delta, Iceberg) share: loads of several tables, all or nothing, undone where killed."""
+"""Shared parts of table formats on files (Delta, Iceberg): loads of several tables, all or nothing."""

@@ -42,7 +42,7 @@ _RESERVED = ("delta.", "PARQUET:")
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """What becomes of a table: files that are written already, and files that go."""
+    """The change to a table: files that are written already, and files that go."""
 
     table: LakeTable
     added: Sequence[str]
@@ -284,7 +284,7 @@ def _type_blocker(lake: Lake, column: Column, lake_table: LakeTable) -> str | No
 
 
 def grown_field(lake: Lake, column: Column, lake_table: LakeTable) -> pyarrow.Field | Clash | None:
-    """Return what a column there has to become to take a load's structs or lists; None if it does so as it is."""
+    """Return the type that a column needs to take a load's structs or lists; None if it does so as it is."""
     import pyarrow
 
     field = lake_table.fields.field(column.name)

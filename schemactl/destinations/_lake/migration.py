@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 REWRITES: Final = "-- rewrites the files"
-"""What follows a statement that rewrites all rows."""
+"""The ending of a statement that rewrites all rows."""
 
 
 def render_step(step: Step, table: Table | None, dataset: str, abilities: Abilities) -> tuple[str, ...]:  # noqa: ARG001
@@ -73,7 +73,7 @@ def render_step(step: Step, table: Table | None, dataset: str, abilities: Abilit
 
 
 def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> tuple[str, ...]:
-    """Return what rewriting a table once does for several steps, as one statement.
+    """Return several steps that one rewrite of a table does, as one statement.
 
     Columns may be new between the steps; ``table`` is as the first of them finds it.
 

@@ -79,7 +79,7 @@ def _close_database() -> None:
 
 
 def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: str) -> pyarrow.Table:
-    """Return what a query over rows, which it calls ``given_rows``, finds; ``DestinationError`` where it fails."""
+    """Return the result of a query over rows, which it calls ``given_rows``; ``DestinationError`` if it fails."""
     import duckdb
 
     from schemactl.destinations.duckdb.session import first_line
@@ -146,7 +146,7 @@ def count_values(
 def _ask_each(
     step: ChangeType | Backfill, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch], is_undone: bool
 ) -> Iterator[Unfit]:
-    """Yield what of each batch of a column does not survive a step, or its undo; nothing where all values do."""
+    """Yield the values of each batch of a column that do not survive a step, or its undo."""
     from schemactl.destinations.duckdb.migration import ENGINE
 
     source = source_of(step)
@@ -178,7 +178,7 @@ def source_of(step: ChangeType | Backfill) -> Column:
 
 
 def _added_up(all_counts: Iterator[Unfit]) -> Unfit:
-    """Return what was counted in parts of a table as that of the whole."""
+    """Return the counts of parts of a table as that of the whole."""
     total = Unfit()
     for counts in all_counts:
         examples = (*total.examples, *counts.examples)[:MOST_EXAMPLES]
@@ -233,7 +233,7 @@ MakeField = Callable[..., "pyarrow.Field"]
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a step writes into a column.
+    """The values that a step writes into a column.
 
     Attributes:
         column: its name before the step.
@@ -263,7 +263,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """What becomes of the columns of a table.
+    """The columns of a table after its steps.
 
     Attributes:
         fields: the columns afterwards.
@@ -299,7 +299,7 @@ class Rewriting:
 
 
 def rewritings(before: pyarrow.Schema, steps: Sequence[Rewritten], field_of: MakeField) -> tuple[Rewriting, ...]:
-    """Return what each step about one table makes of what those before it have made; ``before`` are its columns.
+    """Return the columns of one table after each of its steps; ``before`` are its columns at first.
 
     Raises:
         DestinationError: the table has not the columns that a step speaks of.
@@ -361,7 +361,7 @@ def _fields(step: Rewritten, fields: Mapping[str, pyarrow.Field], field_of: Make
 
 
 def _write(step: Written, columns: tuple[str, ...]) -> Assignment:
-    """Return what a step writes into a table's columns; ``InputError`` where a name or value cannot be written."""
+    """Return the values that a step writes into columns; ``InputError`` if a name or value cannot be written."""
     from schemactl.destinations.duckdb.migration import ENGINE
 
     needed: dict[str, str | None]  # the type that DuckDB is to take each for

@@ -1,4 +1,4 @@
-"""What a table format must be able to do so that loads can be carried out on it, and which rows a sample takes.
+"""The interface of table formats that loads need, and the choice of rows for a sample.
 
 Nothing here knows a format.
 """
@@ -142,7 +142,7 @@ class FilesTable(ABC):
         file_schema: pyarrow.Schema,
         columns: Sequence[str],
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
-        """Return what a file with columns ``held`` calls columns of the table, None if it lacks one; and values.
+        """Return the names of the table's columns in a file with columns ``held``, None if it lacks one; and values.
 
         The values are those of their columns in all rows, whatever the file holds.
         """
@@ -287,7 +287,7 @@ class LakeTable(FilesTable):
     @property
     @abstractmethod
     def version(self) -> int:
-        """What ``restore`` goes back to."""
+        """The version to which ``restore`` goes back."""
 
     @property
     @abstractmethod
@@ -326,7 +326,7 @@ class Lake(ABC):
     __slots__ = ()
 
     names: ClassVar[NameLimits]
-    """What the format makes of names."""
+    """The name limits of the format."""
 
     widens: ClassVar[Collection[tuple[str, str]]] = ()
     """Fields in structs that are made wider without other files: pairs of types, as DDL calls them."""

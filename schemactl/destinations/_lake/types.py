@@ -65,7 +65,7 @@ def is_structure(written: str) -> bool:
 
 
 def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Properties:
-    """Return what a catalog says of such a column that dlt has made, but for nulls.
+    """Return such a column as a catalog has it after dlt has made it, without nulls.
 
     Args:
         column: complete, or with a database's own type.
@@ -110,13 +110,13 @@ def _decimal(column: Column) -> Properties:
 
 
 def _dlt_structure(column: Column) -> NestedType | None:
-    """Return what dlt keeps a column of JSON as, whatever the normalizer; None if that is text."""
+    """Return the type in which dlt keeps a column of JSON, whatever the normalizer; None for text."""
     of = arrow_type_of(column)
     return None if of is None else from_arrow(of)
 
 
 def kind_there(of: pyarrow.DataType, written: str) -> Properties:
-    """Return what a catalog says of a column, whose type is ``written`` so there."""
+    """Return a column as a catalog has it, with the type that is ``written`` there."""
     import pyarrow
     import pyarrow.types as is_a
 

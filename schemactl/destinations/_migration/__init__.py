@@ -1,1 +1,1 @@
-"""What destinations share that carry out migrations: conversions of values, sessions, and the ledger."""
+"""The shared parts of destinations that carry out migrations: conversions of values, sessions, and the ledger."""

@@ -177,7 +177,7 @@ class Converted:
 
 
 def coerced(value: Any, retype: Retype) -> Any:
-    """Return what dlt's coercion makes of a value.
+    """Return a value as dlt coerces it.
 
     Raises:
         ValueError: it refuses the value, or loses something of it.
@@ -254,7 +254,7 @@ def has_spellings(retype: Retype) -> bool:
 
 @lru_cache(maxsize=4096)
 def coerce_text(text: str, written: str) -> str | None:
-    """Return what dlt's coercion makes of a value's text (see ``read_value``) by a retype (see ``write_retype``).
+    """Return a value's text (see ``read_value``) as dlt coerces it in a retype (see ``write_retype``).
 
     It is the text that a database casts to the new type, digits of base 16 for bytes; None if the coercion refuses
     the value, or the new column does not hold it.

@@ -164,7 +164,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "StepState": StepState,
     "tuple[str, ...]": lambda text: tuple(map(str, json.loads(text))),
 }
-"""What reads the text of a field, by the field's type; others are texts."""
+"""Readers of a field's text, by the field's type; others are texts."""
 
 
 def _values(record: type[Run | StepRecord], row: Mapping[str, Any]) -> dict[str, Any]:

@@ -252,7 +252,7 @@ class SqlMigration(Ledger, Generic[D]):
         return count
 
     def written_value(self, step: Backfill | FillColumn) -> str:
-        """Return what a step writes into a row, as an expression; null where it writes nothing."""
+        """Return the expression of the value that a step writes into a row; null if it writes nothing."""
         if isinstance(step, FillColumn):
             return assignment_of(step, self.engine, None).value
         source = self.engine.name(step.source.name)

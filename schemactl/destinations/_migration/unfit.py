@@ -59,7 +59,7 @@ def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine
 
 
 def undone_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:
-    """Return what the rows of an ``undo_query`` say."""
+    """Return the result of an ``undo_query`` from its rows."""
     unfit = unfit_of([(*row[:3], *row[4:]) for row in rows], keys)
     examples = tuple(replace(example, becomes=row[3]) for example, row in zip(unfit.examples, rows, strict=False))
     return replace(unfit, examples=examples)
@@ -93,7 +93,7 @@ def _condition(step: Step, table: str, engine: Engine) -> tuple[str, str] | None
 
 
 def unfit_of(rows: Sequence[tuple[Any, ...]], keys: Sequence[str]) -> Unfit:
-    """Return what the rows of a ``count_query`` say."""
+    """Return the result of a ``count_query`` from its rows."""
     all_rows, count, *_ = rows[0]
     if not count:
         return Unfit(0, all_rows)

@@ -1,4 +1,4 @@
-"""What a folder of Delta tables holds, and which dataset of it is meant."""
+"""Reads a folder of Delta tables, and finds the dataset in it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COMMENT: Final = "comment"
 """The key in a field's metadata that describes it."""
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-"""What makes the text of Delta's errors colored, on a terminal or not."""
+"""The escapes that color Delta's errors, on a terminal or not."""
 _STACK: Final = re.compile(r"\d+: \S+$|at \S+:\d+(:\d+)?$")
 """A line of the stack that some of them end with."""
 
@@ -120,7 +120,7 @@ settle: Final = types_of_files("Delta Lake", lambda written: _NATIVE.fullmatch(w
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return what Delta's catalog says of such a column, as dlt writes it."""
+    """Return such a column as Delta's catalog has it after dlt writes it."""
     return with_nullable(new_kind(column), column)
 
 

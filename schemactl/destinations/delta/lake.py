@@ -91,7 +91,7 @@ class DeltaLakeTable(LakeTable):
 
     @property
     def unsupported_feature(self) -> str | None:
-        """What the table asks of all who write to it and schemactl cannot do; None if it can do all."""
+        """A feature that the table requires of writers and schemactl lacks; None if it has all."""
         protocol = self.table.protocol()
         features = set(protocol.writer_features or ())
         is_plain = protocol.min_writer_version <= _PLAIN_WRITER
@@ -322,7 +322,7 @@ def _mark(load_id: str) -> CommitProperties:
 
 
 def _statistics(path: Path) -> str:
-    """Return what a commit says of a file: its rows, and the nulls of each column but those of structs and lists."""
+    """Return the statistics of a file in a commit: its rows, and the nulls of each column but structs and lists."""
     import pyarrow.parquet
 
     footer = pyarrow.parquet.read_metadata(path)
@@ -342,7 +342,7 @@ def _statistics(path: Path) -> str:
 
 
 def _partition_of(path: Path, partitions: Sequence[str], table: str) -> dict[str, str | None]:
-    """Return what a commit says of the partition of a new file, by its first row."""
+    """Return the partition of a new file for a commit, by its first row."""
     import pyarrow.parquet
 
     if not partitions:

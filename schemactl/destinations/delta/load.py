@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what is known of earlier loads; nothing where the dataset is not there yet. See ``Loader``."""
+    """Return the known earlier loads; none if the dataset does not exist yet. See ``Loader``."""
     dataset = dataset_to_write(folder_address(url), schema_name)
     return past_loads(partial(read_rows, list_files(dataset)), schema_name)
 

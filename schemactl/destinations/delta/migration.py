@@ -227,7 +227,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
 
 
 def _mark(mark: str) -> CommitProperties:
-    """Return what a commit says of itself; it is not tried again where another program was faster.
+    """Return the properties of a commit; it is not tried again if another program was faster.
 
     A second try would keep rows of the other program that are in no order with ours: under the old names and types.
     """
@@ -237,7 +237,7 @@ def _mark(mark: str) -> CommitProperties:
 
 
 AGAIN: Final = "migrate again"
-"""What to do where another program was faster."""
+"""The hint if another program was faster."""
 
 
 def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:

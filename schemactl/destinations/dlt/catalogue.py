@@ -28,7 +28,7 @@ _KEPT: Final = ("data_type", "precision", "scale", "timezone")
 
 
 def name_limits(url: str) -> NameLimits:
-    """Return what the destination at an address makes of names, as dlt knows it; nothing is connected."""
+    """Return the name limits of the destination at an address that dlt knows; nothing is connected."""
     capabilities = find_destination(parse_address(url).name).capabilities()
     return NameLimits(
         min(capabilities.max_identifier_length, capabilities.max_column_identifier_length),
@@ -58,13 +58,13 @@ def read_catalogue(url: str) -> Catalogue:
 
 
 def stored(column: Column) -> Properties:
-    """Return what dlt's schema says of a column that a destination keeps."""
+    """Return the properties of a column in dlt's schema that a destination keeps."""
     properties = {name: column.properties[name] for name in _KEPT if name in column.properties}
     return properties if column.nullable else {**properties, "nullable": False}
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what a dataset knows of earlier loads; see ``Loader``."""
+    """Return the earlier loads that a dataset knows; see ``Loader``."""
     return known_loads(open_session(parse_address(url), new_schema(schema_name)))
 
 

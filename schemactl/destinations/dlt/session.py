@@ -42,7 +42,7 @@ class Address:
 
 
 def parse_address(url: str) -> Address:
-    """Return what an address says; raises ``InputError`` where it cannot be read."""
+    """Parse an address; raises ``InputError`` if it cannot be read."""
     _, _, remainder = url.partition(":")
     name, _, query = remainder.partition("?")
     pairs = parse_qsl(query, keep_blank_values=True)
@@ -86,7 +86,7 @@ class Session:
         return wrap_dlt_errors(self.address, task, hint)
 
     def capabilities(self) -> Any:
-        """Return what the destination can do, as dlt has it."""
+        """Return dlt's capabilities of the destination."""
         return self.destination.capabilities(self.client.config, naming=self.schema.naming)
 
 

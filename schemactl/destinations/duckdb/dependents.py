@@ -53,7 +53,7 @@ class Dependents:
         return any(constraint == kind and folded in map(str.lower, columns) for constraint, columns in self.constraints)
 
     def of_column_alone(self, column: str) -> list[str]:
-        """Return what goes with a column that gets another name."""
+        """Return the dependents that go with a column which gets another name."""
         folded = column.lower()
         return [
             *(["its CHECK"] if self.of_column("CHECK", column) else []),
@@ -62,7 +62,7 @@ class Dependents:
         ]
 
     def lost_by_copy(self, dropped: Collection[str]) -> list[str]:
-        """Return what a copy of the table would lose; ``dropped`` columns go anyhow."""
+        """Return the dependents that a copy of the table would lose; ``dropped`` columns go anyhow."""
         kinds = sorted({kind for kind, _ in self.constraints if kind in ("CHECK", "FOREIGN KEY")})
         several = (columns for kind, columns in self.constraints if kind == "UNIQUE" and len(columns) > 1)
         return [

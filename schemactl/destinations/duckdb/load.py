@@ -33,7 +33,7 @@ _PATIENCE_OF_LOADS_SECONDS: Final = 60.0
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what the file knows of earlier loads; nothing where it is not there yet. See ``Loader``."""
+    """Return the earlier loads that the file knows; none if it does not exist yet. See ``Loader``."""
     address = parse_file_address(url)
     if not address.path.exists():
         return PastLoads()
@@ -104,7 +104,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 
 def _identity(address: FileAddress) -> tuple[int, int] | None:
-    """Return what distinguishes a file from another one of its name; None if it does not exist."""
+    """Return the identity of a file among others of its name; None if it does not exist."""
     try:
         status = address.path.stat()
     except OSError:

@@ -58,7 +58,7 @@ def kind_of(written: str) -> Properties:
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return what a DuckDB catalog says of such a column (docs/dlt.md §9.3)."""
+    """Return such a column as a DuckDB catalog has it (docs/dlt.md §9.3)."""
     return with_nullable(kind_of(column_type(column)), column)
 
 

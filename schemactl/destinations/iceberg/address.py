@@ -46,7 +46,7 @@ class Address:
 
 
 def read_address(url: str) -> Address:
-    """Return what an address says: a configured catalog where there is one of this name, else a folder.
+    """Parse an address: a configured catalog if one has this name, else a folder.
 
     Raises:
         InputError: it names nothing, or an object store without a catalog, or a link leads it out of its repository.

@@ -1,4 +1,4 @@
-"""What an Iceberg catalog holds, or a folder of Iceberg tables that dlt made without one."""
+"""Reads the tables of an Iceberg catalog, or of a folder of Iceberg tables that dlt made without one."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_dataset(catalog: Catalog, dataset: str, origin: str) -> Catalogue:
 
 
 def _read_folder(address: Address, folder: Path) -> Catalogue:
-    """Return what dlt's filesystem has made: tables without a catalog, each with its own metadata."""
+    """Return the tables that dlt's filesystem has made without a catalog, each with its own metadata."""
     datasets = {subfolder.name: subfolder for subfolder in folders_in(folder) if _tables_of_folder(subfolder)}
     dataset = folder if address.dataset is None and _tables_of_folder(folder) else None
     dataset = dataset or datasets[choose_dataset(datasets, address.dataset, str(address))]
@@ -157,7 +157,7 @@ settle: Final = types_of_files("Iceberg", lambda written: _NATIVE.fullmatch(writ
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return what Iceberg's catalog says of such a column, as dlt writes it."""
+    """Return such a column as Iceberg's catalog has it after dlt writes it."""
     return with_nullable(new_kind(column), column)
 
 

@@ -62,7 +62,7 @@ class IcebergLake(Lake):
 
     @property
     def namespace(self) -> tuple[str, ...]:
-        """Return what catalogs call the dataset."""
+        """Return the name of the dataset in catalogs."""
         return tuple(self.dataset.split("."))
 
     def kind_of(self, column: Column) -> Properties:

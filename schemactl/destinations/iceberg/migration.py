@@ -106,7 +106,7 @@ FILE_BYTES: Final = 128 * 2**20
 """How long a file becomes before the next one begins; pyiceberg reads a file into memory as a whole."""
 
 AGAIN: Final = "run it again"
-"""What to do where another program wrote at the same time."""
+"""The hint if another program wrote at the same time."""
 
 _MARK: Final = "schemactl.rewriting"
 _RETRIES: Final = "commit.retry.num-retries"
@@ -257,7 +257,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
 
 
 def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:
-    """Return what keeps a column where it is: partitions, the order of rows or the key of the table."""
+    """Return the blocker that keeps a column where it is: partitions, the order of rows or the key of the table."""
     iceberg_table = table.table
     field = next((field for field in iceberg_table.schema().fields if field.name == name), None)
     if field is None:

@@ -301,7 +301,7 @@ def local_path(path: str) -> Path | None:
 
 
 def described(io: FileIO, metadata: TableMetadata, path: str) -> IcebergFile:
-    """Return what a commit says of a file: its size, rows, and the values of each column."""
+    """Return the entry of a file in a commit: its size, rows, and the values of each column."""
     import pyarrow.parquet
     from pyiceberg.io.pyarrow import (
         compute_statistics_plan,

@@ -93,7 +93,7 @@ def find_blocker(session: MySqlSession, dataset: str, step: Step) -> Blocker | N
 
 
 def dependents_of(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
-    """Return what goes with a column that makes room for another."""
+    """Return the dependents that go with a column which makes room for another."""
     return [*_dependents(session, dataset, table, column), *_words(session, dataset, table, column)]
 
 
@@ -135,7 +135,7 @@ def _names(text: str, name: str) -> bool:
 
 
 def _words(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
-    """Return what a column's definition says beside its type, nulls, collation and comment, which a change keeps."""
+    """Return the parts of a column's definition beside its type, nulls, collation and comment, which a change keeps."""
     for default, extra, generated in session.query(_WORDS, dataset, table, column):
         default_text = text_of(default) if default is not None else "NULL"
         words = [f"DEFAULT {default_text}"] if default_text != "NULL" else []

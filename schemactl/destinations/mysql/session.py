@@ -51,7 +51,7 @@ _HINTS: Final[dict[int, str]] = {
     1205: "another session holds a lock on it: end that first, or wait",
     1406: "the column there is narrower than the schema's",
 }
-"""What to do about errors, by their number."""
+"""Hints for errors, by their number."""
 
 _JSON_CHECK: Final = re.compile(r"""json_valid\((?P<mark>[`"])(?P<name>.*)(?P=mark)\)""", re.IGNORECASE)
 _LOCKED: Final = (1205, 3572)
@@ -203,7 +203,7 @@ def _translate(error: Any, task: str, address: ServerAddress, hint: str | None =
 
 
 def parse_address(url: str) -> ServerAddress:
-    """Return what an address says, whose path names the dataset, too; raises ``InputError`` where it cannot be read."""
+    """Parse an address, whose path names the dataset, too; raises ``InputError`` if it cannot be read."""
     address = parse_server_address(url, "MySQL")
     unknown = next((key for key in address.parameters if key not in (*_TAKEN, "port", "dbname")), None)
     if unknown:

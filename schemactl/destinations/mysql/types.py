@@ -143,5 +143,5 @@ column_type: Final = TYPES.column_type
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return what MySQL's catalog says of such a column; it has no zone of a timestamp, which is in UTC."""
+    """Return such a column as MySQL's catalog has it; it has no zone of a timestamp, which is in UTC."""
     return with_nullable(kind_of(without_width(column_type(column))), column)

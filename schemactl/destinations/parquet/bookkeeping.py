@@ -1,4 +1,4 @@
-"""What a folder knows of its loads and migrations: dlt's files of versions and loads (docs/dlt.md §9.1), and ours.
+"""The bookkeeping of a folder's loads and migrations: dlt's files of versions and loads (docs/dlt.md §9.1), and ours.
 
 They are JSON lines. Each run of migrations has a file of its own in ``_schemactl_migrations`` and one in
 ``_schemactl_steps``; a file is replaced in one step. Tables of Delta lie in such a folder, too.
@@ -29,7 +29,7 @@ from schemactl.schema.templates import VERSION_TABLE, loads_table, version_table
 from schemactl.schema.types import Table
 
 INIT_TEXT: Final = '{"initial_version":2,"current_version":2}'
-"""What dlt puts into a new dataset: the version of the layout."""
+"""The file that dlt puts into a new dataset: the version of the layout."""
 
 _VERSION_FILE: Final = re.compile(r"(?P<name>\w+?)__(?P<time>\d+(?:\.\d+)?)__(?P<hash>[^.]*).*")
 
@@ -50,7 +50,7 @@ class StoredVersion:
     path: Path
 
     def line(self) -> dict[str, Any]:
-        """Return what dlt has written: the hash, the schema as JSON in a text ...; raises as ``lines_of``."""
+        """Return dlt's line: the hash, the schema as JSON in a text ...; raises as ``lines_of``."""
         return lines_of(self.path, "version_hash")[0]
 
 
@@ -94,7 +94,7 @@ def read_rows(listing: Listing, table: Table, /, **equal: str) -> Iterator[dict[
 
 
 def new_files(listing: Listing, package: LoadPackage) -> Iterator[tuple[str, str]]:
-    """Yield what a load writes down, as paths in the dataset and texts; what makes it complete comes last.
+    """Yield the bookkeeping files of a load, as paths in the dataset and texts; the one that completes it comes last.
 
     ``listing`` is without a load that is under way.
     """

@@ -1,4 +1,4 @@
-"""What a folder of Parquet holds: the footers of its files, as dlt's columns."""
+"""Reads the tables of a folder of Parquet: the footers of its files, as dlt's columns."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ settle: Final = types_of_files("Parquet", lambda written: "<" in written or is_a
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return what the footers of Parquet say of such a column, as dlt writes them.
+    """Return such a column as the footers of Parquet have it that dlt writes.
 
     Nothing is said of nulls: Spark writes all columns as such that may be null.
     """

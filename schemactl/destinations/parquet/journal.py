@@ -94,7 +94,7 @@ def list_files(dataset: Path) -> Listing:
 
 
 def find_journal(dataset: Path) -> Moves | None:
-    """Return what a killed load had still to do, None for nothing.
+    """Return the moves that a killed load had still to do, None without any.
 
     Raises:
         DestinationError: the journal is unreadable, a link, or not one that a load writes.

@@ -62,7 +62,7 @@ _MERGED: Final = f"{FOLDER}/merged"
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What becomes of one table: files that go, and files that come, by their paths in the dataset.
+    """The change to one table: files that go, and files that come, by their paths in the dataset.
 
     Attributes:
         come: where each file is now, by its name in the table's folder.
@@ -157,7 +157,7 @@ class ParquetLoad(Load[_Change]):
             yield change
 
     def _brought(self, chain: Chain) -> Iterator[_Change]:
-        """Yield what becomes of the tables of a chain that is appended, or takes the place of what is there."""
+        """Yield the changes to the tables of a chain that is appended, or replaces the existing tables."""
         for name in (table.name for table in chain.tables if chain.is_replaced or table.name in chain.staged):
             old_files = tuple(f"{name}/{file}" for file in table_files(self.listing, name))
             files = _files(chain.staged.get(name), is_first=chain.is_replaced or not old_files)
@@ -231,7 +231,7 @@ def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[st
 
 
 MOST_NAME_BYTES: Final = 255
-"""What file systems allow of a folder's name."""
+"""The length that file systems allow for a folder's name."""
 
 New = Mapping[str, Path | None]
 """A new file for each table, None for a table whose files go."""

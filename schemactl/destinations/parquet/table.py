@@ -184,7 +184,7 @@ def _kind(column: Column) -> str:
 
 
 ANEW: Final = "write the files anew that have another type, then migrate"
-"""What to do where files disagree."""
+"""The hint if files disagree."""
 
 _MOST_FILES: Final = 3
 """How many names of files are reported of one type."""

@@ -181,7 +181,7 @@ def _of_prepared(database: PostgresSession, dataset: str, step: Prepare) -> Bloc
 
 
 def dependents_of(database: PostgresSession, dataset: str, table: str, column: str) -> list[str]:
-    """Return what goes with a column that gets another name: views, indexes, constraints, its default ..."""
+    """Return the dependents of a column that gets another name: views, indexes, constraints, its default ..."""
     table_oid = _oid(dataset, table)
     related = _related(database, table_oid, column)
     views = {dependent for kind, dependent in related if kind in _NEEDS_COLUMN}
@@ -261,7 +261,7 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
 
 
 def _refused(database: PostgresSession, table: str, step: ChangeType, error: str, defaults: Sequence[str]) -> Blocker:
-    """Return what PostgreSQL said when it tried a type, with what may have been the reason."""
+    """Return PostgreSQL's message when it tried a type, with the possible reasons."""
     rows = database.query_as_user(_ASKING.format(table=table, column=literal(step.before.name)))
     asking = [*(constraint for (constraint,) in rows), *(f"default {default}" for default in defaults)]
     hint = f"drop before what does not take it, and make it anew afterwards: {', '.join(asking)}" if asking else None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what the server knows of earlier loads; see ``Loader``."""
+    """Return the earlier loads that the server knows; see ``Loader``."""
     address = parse_address(url)
     with open_session(address) as session:
         return past_loads(session, address.dataset, schema_name)

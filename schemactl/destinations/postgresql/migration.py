@@ -224,7 +224,7 @@ def _render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
 
 
 def _block(body: str, *names: str) -> tuple[str, ...]:
-    """Return what drops a constraint under whatever name; ``names`` are those of dataset, table and column."""
+    """Return the statement that drops a constraint of any name; ``names`` are those of dataset, table and column."""
     return (f"DO {literal(body.format(*(literal(ENGINE.checked(name)) for name in names)))}",)
 
 
@@ -523,14 +523,14 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         return Unfit(count, rows)
 
     def written_value(self, step: Backfill | FillColumn) -> str:
-        """Return what a step writes into a row; a session that writes nothing has no mapping table."""
+        """Return the value that a step writes into a row; a session that writes nothing has no mapping table."""
         step = self.in_full(step)
         if isinstance(step, FillColumn) or step.taken is Taken.UNFIT:
             return SqlMigration.written_value(self, step)
         return batches_of(step, ENGINE, self.dataset, None).filled(self._coerced(step))
 
     def _coerced(self, step: Backfill) -> dict[str, str]:
-        """Return what dlt's coercion makes of a column's values that PostgreSQL does not cast as it does."""
+        """Return the coerced texts of a column's values that PostgreSQL does not cast as dlt does."""
         retype, table = retype_of(step), ENGINE.table(self.dataset, step.table)
         with self.database.wrap_errors("look for values to coerce"):
             odd = self.database.query(self.odd_values_query(retype, ENGINE.name(step.source.name), table))

@@ -146,14 +146,14 @@ def _drop_check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey, table_n
 
 
 def set_proven_not_null(step: SetNotNull, engine: Engine, dataset: str) -> tuple[str, ...]:
-    """Return what forbids nulls where a check has proven that there are none: no row is read."""
+    """Return the statements that forbid nulls after a check has proven that there are none: no row is read."""
     table_name = engine.table(dataset, step.table)
     action = f"ALTER COLUMN {engine.name(step.column.name)} SET NOT NULL"
     return f"ALTER TABLE {table_name} {action}", _drop_check(step, table_name)
 
 
 def key_by_index(step: AddUnique | AddPrimaryKey, engine: Engine, dataset: str, column: str | None = None) -> str:
-    """Return what makes a key of the index that was built for it, named for ``column`` or that of the step."""
+    """Return the statement that makes a key of its index, named for ``column`` or that of the step."""
     for name in (dataset, step.table, *_columns(step)):
         engine.checked(name)
     is_primary = isinstance(step, AddPrimaryKey)
@@ -219,7 +219,7 @@ def _sync(step: Backfill) -> str:
 
 
 def _swap_columns(step: SwapColumns, engine: Engine, dataset: str) -> tuple[str, ...]:
-    """Return what gives the new column the name of the old one; only the catalog changes."""
+    """Return the statements that give the new column the name of the old one; only the catalog changes."""
     backfill = step.backfill
     name, table_name = backfill.table, engine.table(dataset, backfill.table)
     source, target = backfill.source.name, backfill.target.name
@@ -241,7 +241,7 @@ def _swap_columns(step: SwapColumns, engine: Engine, dataset: str) -> tuple[str,
 
 
 def restore_column(step: RestoreColumn, engine: Engine, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what takes a swap back; values that were written since are converted back first.
+    """Return the statements that undo a swap; values that were written since are converted back first.
 
     ``coerced`` is what dlt's coercion has made of the old values that PostgreSQL does not cast.
     """
@@ -267,12 +267,12 @@ def restore_column(step: RestoreColumn, engine: Engine, dataset: str, coerced: M
 
 
 def kept_backfill(swap: SwapColumns) -> Backfill:
-    """Return what has filled the new column, from the old one as it is kept."""
+    """Return the backfill of the new column, from the old one as it is kept."""
     return replace(swap.backfill, source=replace(swap.backfill.source, name=swap.kept))
 
 
 def backward_retype(swap: SwapColumns) -> Retype:
-    """Return what a rollback converts."""
+    """Return the retype of a rollback."""
     retype = retype_of(swap.backfill)
     return Retype(retype.after, retype.before, retype.counts_seconds, is_strict=False)
 
@@ -331,7 +331,7 @@ class Batches:
         return f"UPDATE {self.place} SET {self.target} = {self.filled(coerced)} WHERE ctid = ANY (ARRAY({free}))"
 
     def filled(self, coerced: Mapping[str, str]) -> str:
-        """Return what a row gets; null where its value does not survive. ``coerced``: what PostgreSQL cannot cast."""
+        """Return the value that a row gets; null if it does not survive. ``coerced``: PostgreSQL cannot cast these."""
         if coerced:
             rows = ", ".join(f"({literal(given)}, {literal(made)})" for given, made in coerced.items())
             made = "decode(made, 'hex')" if self.is_binary else "made"
@@ -347,7 +347,7 @@ class Batches:
 
 
 def batches_of(step: Backfill, engine: Engine, dataset: str, table: Table | None) -> Batches:
-    """Return what fills a column in batches."""
+    """Return the statements that fill a column in batches."""
     source, target = engine.name(step.source.name), engine.name(step.target.name)
     condition, retype = f"{source} IS NOT NULL AND {target} IS NULL", retype_of(step)
     is_sure, value = TRUE, source

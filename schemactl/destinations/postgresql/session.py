@@ -88,7 +88,7 @@ _HINTS: Final[dict[str, str]] = {
     "42P07": _IN_THE_WAY,
     "23502": LACKS_VALUE,
 }
-"""What to do about errors, by SQLSTATE."""
+"""Hints for errors, by SQLSTATE."""
 
 _NOT_FOUND: Final = ("42P01", "42704", "42883")
 """Codes of a table, a type or a function that is not there, or not in the search path."""
@@ -363,7 +363,7 @@ def _translate(
 
 
 def hint_of(error: Error, is_read_only: bool) -> str | None:
-    """Return what to do about an error; None if its code says nothing. To read only, less is to be granted."""
+    """Return the hint for an error; None if its code has none. To read only, less is to be granted."""
     function = _IN_FUNCTION.search(error.diag.context or "") if error.sqlstate in _NOT_FOUND else None
     if function is not None:
         return f"name it in full there, or: ALTER FUNCTION {function['name']} SET search_path = SCHEMA, pg_temp"
@@ -391,7 +391,7 @@ def hint_of(error: Error, is_read_only: bool) -> str | None:
 
 
 def parse_address(url: str) -> ServerAddress:
-    """Return what an address says; raises ``InputError`` where it cannot be read."""
+    """Parse an address; raises ``InputError`` if it cannot be read."""
     address = parse_server_address(url, "PostgreSQL")
     return replace(address, parameters={"connect_timeout": _CONNECT_SECONDS, **address.parameters})
 

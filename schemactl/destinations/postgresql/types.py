@@ -104,7 +104,7 @@ def is_builtin(kind: str) -> bool:
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return what PostgreSQL's catalog says of such a column (docs/dlt.md §9.3)."""
+    """Return such a column as PostgreSQL's catalog has it (docs/dlt.md §9.3)."""
     return with_nullable(kind_of(column_type(column)), column)
 
 

@@ -1,4 +1,4 @@
-"""What a schema of a Spark catalog holds, as dlt's columns."""
+"""Reads the tables of a schema of a Spark catalog, as dlt's columns."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ settle: Final = TypeSystem("Spark", "spark", unknown, own_type).settle
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return what Spark's catalog says of such a column. Nothing is said of nulls: all columns may be null."""
+    """Return such a column as Spark's catalog has it; all columns may be null."""
     column = settle(column)
     if DATABASE_TYPE in column.properties:
         return _kind(column.properties[DATABASE_TYPE])

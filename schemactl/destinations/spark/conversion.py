@@ -73,7 +73,7 @@ _DRAWS: Final = 1_000_000
 
 
 def changes_of(steps: Sequence[Step]) -> list[Change]:
-    """Return what one copy of a table makes of its columns; ``DestinationError`` where no copy does a step."""
+    """Return the columns of a table after one copy; ``DestinationError`` if no copy does a step."""
     if other := next((step for step in steps if not isinstance(step, Copied)), None):
         raise DestinationError(f"a copy of `{other.table_name}` cannot do this: {other.kind}")
     return [partial(copied_columns, step) for step in steps if isinstance(step, Copied)]
@@ -324,7 +324,7 @@ def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
 
 
 def _cast_moment(value: Column, retype: Retype) -> tuple[Column, Column]:
-    """Return what ``_own_cast`` returns for a timestamp or a date."""
+    """Return the result of ``_own_cast`` for a timestamp or a date."""
     before, after = retype.before, retype.after
     micros = F.unix_micros(value) if before.data_type is Kind.TIMESTAMP else _midnight(value)
     inside = _in_calendar(micros)
@@ -430,7 +430,7 @@ def by_python(retype: Retype) -> Callable[[Column], Column]:
 
 
 def coerce_value(value: bytes, retype: Retype) -> str | None:
-    """Return what dlt's coercion makes of the text of a value, see ``convert_text``; null of what is no UTF-8.
+    """Return the text of a value as dlt coerces it, see ``convert_text``; null if it is not UTF-8.
 
     So is what doubles and timestamps have no digits for.
     """

@@ -163,7 +163,7 @@ def _said(holder: Mapping[str, Any]) -> str:
 
 
 def _read_holder(written: str) -> Mapping[str, Any] | None:
-    """Return what ``_said`` has written, empty where the lease was given back; None of anything else."""
+    """Parse a text of ``_said``, empty if the lease was given back; None for any other text."""
     try:
         holder = json.loads(bytes.fromhex(written))
     except (ValueError, RecursionError):
@@ -193,7 +193,7 @@ def _tolerating_spark() -> Iterator[None]:
 
 
 def _process(pid: int) -> dict[str, Any]:
-    """Return what distinguishes a process from others of all machines, ``began`` where the system says it."""
+    """Return the identity of a process among those of all machines, ``began`` if the system says it."""
     identity: dict[str, Any] = {"host": socket.gethostname(), "pid": pid}
     with suppress(OSError):  # no Linux
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

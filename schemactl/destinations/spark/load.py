@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
-"""What Spark's own catalog takes as a table's name."""
+"""The table names that Spark's own catalog accepts."""
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
@@ -71,7 +71,7 @@ def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
 
 @contextmanager
 def _reading(namespace: Namespace) -> Iterator[ReadRows]:
-    """Yield what reads the tables of loads, as they are once a load is finished that was killed."""
+    """Yield the reader of the tables of loads, as they are once a killed load is finished."""
     with running_session() as spark:
         target = refreshed(Tables(spark, namespace))
         pending = read_pending(target)
@@ -189,7 +189,7 @@ class SparkLoad(Load[TableMove]):
 
 
 def _structures(table: Table, target: Tables) -> Structures:
-    """Return what columns keep their objects and lists in after a load, those alone that are there."""
+    """Return the types in which existing columns keep their objects and lists after a load."""
     stored_types = target.held[table.name].columns if table.name in target.held else {}
     types = {
         column.name: _after(column, stored_types[column.name])

@@ -37,14 +37,14 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a merge makes of a table: all rows that it holds afterwards, or where no old row goes, those that come."""
+    """The rows of a table after a merge: all of them, or only the added ones if no old row goes."""
 
     rows: DataFrame
     overwrites: bool
 
 
 def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> Mapping[str, Merged]:
-    """Return what becomes of a root table and of those nested in it, parents first; some may stay as they are.
+    """Return the changes to a root table and to those nested in it, parents first; some may stay as they are.
 
     Rows have the columns of old ones and of new ones; what one lacks is null there.
 

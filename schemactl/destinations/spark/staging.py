@@ -34,7 +34,7 @@ from schemactl.schema.nested_types import ListOf, MapOf, NestedType, Struct, rea
 from schemactl.schema.types import Table
 
 Structures = Mapping[str, NestedType]
-"""What columns of a table keep their objects and lists in, by their names; texts of JSON are plain texts in it."""
+"""Types of a table's columns of objects and lists, by their names; texts of JSON are plain texts in it."""
 
 
 def grows(stored_types: Mapping[str, str], structures: Structures) -> bool:
@@ -77,7 +77,7 @@ def _as(source: T.DataType, target: T.DataType, value: Column) -> Column:
 
 
 def added_fields(column: str, stored: NestedType, of: NestedType) -> Iterator[str]:
-    """Yield what ``ALTER TABLE … ADD COLUMNS`` names of a column, for each field that ``of`` has and ``there`` lacks.
+    """Yield the parts of a column in ``ALTER TABLE … ADD COLUMNS``, for each field that ``of`` has and ``there`` lacks.
 
     >>> from schemactl.schema.nested_types import read_type
     >>> list(added_fields("c", read_type("array<struct<a:date>>"), read_type("array<struct<a:date,b:double>>")))

@@ -206,11 +206,11 @@ def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
 
 
 BY_HAND: Final = "change it by hand, and let `schemactl migrate baseline` record what it is then"
-"""What to do with a table that is not copied."""
+"""The hint for a table that is not copied."""
 
 _VALUE: Final = "_schemactl_value_"
 _OWN_PROPERTIES: Final = frozenset(("owner", "provider", "location", "comment", "external", "is_managed_location"))
-"""What Spark says of a table among its properties, and takes as none."""
+"""Properties of a table that Spark shows and does not accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +313,7 @@ def copy_blocker(tables: Tables, name: str) -> str | None:
 
 
 def _describe(tables: Tables, name: str) -> tuple[Mapping[str, str], str | None]:
-    """Return what Spark says of a table, by titles, and what of it a copy would not have; None if it has all."""
+    """Return Spark's description of a table, by titles, and the parts that a copy would lack; None if it has all."""
     described = tables.spark.sql(f"DESCRIBE TABLE EXTENDED {tables.full(name)}").collect()
     rows = [(row[0], row[1]) for row in described]
     start = next((index for index, (title, _) in enumerate(rows) if title.startswith("# Detailed Table")), len(rows))

@@ -55,7 +55,7 @@ def convert(retype: Retype, value: str) -> Converted:
 
 
 def _convert_stored(stored: Any, written: str) -> Any:
-    """Return what SQLite stores after a conversion of what it stores before, which is not null.
+    """Return the value that SQLite stores after a conversion of a stored value, which is not null.
 
     Raises:
         ValueError, ArithmeticError: the value does not survive.
@@ -90,7 +90,7 @@ def _decode(stored: Any, column: Column) -> Any:
 
 
 def _encode(value: Any, retype: Retype) -> Any:
-    """Return what dlt's loader would store."""
+    """Return the value that dlt's loader would store."""
     match value:
         case _ if retype.after.data_type is DataType.JSON:
             return json.dumps(value)

@@ -132,7 +132,7 @@ def trial_error_of_rename(database: SqliteDatabase, table: str, column: str) -> 
 
 
 def dependents_of(database: SqliteDatabase, table: str, column: str) -> list[str]:
-    """Return what goes with a column of a trial when that gets another name, which it has afterwards; see ``SPARE``."""
+    """Return the dependents that go with a trial's column when it gets another name; see ``SPARE``."""
     defaults = database.query(_DEFAULT, table, column)
     before = database.query(_DEPENDENTS)
     if trial_error_of_rename(database, table, column) is not None:

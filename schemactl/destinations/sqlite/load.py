@@ -30,7 +30,7 @@ _PATIENCE_OF_LOADS_SECONDS: Final = 600.0
 
 
 def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return what the file of a dataset knows of earlier loads; nothing where it is not there yet. See ``Loader``."""
+    """Return the earlier loads that a dataset's file knows; none if it does not exist yet. See ``Loader``."""
     address = parse_file_address(url)
     _, path = choose_file(address, schema_name)
     if not path.exists():

@@ -68,7 +68,7 @@ def _sizes(sizes: tuple[int, ...]) -> Properties:
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return what all SQLite catalogs say of such a column.
+    """Return such a column as all SQLite catalogs have it.
 
     That is no size: SQLite heeds none, and which ones are declared depends on the library that declares.
     """

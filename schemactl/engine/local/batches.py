@@ -70,7 +70,7 @@ class LocalDocuments(TextDocuments):
         return self.layout
 
     def records(self) -> LocalRecords:
-        """Return what ``kernel.partitions.records_of`` reads."""
+        """Return the batches that ``kernel.partitions.records_of`` reads."""
         return self.sources
 
     def with_null_values(self, null_values: Sequence[str]) -> LocalDocuments:

@@ -24,7 +24,7 @@ from schemactl.kernel.files import UnreadableFileError
 from schemactl.progress import Progress
 
 _SMALL_BYTES: Final = 1 << 23
-"""What the kernel gets through in the time that it takes to start a worker."""
+"""The bytes that the kernel reads in the time that it takes to start a worker."""
 
 _TOO_LARGE_HINT: Final = (
     "write its parts as documents of their own: a list of them, or lines of JSON, may have any size"
@@ -76,7 +76,7 @@ class LocalEngine:
         return [batch.with_null_values(null_values) if isinstance(batch, TextDocuments) else batch for batch in batches]
 
     def run(self, records: LocalRecords, module: str, function: str, /, **arguments: Any) -> list[Any]:
-        """Return what ``module.function(batches, **arguments)`` returns for each task."""
+        """Return the result of ``module.function(batches, **arguments)`` for each task."""
         tasks = chain.from_iterable(source.tasks() for source in records)
         total = sum(source.size for source in records)
         with _explained():

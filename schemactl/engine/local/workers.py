@@ -64,7 +64,7 @@ class Workers:
     def run(
         self, call: tuple[str, str, dict[str, Any]], tasks: Iterator[Task], done: Callable[[int], None]
     ) -> list[Any]:
-        """Return what a kernel function returns for each task, in their order.
+        """Return the results of a kernel function for each task, in their order.
 
         Args:
             call: the function's module, its name, and its keyword arguments.

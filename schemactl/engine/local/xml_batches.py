@@ -114,7 +114,7 @@ class LocalXml(TextDocuments):
         return None
 
     def records(self) -> LocalRecords:
-        """Return what ``kernel.partitions.records_of`` reads."""
+        """Return the batches that ``kernel.partitions.records_of`` reads."""
         return self.files
 
     def with_null_values(self, null_values: Sequence[str]) -> LocalXml:

@@ -95,7 +95,7 @@ class Documents(DocumentBatch):
         return self.rows.layout if isinstance(self.rows, FileRows) else None
 
     def records(self) -> Any:
-        """Return what ``kernel.partitions.records_of`` reads."""
+        """Return the batches that ``kernel.partitions.records_of`` reads."""
         frame = self.frame
         if not self.is_for_workers:
             frame = frame.selectExpr("file", "block", "cast(text as binary) as text")

@@ -30,7 +30,7 @@ from schemactl.schema.dispositions import dedup_sort, named
 _MOST_TASKS: Final = 64
 
 _SMALL_BYTES: Final = 1 << 25
-"""What the kernel gets through in a second or two, which it takes to start Spark's Python workers."""
+"""The bytes that the kernel reads in a second or two, which it takes to start Spark's Python workers."""
 
 
 @contextmanager
@@ -79,7 +79,7 @@ class SparkEngine:
         return replace(read, gaps=batch.gaps, is_small=is_small)
 
     def run(self, records: Records, module: str, function: str, /, **arguments: Any) -> list[Any]:
-        """Return what ``module.function(batches, **arguments)`` returns for each partition."""
+        """Return the result of ``module.function(batches, **arguments)`` for each partition."""
         return run_kernel(self.spark, records, module, function, **arguments)
 
     def distribute(self, texts: Sequence[str]) -> Records:

@@ -33,7 +33,7 @@ _SENT = ("schema", "type_systems", "inference", "normalization", "arc", "kernel"
 
 
 def run_kernel(spark: SparkSession, records: Records, module: str, function: str, **arguments: Any) -> list[Any]:
-    """Return what ``module.function(batches, **arguments)`` returns of each partition."""
+    """Return the result of ``module.function(batches, **arguments)`` for each partition."""
     if isinstance(records, list):
         return [resolve_name(f"{module}:{function}")(records, **arguments)]
     worker = for_workers(
@@ -91,7 +91,7 @@ def shares_this_machine(spark: SparkSession) -> bool:
 
 @cache
 def _archive() -> tuple[str, bytes]:
-    """Return what the kernel needs of this package as a zip file, and its digest."""
+    """Return the part of this package that the kernel needs as a zip file, and its digest."""
     root = Path(__file__).parents[2]
     files = [*root.glob("*.py"), *(file for name in _SENT for file in (root / name).rglob("*.py"))]
     buffer = io.BytesIO()

@@ -48,7 +48,7 @@ def record_baseline(
 def _report_baseline(
     session: MigrationSession, target: MigrationTarget, schema: Schema, is_forced: bool
 ) -> BaselineReport:
-    """Return what there is to record; its outcome is ``done`` where nothing speaks against it."""
+    """Return the schema to record; its outcome is ``done`` unless there is a blocker."""
     state = read_state(session, target, schema.name)
     differing = find_drift(state, schema)
     drift = tuple(change for change in (*differing.changes, *differing.variants) if not isinstance(change, TableAdded))

@@ -62,7 +62,7 @@ def count_unfit(
 def count_not_undone(
     session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
 ) -> tuple[Counted, ...]:
-    """Return what undoing steps would bring back in another spelling; arguments as in ``count_unfit``."""
+    """Return the values that undoing steps would bring back in another spelling; arguments as in ``count_unfit``."""
     counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
     for index, step in enumerate(steps):
         looked_at = traced(steps, index) if isinstance(step, ChangeType) and index not in barred else None
@@ -81,7 +81,7 @@ def count_late(session: MigrationSession, plan: MigrationPlan, number: int) -> t
 
 
 def counted(number: int, unfit: Unfit, schema: Schema, step: Step) -> Counted:
-    """Return what was counted for step ``number``; ``schema`` marks personal columns."""
+    """Return the count and examples of step ``number``; ``schema`` marks personal columns."""
     values_of = step.source.name if isinstance(step, Backfill) else step.column_name
     return Counted(number, unfit.count, example_texts(unfit, schema, step.table_name, values_of))
 
@@ -121,7 +121,7 @@ def example_text(example: Example) -> str:
 
 
 def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bool = False) -> Iterator[PlanBlocker]:
-    """Yield what speaks against the steps of a plan by what was counted.
+    """Yield the blockers of a plan's steps that the counts show.
 
     ``is_begun``: whether the ledger has the run; then neither its schema nor its plan can be another one.
     """
@@ -178,7 +178,7 @@ def _words(step: Step, count: int) -> tuple[str, str, str]:
 
 
 def _way_round(before: Column | None) -> str:
-    """Return what can be done where values of a column do not survive in their place."""
+    """Return the way out if values of a column do not survive in their place."""
     if before is not None and before.properties.get("primary_key"):
         return "drop the key first: leave `primary_key` out of the schema, and plan with `--primary-keys`"
     is_required = before is not None and not before.nullable

@@ -83,7 +83,7 @@ def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, op
 
 
 def stated(schema: Schema) -> Version:
-    """Return what a schema says of itself."""
+    """Return the version, hash and name of a schema."""
     return Version(schema.name, schema.version, schema.version_hash, None)
 
 
@@ -193,7 +193,7 @@ def _columns(step: Step) -> tuple[str, ...]:
 
 
 def _checks(state: DestinationState, schema: Schema, request: VerifyRequest) -> Iterator[_Check]:
-    """Yield what the engine does not see to by itself."""
+    """Yield the checks of rules that the engine does not enforce."""
     destination = state.target.destination
     names, enforces = destination.NAMES, destination.ABILITIES.enforces_types
     tables = {names.fold(name): table for name, table in state.tables_for(schema).items()}

@@ -72,7 +72,7 @@ class Goal:
 
 
 def plan_migration(request: PlanRequest, progress: Progress | None = None) -> PlanReport:
-    """Return what would be done; nothing is written but the plan's file."""
+    """Return the plan without running it; only the plan's file is written."""
     if request.out is not None and not request.out.name.endswith(ENDING):
         raise InputError(f"`{request.out}` is not the name of a plan", hint=f"let it end in `{ENDING}`")
     target = migratable(request.to)

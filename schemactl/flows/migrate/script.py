@@ -147,14 +147,14 @@ _DROPS_PRIMARY_KEY: Final = frozenset(("bigquery", "databricks", "exasol", "mysq
 
 
 def stored_in(column: Column, dialect: str) -> Properties:
-    """Return what a schema says of a column's type, as an engine has it, and of nulls."""
+    """Return a column's type as an engine has it, and whether it may be null."""
     properties = settle_in(dialect)(column).properties
     kind = {name: properties[name] for name in _KEPT if name in properties}
     return kind if column.nullable else {**kind, "nullable": False}
 
 
 def abilities_of(dialect: str) -> Abilities:
-    """Return what an engine can do, as far as that is known; the bookkeeping is left to dlt."""
+    """Return the known abilities of an engine; the bookkeeping is left to dlt."""
 
     def retype(before: Column, after: Column) -> Way:
         is_guarded = dialect in _CONVERTS_IN_PLACE or fit(before, after).conversion is Conversion.WHOLE
@@ -181,7 +181,7 @@ def abilities_of(dialect: str) -> Abilities:
 
 
 def render_for(dialect: str) -> Render:
-    """Return what writes a step's statements in a dialect."""
+    """Return the renderer of a step's statements in a dialect."""
     engine = Engine(
         sql=Dialect(dialect, folds=dialect in UPPER_CASE),
         type_of=partial(_type_of, dialect=dialect),

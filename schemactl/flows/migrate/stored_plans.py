@@ -94,7 +94,7 @@ def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Sc
 
 
 def risk_and_undo(planned: PlannedStep) -> tuple[object, ...]:
-    """Return what follows from a step in each version; an undo's note is for people, and its words change."""
+    """Return the risk and the undo of a step, without the undo's note, whose words change."""
     return planned.risk, planned.undo.steps, planned.undo.is_possible
 
 

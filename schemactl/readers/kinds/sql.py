@@ -17,7 +17,7 @@ MAX_FILES: Final = 20_000
 
 
 def read(where: str, tables: ReadTables, dialect: str | None) -> Readership:
-    """Return the uses in all files that a pattern names (``*``, ``**``, ``?``); a folder stands for its ``.sql`` files.
+    """Return the uses in all files that a pattern names (``*``, ``**``, ``?``); a folder means its ``.sql`` files.
 
     Raises:
         InputError: no file, or more than ``MAX_FILES``, or one cannot be read.

@@ -337,7 +337,7 @@ def find_column_completed(comparison: Comparison) -> Matches:
 
 
 def _required_impact(comparison: Comparison, change: ColumnRetyped) -> Impact | None:
-    """Return what a required column does to a table that has rows."""
+    """Return the effect of a required column on a table that has rows."""
     column = comparison.head.schema.tables[change.table].columns[change.column]
     if column.nullable or not comparison.has_stored_rows(change.table):
         return None

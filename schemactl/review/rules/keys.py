@@ -110,7 +110,7 @@ class Reference:
 
     @property
     def meaning(self) -> tuple[Any, ...]:
-        """Return what it is compared by; the order of its pairs of columns does not count."""
+        """Return the key for comparisons; the order of its pairs of columns does not count."""
         return sorted(zip(self.columns, self.target_columns, strict=False)), self.target, self.cardinality
 
     def __str__(self) -> str:

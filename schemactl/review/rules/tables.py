@@ -272,7 +272,7 @@ def find_write_disposition_changed(comparison: Comparison) -> Matches:
 
 
 def _effective_disposition(disposition: Any, is_root: bool) -> str | None:
-    """Return what holds; a nested table that states none does as its parent."""
+    """Return the effective disposition; a nested table without one does as its parent."""
     return plain(disposition) or (_DEFAULT_DISPOSITION if is_root else None)
 
 

@@ -59,7 +59,7 @@ def _read_by_spark(spark: SparkSession, table: CsvTable, files: Sequence[Input])
 
 
 def _find_faults(spark: SparkSession, file: Input, header: CsvHeader) -> dict[str, CsvFaults]:
-    """Return what is wrong with a file by its path; with each of several where an object store's folder is read.
+    """Return the faults of a file by its path; of each of several where an object store's folder is read.
 
     Of what is not on this machine, or compressed so that only Spark can read it, only whether quotes are even counts.
     """
