@@ -23,7 +23,7 @@ from schemactl.inference.renaming import find_names
 from schemactl.schema.changes import Change, ColumnAdded, TableAdded
 from schemactl.schema.contract import Contract
 from schemactl.schema.diff import diff
-from schemactl.schema.edits import Agree, Editor, Edits
+from schemactl.schema.edits import CONTRACT, Agree, Editor, Edits
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import ColumnHint, only_root, with_hints
 from schemactl.schema.likeness import misspelled_name
@@ -112,7 +112,7 @@ def _edited(editor: Editor, edits: Edits) -> Schema:
     Contract.of(edits.contract)
     pairs = [pair.split("=", 1) for pair in edits.contract.split(",")] if "=" in edits.contract else []
     modes = dict(pairs) if pairs else edits.contract
-    return replace(editor.schema, settings={**editor.schema.settings, "schema_contract": modes})
+    return replace(editor.schema, settings={**editor.schema.settings, CONTRACT: modes})
 
 
 def _confirm_new_table(editor: Editor, name: str) -> None:

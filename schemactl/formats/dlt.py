@@ -178,6 +178,8 @@ def write_merged(
     """
     our_text, their_text, base_text = (_written(schema, path, layout) for layout in (ours, theirs, base))
     line_end = "\r\n" if "\r\n" in our_text else "\n"
+    if their_text in (our_text, base_text):
+        return our_text, ()  # as with files that only programs write
     our_text, their_text, base_text = (text.replace("\r\n", "\n") for text in (our_text, their_text, base_text))
     exported = export_form(schema, keeps_import="imported_version_hash" in ours.meaning)
     candidates = [our_text]

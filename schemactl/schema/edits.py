@@ -23,6 +23,9 @@ from schemactl.schema.types import Column, Schema, Table, root_of
 SOURCE_NAMES: Final = "x-source-names"
 """Property of a root table: the names of keys in the data, by their paths."""
 
+CONTRACT: Final = "schema_contract"
+"""The setting that says which changes data can make; tables have it, too."""
+
 _SIZES: Final = ("precision", "scale", "timezone")
 
 Target = tuple[str, str | None]
@@ -83,7 +86,9 @@ def split_description(text: str) -> tuple[str, str]:
 
 
 def split_unset(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the name and the properties of ``TABLE.COLUMN:HINT,HINT``."""
+    """Return the name and the properties of ``TABLE.COLUMN:HINT,HINT``; the name is empty for ``schema_contract``."""
+    if text == CONTRACT:
+        return "", (text,)
     name, _, hints = text.partition(":")
     keys = tuple(key.strip() for key in hints.split(","))
     if not name.strip() or not all(keys):
@@ -123,7 +128,9 @@ class Editor:
         """
         renames = [(self.find(old), new) for old, new in edits.renames]
         drops = [self.find_column(name) for name in edits.drops]
-        unset = [(self.find(name), keys) for name, keys in edits.unset]
+        unset = [(self.find(name), keys) for name, keys in edits.unset if name]
+        if any(not name for name, _ in edits.unset):
+            self._unset_contract()
         _refuse_contradictions([target for target, _ in renames], drops, [target for target, _ in unset])
         for target, keys in unset:
             self._unset(target, keys)
@@ -299,6 +306,12 @@ class Editor:
         if not properties and self.stored is not None and self.stored.column(table, column) is not None:
             del columns[column]  # data alone decides about it
         self.schema = self.schema.with_table(replace(file_table, columns=columns))
+
+    def _unset_contract(self) -> None:
+        if CONTRACT not in self.schema.settings:
+            raise InputError(f"the import file does not set `{CONTRACT}`", hint="`--contract` sets it")
+        settings = {key: value for key, value in self.schema.settings.items() if key != CONTRACT}
+        self.schema = replace(self.schema, settings=settings)
 
     def _drop(self, table: str, column: str) -> None:
         """Remove a column, and exclude its keys from the data, so that the next load does not add it again."""

@@ -254,6 +254,13 @@ def test_hints_are_unset_and_a_comment_stays():
     assert edit("--unset", "orders:write_disposition") == 0
 
 
+def test_a_contract_is_unset():
+    assert edit("--contract", "columns=freeze") == 0
+    assert edit("--unset", "schema_contract") == 0
+    assert "schema_contract" not in imported().settings
+    assert edit("--unset", "schema_contract") == 2
+
+
 def test_a_column_without_hints_is_left_to_data():
     edit("--column", "amount:decimal(10,2)")
     sync()

@@ -52,7 +52,8 @@ class Options(CommonOptions):
         "Add a table; give its columns with `--column TABLE.NAME:TYPE`. Repeatable.", metavar="TABLE", default=[]
     )
     unset: Sequence[str] = option(
-        "Remove hints of a column or table that the import file sets: `orders.amount:unique,description`. Repeatable.",
+        "Remove hints of a column or table that the import file sets: `orders.amount:unique,description`; "
+        "`schema_contract` removes what `--contract` set. Repeatable.",
         metavar="TABLE.COLUMN:HINT",
         default=[],
     )
