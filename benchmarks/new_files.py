@@ -129,15 +129,15 @@ def fill_ledger(database: Path, files: int, size: int) -> None:
         )
 
 
-def measure(command: Sequence[str], folder: Path) -> tuple[float, float]:
-    """Return the seconds that a command takes, and the megabytes that its process holds at most."""
+def measure(command: Sequence[str], folder: Path) -> tuple[float, float, float]:
+    """Return the seconds and the processor seconds of a command, and the megabytes that its process holds at most."""
     environment = {**os.environ, "AWS_EC2_METADATA_DISABLED": "true", **dict.fromkeys(OTHER_NAMES, "none")}
     begin = time.monotonic()
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"`{' '.join(command)}` failed")
-    return time.monotonic() - begin, usage.ru_maxrss / 1024
+    return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -154,11 +154,12 @@ def main() -> None:
         fill_ledger(folder / "shop.duckdb", arguments.files - arguments.new, len(content_of(0)))
         command = [*program, f"s3://shop/landing{options}", *more, "--new-only"]
         for label in (f"{arguments.new:,} new", "none new"):
-            seconds, megabytes = measure(command, folder)
+            seconds, processor_seconds, megabytes = measure(command, folder)
             with duckdb.connect(str(folder / "shop.duckdb"), read_only=True) as connection:
                 rows = connection.execute("SELECT count(*) FROM shop.shop.events").fetchall()[0][0]
             assert rows == arguments.new + 1, rows
-            print(f"{arguments.files:,} files, {label}: {seconds:.1f} s, {megabytes:.0f} MB")
+            times = f"{seconds:.0f} s, of which {processor_seconds:.0f} s of processor time"
+            print(f"{arguments.files:,} files, {label}: {times}, {megabytes:.0f} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,10 @@ from schemactl.api.builder import WriteDisposition
 from schemactl.api.choices import check_choice
 from schemactl.api.reports import InferenceReport, NormalizeReport
 from schemactl.errors import InputError, Problem, SchemactlError, hinting_at_extras
+from schemactl.flows.backlog import LoadLimits
 from schemactl.flows.infer import infer as infer_sources
 from schemactl.flows.infer import infer_documents
+from schemactl.flows.loaded_files import Changed
 from schemactl.flows.models import find_model
 from schemactl.flows.normalize import NormalizeRequest
 from schemactl.flows.normalize import normalize as load_sources
@@ -49,6 +51,7 @@ Document: TypeAlias = Mapping[str, Any]
 
 EngineName: TypeAlias = Literal["spark", "local", "auto"]
 TypingErrors: TypeAlias = Literal["column", "reject", "fail"]
+ChangedFiles: TypeAlias = Literal["load", "skip", "fail"]
 
 
 @runtime_checkable
@@ -190,6 +193,9 @@ def normalize(
     keep: Sequence[str] = (),
     load_id: str | None = None,
     new_only: bool = False,
+    changed: ChangedFiles | None = None,
+    max_files: int | None = None,
+    max_bytes: int | None = None,
     staging: str | Path | None = None,
     schemas: SchemasPlace = "schemas",
     engine: EngineName | None = None,
@@ -216,7 +222,11 @@ def normalize(
         records: as of ``infer``.
         keep: as of ``infer``.
         load_id: of the load; a load that is there already is not repeated. None for the time.
-        new_only: whether files that were loaded before are left out.
+        new_only: whether files that were loaded before are left out; the next three do so, too.
+        changed: what to do with files that have changed since: ``load``, ``skip`` or ``fail``; None to load them into
+            tables that find rows by a key, and to fail otherwise.
+        max_files: the most files of one load; the data of a call may take several loads, the oldest files first.
+        max_bytes: the most bytes of one load, as ``max_files``.
         staging: where rows are kept while they are made; a cluster's machines must all reach it.
         schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
         engine: as of ``infer``.
@@ -227,12 +237,20 @@ def normalize(
         EngineError: Spark failed.
         DestinationError: the destination failed.
     """
+    if changed is not None:
+        check_choice("changed", changed, get_args(ChangedFiles))
     request = InferRequest((), name, table, schemas, contract=contract, null_values=tuple(null_values))
     request = replace(request, hints=_hints(columns, write_disposition), selection=_selection(records, keep))
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
     with _readable(_kind_of(data), request, engine, spark) as (readable, open_engine):
         call = NormalizeRequest(
-            readable, to, load_id=load_id, new_only=new_only, staging=None if staging is None else Path(staging)
+            readable,
+            to,
+            load_id=load_id,
+            new_only=new_only,
+            changed=Changed(changed) if changed is not None else None,
+            limits=LoadLimits(max_files, max_bytes),
+            staging=None if staging is None else Path(staging),
         )
         return NormalizeReport.of(load_sources(call, open_engine=open_engine))
 

@@ -26,6 +26,10 @@ class LoadLimits:
     files: int | None = None
     bytes: int | None = None
 
+    def __post_init__(self) -> None:
+        if any(limit is not None and limit < 1 for limit in (self.files, self.bytes)):
+            raise InputError("a load takes at least one file and one byte", hint="raise the limit of the load")
+
     @property
     def is_set(self) -> bool:
         return self.files is not None or self.bytes is not None

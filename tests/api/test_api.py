@@ -486,3 +486,20 @@ def test_a_data_frame_goes_to_a_table_whose_name_is_not_one_of_a_file() -> None:
     schema = infer(frame, "shop", table="crm/orders", dry_run=True, engine="local").schema
     assert schema is not None
     assert "crm_orders" in schema.tables
+
+
+def test_a_backlog_is_loaded_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "c"):
+        Path(f"{name}.jsonl").write_text('{"id": 1}\n')
+    to = "duckdb:///shop.duckdb"
+    report = api.normalize("*.jsonl", "shop", to, table="orders", max_files=2, engine="local")
+    assert [load.files for load in report.loads] == [2, 1]
+    Path("a.jsonl").write_text('{"id": 1}\n{"id": 2}\n')
+    with pytest.raises(InputError, match="1 file has rows that earlier loads have appended"):
+        api.normalize("*.jsonl", "shop", to, table="orders", new_only=True, engine="local")
+    assert api.normalize("*.jsonl", "shop", to, table="orders", changed="skip", engine="local").loads == ()
+    with pytest.raises(InputError, match="at least one file"):
+        api.normalize("*.jsonl", "shop", to, table="orders", max_files=0, engine="local")
+    with pytest.raises(InputError, match="append"):
+        api.normalize("*.jsonl", "shop", to, table="orders", changed="append", engine="local")
