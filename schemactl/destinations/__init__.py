@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from schemactl.migration.abilities import Abilities
-    from schemactl.migration.records import Blocker, Patience, Run, StepRecord, Unfit, Version
+    from schemactl.migration.records import Blocker, Patience, Run, StepRecord, Unfit, Version, ViewScript
     from schemactl.migration.steps import Backfill, ChangeType, FillColumn, RewriteTable, Step
     from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
     from schemactl.progress import Progress
@@ -428,6 +428,14 @@ class MigrationSession(ABC):
             step: in the names that its table and its column have now; the column may not be there yet.
         """
         return None
+
+    def view_scripts(self, steps: Sequence[Step]) -> tuple[ViewScript, ...]:  # noqa: ARG002 - others look
+        """Return the views that block steps and can be created again after them, in the order of their creation.
+
+        Args:
+            steps: in the names that their tables and columns have now.
+        """
+        return ()
 
     def disagreement(self, table: str) -> Blocker | None:  # noqa: ARG002 - what the catalog says is so
         """Return which files say something else of a table's columns than others; None if one place says all."""

@@ -91,6 +91,13 @@ class OwnSql:
         return not self.statements and self.precondition is None
 
 
+def draft_own(runs: Sequence[str], undoes: Sequence[str], comment: str) -> str:
+    """Return the text of a file of own SQL: statements that run, and those that undo them."""
+    sections = ((_RUN, runs), (_UNDO, undoes))
+    texts = (f"-- schemactl: {name}\n" + "".join(f"{sql};\n" for sql in statements) for name, statements in sections)
+    return f"-- {comment}\n\n" + "\n".join(texts)
+
+
 def read_own(text: str, file: str, number: int, when: When, dialect: str) -> OwnSql:
     """Read a file of own SQL."""
     text = text.replace("\r\n", "\n")

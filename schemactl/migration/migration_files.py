@@ -163,6 +163,11 @@ def sql_name(migration: str, dialect: str) -> str:
     return f"{migration}.{dialect}.sql"
 
 
+def own_name(migration: str, dialect: str, number: int, when: When) -> str:
+    """Return the name of a file of own SQL."""
+    return f"{migration}.{dialect}.{number}.{when}.sql"
+
+
 def own_files_of(migration: str, files: Iterable[str]) -> list[str]:
     """Return the names of the files of own SQL that a migration has, sound or not."""
     named = ((name, migration_of_file(name)) for name in files)
@@ -215,7 +220,7 @@ def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migr
         others = ", ".join(dialect for dialect, plan in plans.items() if plan.own)
         for dialect, plan in plans.items():
             if plan.steps and not plan.own:
-                empty = f"{migration.name}.{dialect}.{len(plan.steps)}.{When.AFTER}.sql"
+                empty = own_name(migration.name, dialect, len(plan.steps), When.AFTER)
                 message = f"`{migration.name}` has SQL of its own for {others}, and none for {dialect}"
                 hint = f"write it; an empty `{empty}` says that none is needed"
                 problems.append(Problem(json_name(migration.name), message, hint))

@@ -76,6 +76,20 @@ class Blocker:
     hint: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ViewScript:
+    """The statements that drop a view and create it again.
+
+    Attributes:
+        name: of the view with its dataset.
+        create: the view, its owner, comments, privileges, indexes and triggers.
+    """
+
+    name: str
+    drop: str
+    create: tuple[str, ...]
+
+
 class RunState(StrEnum):
     """How far a run of a plan has come."""
 

@@ -26,10 +26,11 @@ from schemactl.destinations.duckdb.dependents import (
 )
 from schemactl.destinations.duckdb.session import DuckDbSession, await_session
 from schemactl.destinations.duckdb.types import NAMES, gains, settle, structure_in
+from schemactl.destinations.duckdb.views import view_scripts
 from schemactl.errors import DestinationError, InputError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities
-from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit, ViewScript
 from schemactl.migration.statements import Engine, by_one_copy, change_type, is_keyed, retype_of
 from schemactl.migration.steps import (
     AddUnique,
@@ -184,6 +185,11 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         dependents = self._dependents_of(step.table_name)
         is_keyed_table = any(kind in ("UNIQUE", "PRIMARY KEY") for kind, _ in dependents.constraints)
         return blocker_of(step, dependents, is_keyed_table if isinstance(step, DropColumn) else _is_copied(step, None))
+
+    def view_scripts(self, steps: Sequence[Step]) -> tuple[ViewScript, ...]:
+        columns = [(step.table, step.before.name) for step in steps if isinstance(step, ChangeType)]
+        with self.database.wrap_errors("look at the views on a column"):
+            return view_scripts(self.database, self.dataset, columns) if columns else ()
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         return tuple(self._dependents_of(table).of_column_alone(column))

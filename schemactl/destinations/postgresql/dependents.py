@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from schemactl.destinations.postgresql.catalogue import TYPE_DEFINITION_OF
@@ -241,7 +242,13 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
     related = _related(database, table_oid, column)
     dependents = sorted({dependent for kind, dependent in related if kind in _NEEDS_COLUMN})
     if dependents:
-        return _needed(name, dependents)
+        blocker = _needed(name, dependents)
+        assert blocker is not None
+        if any(dependent.startswith(("view ", "materialized view ")) for dependent in dependents):
+            return replace(
+                blocker, hint=f"{blocker.hint}; `schemactl migrate plan --draft-sql DIR` writes SQL for views"
+            )
+        return blocker
     for kind, dependent in related:
         match kind:
             case "inherited":

@@ -56,11 +56,12 @@ from schemactl.destinations.postgresql.session import (
     parse_address,
 )
 from schemactl.destinations.postgresql.types import NAMES, has_texts, kind_of, settle, type_name, type_statement
+from schemactl.destinations.postgresql.views import view_scripts
 from schemactl.errors import DestinationError, LockNotAvailable
 from schemactl.field_values import field_values
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities
-from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit, ViewScript
 from schemactl.migration.statements import Engine, Retype, change_type, constant, retype_of
 from schemactl.migration.steps import (
     AddColumn,
@@ -327,6 +328,12 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         with self.database.wrap_errors("look at what hangs on a table"):
             type_blocker = find_type_blocker(self.database, step)
             return type_blocker or find_blocker(self.database, self.dataset, step, self._try)
+
+    def view_scripts(self, steps: Sequence[Step]) -> tuple[ViewScript, ...]:
+        # Other steps leave views as they are, or take a column from them.
+        columns = [(step.table, step.before.name) for step in steps if isinstance(step, ChangeType)]
+        with self.database.wrap_errors("look at the views on a column"):
+            return view_scripts(self.database, self.dataset, columns) if columns else ()
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         with self.database.wrap_errors("look at what hangs on a column"):

@@ -210,13 +210,17 @@ def next_migration(request: NextRequest) -> NextReport:
     return write_next(folder, report)
 
 
-def draft_next(folder: Folder, request: NextRequest) -> NextReport:
-    """Return the migration that leads from the last one of a folder to a schema; it is not written yet."""
+def draft_next(folder: Folder, request: NextRequest, start: Schema | None = None) -> NextReport:
+    """Return the migration that leads from the last one of a folder to a schema; it is not written yet.
+
+    ``start`` is the schema that the first migration begins with, if the request names none.
+    """
     schema = find_goal_schema(request.reference, request.schemas)
     last = folder.last
     if last is not None and request.start is not None:
         raise InputError("`--from` says what the first migration begins with", hint=f"there is `{last.name}`")
-    start = find_goal_schema(request.start, request.schemas) if request.start is not None else None
+    if request.start is not None:
+        start = find_goal_schema(request.start, request.schemas)
     dialects = _dialects(request.dialects, last)
     if last is not None and last.schema["name"] != schema.name:
         hint = "one folder for each schema"
@@ -252,12 +256,12 @@ def _follow(
     )
 
 
-def write_next(folder: Folder, report: NextReport) -> NextReport:
-    """Write the next migration of a folder, unless something blocks it."""
+def write_next(folder: Folder, report: NextReport, own_files: Mapping[str, str] | None = None) -> NextReport:
+    """Write the next migration of a folder with its own SQL, unless something blocks it."""
     if report.migration is None or report.blockers:
         return report
     folder.path.mkdir(parents=True, exist_ok=True)
-    _write(folder.path, folder.files, (report.migration,))
+    _write(folder.path, folder.files, (report.migration,), own_files)
     return replace(report, is_written=True)
 
 

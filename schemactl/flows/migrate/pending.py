@@ -11,13 +11,16 @@ from schemactl.flows.migrate.apply import Agree, ApplyRequest, OpenProgress, app
 from schemactl.flows.migrate.bound_migrations import differing_places, find_start_blocker, plan_in, unbound_plan
 from schemactl.flows.migrate.migration_folder import Folder, NextRequest, draft_next, sound_folder, write_next
 from schemactl.flows.migrate.plan import Goal, read_and_plan, refuse_unfinished
-from schemactl.flows.migrate.state import DestinationState, read_state
+from schemactl.flows.migrate.state import DestinationState, find_goal_schema, read_state
 from schemactl.flows.target import MigrationTarget, migratable
-from schemactl.migration.migration_files import Migration, json_name
+from schemactl.migration.custom_sql import When, draft_own
+from schemactl.migration.effects import in_first_names
+from schemactl.migration.migration_files import Migration, json_name, own_name, with_own_files
 from schemactl.migration.migration_plan import MigrationMark
 from schemactl.migration.plan_documents import mark_in
 from schemactl.migration.records import RunState
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderStanding, NextReport, Outcome, PlanBlocker
+from schemactl.schema.types import Schema
 
 
 def stand(path: Path, to: str | None) -> FolderStanding:
@@ -26,18 +29,65 @@ def stand(path: Path, to: str | None) -> FolderStanding:
     return _find_ahead(folder, migratable(to))[0]
 
 
-def plan_next_there(request: NextRequest, to: str) -> NextReport:
-    """Write the next migration of a folder after looking at the data of a destination that has all the others."""
+def plan_next_there(request: NextRequest, to: str, *, drafts_sql: bool = False) -> NextReport:
+    """Write the next migration of a folder after looking at the data of a destination that has all the others.
+
+    ``drafts_sql``: whether to write own SQL that drops the views that block steps, and creates them again.
+    """
     folder, target = sound_folder(request.folder, may_be_new=True), migratable(to)
     if folder.migrations and (pending := _find_ahead(folder, target)[0].pending):
         hint = f"`schemactl migrate apply --dir {folder.path} --to DEST` runs it; without `--to` no data is looked at"
         raise InputError(f"the destination does not have `{pending[0]}` yet", hint=hint)
-    report = draft_next(folder, replace(request, dialects=() if folder.migrations else (target.kind,)))
+    start = None
+    if drafts_sql and not folder.migrations and request.start is None:
+        start = _ledger_schema(target, find_goal_schema(request.reference, request.schemas).name)
+    report = draft_next(folder, replace(request, dialects=() if folder.migrations else (target.kind,)), start)
     if report.migration is None:
         return report
+    own_files: dict[str, str] = {}
+    if drafts_sql:
+        own_files = _draft_view_files(report.migration, target)
+        drafted, problems = with_own_files(report.migration, own_files)
+        if problems:
+            raise InputError(f"no SQL can be drafted: {problems[0].message}", hint=problems[0].hint)
+        report = replace(report, migration=drafted)
+    assert report.migration is not None
     plan_report, _ = read_and_plan(Goal(target, report.migration.target, migration=report.migration))
     stopping = tuple(blocker for blocker in plan_report.blockers if blocker.kind is not BlockerKind.DESTRUCTIVE)
-    return write_next(folder, replace(report, there=plan_report, blockers=(*report.blockers, *stopping)))
+    return write_next(folder, replace(report, there=plan_report, blockers=(*report.blockers, *stopping)), own_files)
+
+
+def _ledger_schema(target: MigrationTarget, name: str) -> Schema | None:
+    """Return the schema that a destination has now by its ledger, with which the first migration of a folder begins."""
+    with target.open_for_reading(name, may_be_new=True) as session:
+        return read_state(session, target, name).ledger_schema
+
+
+def _draft_view_files(migration: Migration, target: MigrationTarget) -> dict[str, str]:
+    """Return the files of own SQL that drop the views that block steps, and create them again, by name.
+
+    All views are dropped before the first step that they block, and created after the last one.
+    """
+    steps = [planned.step for planned in migration.plans[target.kind].steps]
+    with target.open_for_reading(migration.target.name, may_be_new=True) as session:
+        traced_steps = dict(enumerate(in_first_names(steps), 1))
+        views = session.view_scripts([step for step in traced_steps.values() if step is not None])
+        blocked = [number for number, step in traced_steps.items() if step is not None and session.view_scripts([step])]
+    if not blocked:
+        return {}
+    drops = [view.drop for view in reversed(views)]
+    creates = [statement for view in views for statement in view.create]
+    listed = ", ".join(" ".join(view.name.split()) for view in views)
+    files = {
+        own_name(migration.name, target.kind, blocked[0], When.BEFORE): draft_own(
+            drops, creates, f"Drops the views that steps cannot change with: {listed}."
+        ),
+        own_name(migration.name, target.kind, blocked[-1], When.AFTER): draft_own(
+            creates, drops, f"Creates the views again: {listed}."
+        ),
+    }
+    others = [(dialect, plan) for dialect, plan in migration.plans.items() if dialect != target.kind and plan.steps]
+    return files | {own_name(migration.name, dialect, len(plan.steps), When.AFTER): "" for dialect, plan in others}
 
 
 def apply_folder(

@@ -6,6 +6,9 @@ Writes nothing. Counts and reports stored values that would not survive a step, 
 With --dir, writes the next migration of a folder that you keep in git: the steps from the schema of the last
 migration, for each destination with that schema. With --to, `plan` also counts values in that destination.
 
+With --draft-sql DIR, writes the migration with SQL files for views that block its steps. Review them: `apply --dir DIR`
+runs them with the steps.
+
 With --dialect and without --to, prints an SQL script for an engine that is not connected: the steps from the --from
 schema, or from an empty database.
 
@@ -78,6 +81,11 @@ class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions, R
     name: str | None = option(
         "With --dir: the name of the migration. Default: named after its first step.", metavar="NAME"
     )
+    draft_sql: str | None = option(
+        "Write the next migration to DIR, as --dir does, with SQL files that drop the views that block its steps, and "
+        "create them again with their owners, privileges and comments. Needs --to.",
+        metavar="DIR",
+    )
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
         """Return the settings, without the destination if the result is a script or a migration."""
@@ -97,8 +105,8 @@ class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions, R
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
     """Plan, print, and return 1 where a step is refused or, with ``--check``, something is pending."""
-    if options.dir is not None:
-        return _write_next(options, terminal, Path(options.dir))
+    if (folder := options.draft_sql or options.dir) is not None:
+        return _write_next(options, terminal, Path(folder))
     if options.name is not None:
         raise InputError("`--name` is for migrations of a folder", hint="name it: `--dir DIR`")
     if options.dialect is not None:
@@ -190,6 +198,10 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
     from schemactl.render.migrate import print_next
     from schemactl.render.migrate_json import document
 
+    if options.draft_sql is not None and options.dir is not None:
+        raise InputError("`--draft-sql` names the folder of the migrations", hint="leave `--dir` out")
+    if options.draft_sql is not None and options.to is None:
+        raise InputError("`--draft-sql` reads the views of a destination", hint="name it: `--to DEST`")
     check_is_plain(options.formats, "`schemactl migrate lint DIR` prints the others")
     if options.out is not None or options.sign_key is not None:
         raise InputError("a migration has a file in its folder", hint="leave `--out` and `--sign-key` out")
@@ -205,6 +217,13 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         title=options.name,
         start=options.start,
     )
-    report = plan_next_there(request, options.to) if options.to is not None else next_migration(request)
+    report = (
+        plan_next_there(request, options.to, drafts_sql=options.draft_sql is not None)
+        if options.to is not None
+        else next_migration(request)
+    )
+    if report.is_written and report.migration is not None and not options.quiet:
+        own_files = [own.file for plan in report.migration.plans.values() for own in plan.own]
+        terminal.report("".join(f"wrote {folder / file}\n" for file in own_files))
     fails = report.blockers or (options.check and report.migration is not None)
     return write_report(terminal, options, report, document, print_next, fails=fails)
