@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from schemactl.destinations import Readable, is_readable
 from schemactl.errors import InputError
 from schemactl.flows.references import find_schema
-from schemactl.flows.target import LoadTarget, loadable
+from schemactl.flows.target import LoadTarget, Target, loadable
 from schemactl.normalization.package import LoadPackage, StagedTable
 from schemactl.normalization.rejects import (
     ChangeReport,
@@ -103,6 +103,14 @@ def open_store(name: str, to: str, schemas: SchemasPlace) -> RejectStore:
         hint = "query the table `_rejects` there"
         raise InputError(f"`schemactl rejects` cannot read `{target.kind}` destinations", hint=hint)
     return RejectStore(schema, target, target.destination)
+
+
+def count_waiting(target: Target, schema: Schema) -> int:
+    """Return the number of records that wait in a destination; 0 where rejects cannot be read."""
+    if not is_readable(target.destination):
+        return 0
+    store = RejectStore(schema, LoadTarget(target.kind, target.destination, target.url), target.destination)
+    return len(selected_ids(store, RejectFilter()))
 
 
 # --- what there is ---

@@ -147,6 +147,7 @@ class StatusReport:
         drift: from the ledger's schema to the tables: what was changed by hand, or by others.
         runs: the last lines of the ledger, the newest one first.
         variants: columns for values that do not fit another one, which the schema does not have yet.
+        waiting_records: rejected records that wait in its table of rejects.
     """
 
     place: Place
@@ -156,6 +157,7 @@ class StatusReport:
     drift: tuple[Change, ...]
     runs: tuple[PastRun, ...]
     variants: tuple[ColumnAdded, ...] = ()
+    waiting_records: int = 0
 
     @property
     def unfinished(self) -> PastRun | None:

@@ -138,6 +138,12 @@ class NormalizeReport:
         return len(self.seen) + self.unlisted
 
     @property
+    def has_stored_rejects(self) -> bool:
+        """Whether the load has rejects that ``schemactl rejects`` reads: in a table, not in a folder or by dlt."""
+        is_in_table = self.rejects is not None and self.rejects.startswith("table ")
+        return self.outcome is Outcome.LOADED and is_in_table and not self.destination.startswith("dlt:")
+
+    @property
     def roots(self) -> tuple[TableCounts, ...]:
         """The counts of the documents' own tables; not of root tables whose rows come from lists."""
         names = {file.table for file in self.inference.files} if self.inference else set()

@@ -238,7 +238,11 @@ def print_status(report: reports.StatusReport, look: Look) -> str:
     if look.is_quiet:
         return print_sections((pending, drift), look)
     runs = list(_runs(report.runs, look))
-    return print_sections((list(_state(report)), pending, drift, runs, [_verdict(report)]), look)
+    waiting: list[RenderableType] = []
+    if report.waiting_records:
+        count = counted(report.waiting_records, "rejected record")
+        waiting = [warning("rejects", f"{count} waiting"), *show_hint("`schemactl rejects list` shows them")]
+    return print_sections((list(_state(report)), pending, drift, waiting, runs, [_verdict(report)]), look)
 
 
 def print_verified(report: reports.VerifyReport, look: Look) -> str:

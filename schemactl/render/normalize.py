@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
@@ -65,6 +66,8 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
     yield attention
     yield [_loads(report)] if len(report.loads) > 1 or (report.loads and report.waiting) else []
     yield [*_balance(report), *(show_hashes(inference) if inference else ()), _outcome(report)]
+    if report.has_stored_rejects:
+        yield show_next_calls(report.name, report.destination)
 
 
 def print_stop(report: NormalizeReport) -> list[RenderableType]:
@@ -139,6 +142,13 @@ def _nested(tables: Sequence[TableCounts]) -> Iterator[tuple[int, int]]:
         yield table_index, depth
         nested_indexes = indexes_by_parent.get(tables[table_index].name, ())
         pending_tables += [(nested_index, depth + 1) for nested_index in reversed(nested_indexes)]
+
+
+def show_next_calls(name: str, destination: str) -> list[Text]:
+    """Return the calls that show and replay the rejects of a destination, a line each."""
+    place = escape(f"{name} --to {shlex.quote(destination)}")
+    calls = (f"schemactl rejects show {place}", f"schemactl rejects replay {place} --dry-run")
+    return [Text(call, style=FAINT) for call in calls]
 
 
 def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[RenderableType]:

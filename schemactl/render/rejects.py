@@ -37,7 +37,7 @@ from schemactl.render.console import (
     warning,
 )
 from schemactl.render.escaping import escape, show_place
-from schemactl.render.normalize import print_stop
+from schemactl.render.normalize import print_stop, show_next_calls
 from schemactl.schema.personal import is_personal
 from schemactl.schema.types import Schema
 from schemactl.schema.wording import counted
@@ -79,13 +79,7 @@ def print_list(report: RejectsReport, look: Look) -> str:
         message = f"{counted(summary.lost, 'record')} cannot be replayed: not stored"
         sections.append([warning("lost", message)])
     if summary.records.get(RejectState.WAITING) and not look.is_quiet:
-        call = f"{report.name} --to {report.destination}"
-        sections.append(
-            [
-                Text(f"schemactl rejects show {escape(call)}", style=FAINT),
-                Text(f"schemactl rejects replay {escape(call)} --dry-run", style=FAINT),
-            ]
-        )
+        sections.append([*show_next_calls(report.name, report.destination)])
     return print_sections(sections, look)
 
 

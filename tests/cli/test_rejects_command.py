@@ -94,6 +94,27 @@ def test_discarded_records_wait_no_longer(call: Call) -> None:
     assert document(call, "list", "--state", "all")["records"] == {"waiting": 1, "replayed": 0, "discarded": 0}
 
 
+def test_a_load_with_rejects_ends_with_the_next_commands_and_status_counts_them(
+    call: Call, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = ["normalize", "monday.jsonl", "--name", "shop", "--table", "orders", "--contract", "data_type=discard_row"]
+    assert run([*load, "--to", TO]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        f"schemactl rejects show shop --to {TO}",
+        f"schemactl rejects replay shop --to {TO} --dry-run",
+    ]
+    assert run([*load, "--to", "files?dataset=a b"]) == 0
+    assert capsys.readouterr().out.endswith("--to 'parquet:files?dataset=a b' --dry-run\n")
+    assert run([*load, "--to", TO, "--rejects", "kept"]) == 0
+    assert "schemactl rejects" not in capsys.readouterr().out
+    assert run(["migrate", "status", "--to", TO]) == 0
+    assert "rejects: 4 rejected records waiting" in capsys.readouterr().out
+    assert run(["migrate", "status", "--to", TO, "--format", "json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    check_document(status, "migrate-status")
+    assert status["waiting_records"] == 4
+
+
 def test_records_are_replayed(call: Call) -> None:
     strict = ("--contract", "data_type=discard_row")
     dry = document(call, "replay", "--dry-run", *strict)

@@ -19,6 +19,7 @@ from schemactl.flows.migrate.plan import Goal, plan_from_state
 from schemactl.flows.migrate.state import DestinationState, find_goal_schema, find_name, read_state
 from schemactl.flows.migrate.stored_plans import plan_of
 from schemactl.flows.references import Referred, comparable, reported
+from schemactl.flows.rejects import count_waiting
 from schemactl.flows.target import migratable
 from schemactl.inference.sample import Sample
 from schemactl.migration.comparison import is_bookkeeping
@@ -42,6 +43,7 @@ from schemactl.schema.diff import diff
 from schemactl.schema.dispositions import named
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import typed_columns
+from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
 from schemactl.store.folder import SchemasPlace
 
@@ -67,7 +69,7 @@ def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, op
         is_settled = state.ledger_schema is not None and state.unfinished is None
         drift = find_drift(state, state.ledger_schema) if is_settled and state.ledger_schema else Drift()
         tables = schema.tables if schema else {}
-        return StatusReport(
+        report = StatusReport(
             place=target.place(session),
             there=state.ledger_version,
             target=stated(schema) if schema else None,
@@ -80,6 +82,7 @@ def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, op
             ),
             runs=tuple(past_run(session, run) for run in reversed(state.runs)),
         )
+    return replace(report, waiting_records=count_waiting(target, schema or new_schema(name)))
 
 
 def stated(schema: Schema) -> Version:
