@@ -36,7 +36,7 @@ class DateColumn:
         self._of = of
         self._zone = find_zone(of.timezone_id) if isinstance(of, Timestamp) else None
         self._patterns: list[tuple[DatePattern | int, QuickPattern | None]] = []
-        """Patterns, of which epochs are their units in a second, with the quick forms that they have."""
+        """Patterns with their quick forms; epochs are their units in a second."""
         for formatter in of.formatters:
             if formatter in EPOCHS:
                 if isinstance(of, Timestamp) and of.timezone_id == "UTC" and of.time is None:

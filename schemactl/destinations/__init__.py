@@ -358,7 +358,7 @@ class MigrationSession(ABC):
         """Run a step of ``--online`` that no transaction can hold; a run that was killed runs it again.
 
         Args:
-            step: one of which ``is_outside_transaction`` holds; only ``ABILITIES.is_online`` lets a plan have it.
+            step: one with ``is_outside_transaction``; only ``ABILITIES.is_online`` lets a plan have it.
             statements: as in ``run``.
             table: the table as the step finds it.
             batch_rows: rows that a transaction fills.

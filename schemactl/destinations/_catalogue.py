@@ -37,7 +37,7 @@ def make_catalogue(
     """Return the catalog of a dataset; what it does not say of its tables is as in a new schema.
 
     Args:
-        dataset: its name, of which that of the schema is made where dlt keeps none, or several.
+        dataset: its name; the schema's is made of it if dlt keeps no schema, or several.
         origin: its address, without a password.
         columns: with the names of their tables.
         descriptions: of tables, by name; None, or an empty text, for none.

@@ -82,7 +82,7 @@ def _as_texts(table: Table, ignored: frozenset[str]) -> Table:
 def grown(stored: NestedType, ours: NestedType, wider: Collection[tuple[str, str]] = ()) -> NestedType | Clash:
     """Return the type that holds what is there and what comes: new fields at the end, others as they are.
 
-    ``wider`` are pairs of leaves of which a table may make the first the second.
+    ``wider`` are pairs of leaves: a table may turn the first into the second.
     """
     return _grown(stored, ours, wider, "")
 

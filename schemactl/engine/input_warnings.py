@@ -89,7 +89,7 @@ def warn_of_unlike(inputs: Sequence[Input]) -> None:
     kinds: list[tuple[str, frozenset[str]]] = []
     for file in islice((file for file in inputs if file.is_local), _MOST_FILES):
         keys = first_keys(file)
-        # Alike are those of which a third of the keys of one are keys of the other too.
+        # Two kinds are alike if they share a third of the keys of one.
         if keys and all(3 * len(keys & kind_keys) < min(len(keys), len(kind_keys)) for _, kind_keys in kinds):
             kinds.append((file.path, keys))
     if len(kinds) > 1:

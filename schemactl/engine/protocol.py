@@ -132,7 +132,7 @@ Batch: TypeAlias = "DocumentBatch | RowBatch"
 
 @dataclass(frozen=True, slots=True)
 class RowPlaces:
-    """The places of rows of one table, of which a merge keeps one for each primary key.
+    """The places of a table's rows if a merge keeps one row for each primary key.
 
     Attributes:
         folder: the address of the folder that has the files.

@@ -21,7 +21,7 @@ _DECLARATION: Final = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 _BLOCK_BYTES: Final = 1 << 18
 _MOST_NAMED: Final = 5
 _MOST_DEPTH: Final = 100
-"""An element and the list that it is in are two levels of JSON, of which orjson writes 254."""
+"""An element and the list that it is in are two levels of JSON; orjson writes 254."""
 
 
 class XmlParser:

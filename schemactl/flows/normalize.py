@@ -237,7 +237,7 @@ def _normalize(
 
 
 def _named_stage(progress: Progress, name: str, done: float) -> Progress:
-    """Return the progress of one load of a backlog, of which the fraction `done` is loaded."""
+    """Return the progress of one load of a backlog; the fraction `done` of the backlog is loaded."""
     return lambda stage, _share: progress(f"{name}: {stage}" if stage else "", done)
 
 

@@ -146,7 +146,7 @@ def show_rejects(store: RejectStore, selection: RejectFilter, limit: int) -> Rej
 
 
 def selected_ids(store: RejectStore, selection: RejectFilter) -> set[str]:
-    """Return the ids of the records of which a reject is selected."""
+    """Return the ids of the records that have a selected reject."""
     return {reject.record_id for reject in store.read() if selection.selects(reject)}
 
 
@@ -252,7 +252,7 @@ def _change(
     change: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None,
     agree: Callable[[ChangeReport], bool],
 ) -> ChangeReport:
-    """Change all rejects of the selected records; delete those of which all rejects are selected if it is None."""
+    """Change all rejects of the selected records; delete those whose rejects are all selected if it is None."""
     waiting: set[str] = set()
     counts: dict[str, int] = {}
     others: set[str] = set()

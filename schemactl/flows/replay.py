@@ -203,7 +203,7 @@ def _find_records(
 
 
 def _find_orphans(store: RejectStore, records: Mapping[str, _Record]) -> set[str]:
-    """Return the records of which a part was loaded with a row that is gone, or has come with another load since."""
+    """Return the records that were loaded in part with a row that is gone, or has come with another load since."""
     names = SystemNames(naming_of(store.schema))
     keys_by_table: dict[str, dict[str, list[str]]] = {}
     for record_id, record in records.items():

@@ -138,7 +138,7 @@ class _Classes:
 
 
 def _field_names(fields: tuple[Field, ...]) -> dict[str, str]:
-    """Return the fields' Python names, none of which is the name of another field: models take both."""
+    """Return the fields' Python names; none is the name of another field, as models take both."""
     keys = {field.name for field in fields}
     names: dict[str, str] = {}
     used_names = set(_TAKEN)

@@ -341,7 +341,7 @@ class _Batch:
             objects = [column.values[index] for index in object_indexes[form]]
             for key, values in zip(keys, _transpose(objects), strict=True):
                 values_by_key.setdefault(key, {})[form] = values
-        # Many keys are of the same forms, the objects of which are brought in order once.
+        # Many keys are of the same forms: their objects are brought in order once.
         merged: dict[tuple[int, ...], tuple[itemgetter[Any], Sequence[int]]] = {}
         for key, values_by_form in values_by_key.items():
             key_forms = tuple(values_by_form)
@@ -351,7 +351,7 @@ class _Batch:
             yield _Column(column.node.child(key), take(list(chain.from_iterable(values_by_form.values()))), owners)
 
     def _see_keyed(self, column: _Column) -> None:
-        """Count objects of which some may bring a row key."""
+        """Count objects, some of them perhaps with a row key."""
         keys = [key for key in set(chain.from_iterable(column.values)) if is_row_key(key)]
         are_keyed = [any(map(value.get, keys)) for value in column.values]
         counts = Counter(are_keyed)

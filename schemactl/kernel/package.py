@@ -406,7 +406,7 @@ def drop_superseded(
         folder: of the files.
         superseded: of Parquet files with the columns ``part`` (the partition's number) and ``ordinal`` of
             superseded root rows.
-        keeps: the tables of which superseded rows are written to files of their own.
+        keeps: the tables whose superseded rows are written to files of their own.
     """
     system, path = open_folder(folder)
     superseded_system, superseded_path = open_folder(superseded)

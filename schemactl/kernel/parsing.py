@@ -51,7 +51,7 @@ class Parsed:
 
 
 def parse_texts(texts: Sequence[bytes]) -> Parsed:
-    """Parse a batch of texts, each of which should be one JSON document (RFC 8259).
+    """Parse a batch of texts; each one should be a JSON document (RFC 8259).
 
     Integers are exact at any size up to 1,000 digits, of equal keys the last one counts. ``NaN``, ``Infinity`` and
     halves of surrogate pairs are no JSON; a number with a fraction or an exponent that is past all doubles is refused.
@@ -152,7 +152,7 @@ def _parse_in_parts(text: bytes, start: int, end: int, level: int = 0) -> Any:
 
 
 def _may_hold_long_integer(text: bytes) -> bool:
-    """Return whether an integer may be past 64 bits, of which orjson makes a double."""
+    """Return whether an integer may be past 64 bits: orjson turns it into a double."""
     digits = text.translate(_TO_ZEROS)
     index = digits.find(_LONG)
     while index >= 0:

@@ -312,7 +312,7 @@ class Shares:
         return self._columns.setdefault(table, RowObserver(self.names, self.types))
 
     def add_rows(self, piece: RowsPiece, names: Sequence[str]) -> None:
-        """Take rows, all of which go to one table."""
+        """Take rows that all go to one table."""
         self.count(ONE_TABLE, piece.first.file, len(piece.rows.faults), piece.first)
         self._observers.setdefault(ONE_TABLE, Observer()).add_cells(names, piece.rows.columns, piece.first)
 

@@ -64,7 +64,7 @@ def with_records(
 ) -> list[pa.RecordBatch]:
     """Return rejects of one chunk with their records; the first row of each record has its text.
 
-    A record of which a value is dropped has neither text nor row: it cannot be replayed.
+    A record that loses a value has neither text nor row: it cannot be replayed.
 
     Args:
         batches: with the columns ``REJECTS_SCHEMA``.

@@ -88,7 +88,7 @@ class RowMaker:
     Args:
         plan: what becomes of documents.
         load: its id, and when it is made.
-        compared: root tables of which a merge keeps one row for each primary key, with the columns that decide which.
+        compared: root tables in which a merge keeps one row for each primary key, with the columns that decide which.
             For these tables and those nested in them the position of each row is returned: ``ordinal`` among the rows
             of the root table, and for root rows ``file``, ``line``, ``list`` (the index of the list among those that
             fill the table), ``indexes`` in lists, and the compared columns, named by their index.

@@ -1,4 +1,4 @@
-"""A plan of tables: which values of nested documents become which cells of which rows. Plain data, made for one load.
+"""A plan of tables: the cells and rows that the values of nested documents become. Plain data, made for one load.
 
 Plans follow dlt's relational normalizer (docs/dlt.md §5) with all decisions made beforehand: names are normalized,
 nesting is cut, and every kind of value has the columns that may take it. Only decisions about single values remain for

@@ -381,5 +381,5 @@ class ReplayReport:
 
     @property
     def waiting(self) -> int:
-        """The number of records of which nothing was loaded, or would be."""
+        """The number of records without a loaded row."""
         return self.records - self.passed - self.partly

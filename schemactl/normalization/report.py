@@ -51,7 +51,7 @@ class TableCounts:
         rejected: rows that a contract refused because of their values.
         rejected_with_parent: rows that were not loaded because a row above them, or their table, was refused.
         values_rejected: values that a contract refused in rows that were loaded without them.
-        superseded: rows replaced by others with the same primary key, of which a merge keeps one, and the rows below.
+        superseded: rows replaced by others with the same primary key (a merge keeps one), and the rows below.
         is_written: False if the contract keeps the table out of the schema.
     """
 

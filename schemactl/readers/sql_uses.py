@@ -423,7 +423,7 @@ class _SelectWalk:
             self.statement.cannot_tell(table, None, "a whole row as a value", _line(row))
 
     def _ask_unexpanded(self, output: exp.Expr) -> None:
-        """A star over sources of which not all have known columns."""
+        """A star over sources that do not all have known columns."""
         alias = output.table if isinstance(output, exp.Column) else ""
         contexts = dict(self.demand.of_all)
         for by_name in self.demand.by_output.values():

@@ -35,7 +35,7 @@ Named = TypeVar("Named", bound=Table | Column)
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two changes of which only one can be applied.
+    """Two changes that exclude each other.
 
     Attributes:
         table, column, property: the thing that both changed; None above that level.
@@ -323,7 +323,7 @@ class _Merge:
     def _with_unique_names(
         self, trios: Sequence[_Trio[Named]], names: dict[int, str], parent: _Location | None
     ) -> dict[int, str]:
-        """Return names of which no two are equal: those that collide are the preferred side's."""
+        """Return distinct names: those that collide are the preferred side's."""
         while True:
             owners: dict[str, list[int]] = {}
             for index, name in names.items():

@@ -43,7 +43,7 @@ class ColumnHint:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Hints of single columns, the last of which counts, and of a whole file, which they override."""
+    """Hints of single columns (the last one counts) and of a whole file, which they override."""
 
     columns: tuple[ColumnHint, ...] = ()
     write_disposition: str | None = None

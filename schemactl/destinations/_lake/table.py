@@ -109,7 +109,7 @@ class DataFile:
 
 
 class FilesTable(ABC):
-    """A table of which files can be read, and new ones made."""
+    """A table whose files can be read, and that takes new ones."""
 
     __slots__ = ()
 
@@ -125,7 +125,7 @@ class FilesTable(ABC):
 
     @property
     def partitions(self) -> Sequence[str]:
-        """The columns of which all rows of a file have the same values."""
+        """The columns whose values are the same in all rows of a file."""
         return ()
 
     @abstractmethod

@@ -324,7 +324,7 @@ _MARK: Final = ".before-"
 
 @dataclass(frozen=True, slots=True)
 class FileMigration(SqlMigration[D]):
-    """See ``destinations.MigrationSession``: of a database that is one file, of which a copy is the back-up.
+    """See ``destinations.MigrationSession``: of a database that is one file; a copy of the file is the back-up.
 
     What the database has no ALTER for copies its table.
     """

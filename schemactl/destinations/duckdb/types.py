@@ -129,7 +129,7 @@ WIDER: Final = frozenset(
         ("decimal", "decimal"),
     )
 )
-"""Leaves of which a cast makes the second of the first, whatever the value; of decimals one with more digits."""
+"""Pairs of leaves: a cast turns the first into the second, whatever the value; of decimals one with more digits."""
 
 _FIELD_NAME: Final = r'(?:"(?:[^"]|"")*"|\w+)'
 _START: Final = re.compile(rf"(?P<kind>STRUCT|MAP)\(|(?P<leaf>{_FIELD_NAME}(?: {_FIELD_NAME})*(?:\([^()]*\))?)")

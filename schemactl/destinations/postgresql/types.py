@@ -66,8 +66,8 @@ def kind_of(written: str) -> Properties:
 
 
 WITH_TEXTS: Final = frozenset(("uuid", "inet", "cidr", "macaddr", "macaddr8", "name", "bpchar"))
-"""Types that dlt does not know, of which each value has a text of its own. The blanks that fill a ``character(n)`` up
-to its length are no part of its text, as for PostgreSQL itself.
+"""Types that dlt does not know, and whose values have a text of their own each. The blanks that fill a
+``character(n)`` up to its length are no part of its text, as for PostgreSQL itself.
 """
 
 _OTHERS: Final = re.compile(

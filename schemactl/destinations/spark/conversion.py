@@ -424,7 +424,7 @@ def by_python(retype: Retype) -> Callable[[Column], Column]:
     # What is ours is pickled by value, not by name.
     register: Callable[[ModuleType], None] = cloudpickle.register_pickle_by_value
     register(schemactl)
-    # Spark's own hints know only UDFs whose kind is given, of which it warns.
+    # Spark's own hints know only UDFs whose kind is given, and it warns of them.
     make: Callable[..., Callable[[Column], Column]] = functions.arrow_udf
     return make(convert, "string")
 

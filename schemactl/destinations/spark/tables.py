@@ -337,7 +337,7 @@ def append_rows(tables: Tables, name: str, rows: Sequence[Mapping[str, Any]], *,
     """Append rows to a table, all of them or none; columns that they lack are null.
 
     Args:
-        tables: of which one is meant.
+        tables: those of the namespace.
         name: its name.
         rows: values of JSON, and moments, all of the same columns.
         is_again: whether rows that are there already are left out.

@@ -1,4 +1,4 @@
-"""Takes loads into a SQLite file: what a load writes is one transaction, of which a killed process leaves nothing."""
+"""Takes loads into a SQLite file: what a load writes is one transaction; a killed process leaves nothing of it."""
 
 from __future__ import annotations
 

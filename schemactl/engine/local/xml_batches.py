@@ -35,7 +35,7 @@ class XmlTask:
         tag: the name of the elements that are records.
         size: in bytes, uncompressed (at a guess if it is compressed).
         null_values: texts that mean null in columns of texts.
-        row_columns: the columns of which there are rows of texts; None for documents.
+        row_columns: the columns that have rows of texts; None for documents.
     """
 
     part: FilePart
