@@ -6,7 +6,7 @@ other are conflicts. ``import_merge`` is another thing: it brings the edits of a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -18,6 +18,7 @@ from schemactl.schema.hash import MAX_PREVIOUS_HASHES, version_hash
 from schemactl.schema.renames import RENAMED_FROM, column_renames, table_renames
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
+from schemactl.schema.validation import check
 from schemactl.schema.wording import describe_type, show_value
 
 _TYPE: Final = (*TYPE_PROPERTIES, NESTED_TYPE, DATABASE_TYPE)
@@ -167,7 +168,8 @@ class _Merge:
             extensions=self._mapping(top, base.extensions, ours.extensions, theirs.extensions),
             imported_version_hash=(ours if is_relinked else theirs).imported_version_hash,
         )
-        return MergedSchema(_with_ancestry(schema, ours, theirs), tuple(self._conflicts), self._renames)
+        conflicts = (*self._conflicts, *(_fault_conflicts(schema) if not self._conflicts else ()))
+        return MergedSchema(_with_ancestry(schema, ours, theirs), conflicts, self._renames)
 
     def _tables(self) -> dict[str, Table]:
         schemas = (self._base, self._ours, self._theirs)
@@ -378,6 +380,15 @@ class _Merge:
                 message = f"the columns of `{parent.table}` are in one order in ours and in another in theirs"
                 self._conflicts.append(Conflict(parent.table, None, "columns", parent.keys, message))
         return _with_additions(_with_additions(order, ours), theirs)
+
+
+def _fault_conflicts(schema: Schema) -> Iterator[Conflict]:
+    """Yield a conflict for each fault that only both changes together make, as two tables nested in each other."""
+    for finding in check(schema.to_dict()):
+        keys = tuple(map(str, finding.keys))
+        table = keys[1] if keys[0] == "tables" and len(keys) > 1 else None
+        message = f"both changes together are no valid schema: {finding.message}"
+        yield Conflict(table, None, keys[-1], keys, message)
 
 
 def _present(fields: Properties) -> dict[str, Any]:

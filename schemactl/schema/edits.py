@@ -359,8 +359,26 @@ class Editor:
             _refuse_taken(names, self._columns(table), f"a column of `{table}`")
             self._rename_columns(table, names)
         _refuse_taken(table_names, self._shown_tables(), "a table")
+        self._rename_in_references(table_names, column_names)
         if table_names:
             self._rename_tables(table_names)
+
+    def _rename_in_references(self, tables: Mapping[str, str], columns: Mapping[str, Mapping[str, str]]) -> None:
+        """Let `references` of the file name tables and columns by their new names."""
+        for table in self.schema.tables.values():
+            references = []
+            for reference in table.properties.get("references") or ():
+                target = reference["referenced_table"]
+                names, target_names = columns.get(table.name, {}), columns.get(target, {})
+                renamed = {
+                    "columns": [names.get(name, name) for name in reference["columns"]],
+                    "referenced_table": tables.get(target, target),
+                    "referenced_columns": [target_names.get(name, name) for name in reference["referenced_columns"]],
+                }
+                references.append({**reference, **renamed})
+            if references:
+                properties = {**table.properties, "references": references}
+                self.schema = self.schema.with_table(replace(table, properties=properties))
 
     def _rename_columns(self, table: str, names: Mapping[str, str]) -> None:
         self.schema, file_table = with_stated_table(self.schema, self.effective, table)

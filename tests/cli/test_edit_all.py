@@ -152,6 +152,16 @@ def test_a_table_is_renamed_with_its_nested_tables():
     assert columns(schema, "sales__lines") == ["sku", "qty"]
 
 
+def test_references_follow_new_names():
+    reference = "    references: [{columns: [id], referenced_table: orders, referenced_columns: [id]}]\n"
+    IMPORT.write_text(f"{COMMENTED}  returns:\n    columns: {{id: {{data_type: bigint}}}}\n{reference}")
+    assert edit("--rename", "orders.id=key", "--rename", "returns.id=order_key") == 0
+    assert edit("--rename", "orders=sales") == 0
+    (reference,) = imported().tables["returns"].properties["references"]
+    assert reference == {"columns": ["order_key"], "referenced_table": "sales", "referenced_columns": ["key"]}
+    assert run(["check"]) == 0
+
+
 def test_a_declared_column_is_dropped_with_its_comment_and_its_key_is_excluded():
     assert edit("--drop", "orders.note") == 0
     assert "note" not in IMPORT.read_text().replace("path:$.note", "")

@@ -227,6 +227,15 @@ def test_a_dropped_table_conflicts_with_a_change_that_needs_it(theirs):
         assert all(item.parent is None or item.parent in merged.tables for item in merged.tables.values())
 
 
+def test_changes_that_are_valid_alone_and_not_together_conflict():
+    base = shop(table("a", ID), table("b", ID))
+    ours = base.with_table(Table("a", {"id": ID}, {"parent": "b"}))
+    theirs = base.with_table(Table("b", {"id": ID}, {"parent": "a"}))
+    assert conflicts(ours, theirs, base) == [
+        "both changes together are no valid schema: the table `a` is nested in itself: `a` in `b` in `a`"
+    ]
+
+
 def test_lists_of_names_are_joined_item_by_item():
     base, ours, theirs = (shop(table("orders", column("state", **{"x-enum": values}))) for values in (
         ["new", "open", "closed"], ["new", "open", "paid", "closed"], ["open", "closed", "lost"],
