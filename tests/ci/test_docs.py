@@ -12,6 +12,7 @@ from types import ModuleType
 import postgres_server
 import pytest
 
+from schemactl import __version__
 from schemactl.cli.app import HELP_COMMAND, build
 
 TOP = Path(__file__).parents[2]
@@ -104,6 +105,13 @@ def test_pages_of_the_commands_are_up_to_date() -> None:
     shipped = {file.name: file.read_text(encoding="utf-8") for file in script.FOLDER.glob("*.md")}
 
     assert shipped == script.pages(), "run `uv run python docs/command_pages.py`"
+
+
+def test_the_changes_of_a_release_fit_one_page() -> None:
+    text = (TOP / "CHANGELOG.md").read_text(encoding="utf-8")
+    section = text.partition(f"\n## [{__version__}]")[2].partition("\n## [")[0]
+
+    assert 0 < len(section.split()) <= 1000
 
 
 def test_readme_is_short() -> None:
