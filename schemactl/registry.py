@@ -159,5 +159,8 @@ class Registry(Mapping[str, Plugin], Generic[Plugin]):
         is_path = all(name.isidentifier() for name in reference.split("."))
         if is_admitted(reference) or not is_path or did_you_mean(reference.rpartition(".")[2], self):
             return self.unknown(reference)
-        hint = f"a module of your own: `--naming-module {reference}`, or SCHEMACTL_NAMING_MODULE; no file can admit it"
+        hint = (
+            f"to use a Python module, pass `--naming-module {reference}` or set SCHEMACTL_NAMING_MODULE; "
+            "settings files cannot allow it"
+        )
         return InputError(f"there is no {self.kind} `{reference}`", hint=hint)

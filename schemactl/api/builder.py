@@ -90,7 +90,7 @@ class SchemaBuilder:
             InputError: no table was begun.
         """
         if self._table is None:
-            raise InputError(f"the column `{name}` has no table", hint="`.table(NAME)` comes before `.column(...)`")
+            raise InputError(f"the column `{name}` has no table", hint="call `.table(NAME)` before `.column(...)`")
         table = self._schema.tables[self._table]
         column_name = naming_of(self._schema).normalize_path(name)
         existing_column = table.columns.get(column_name) or Column(column_name)
@@ -114,7 +114,7 @@ class SchemaBuilder:
             InputError: no table was begun.
         """
         if self._table is None:
-            raise InputError(f"the reference to `{table}` has no table", hint="`.table(NAME)` comes before it")
+            raise InputError(f"the reference to `{table}` has no table", hint="call `.table(NAME)` first")
         naming = naming_of(self._schema)
         column_names, referenced_names = (
             [naming.normalize_path(name) for name in ([names] if isinstance(names, str) else names)]
@@ -137,7 +137,7 @@ class SchemaBuilder:
         """
         if findings := check(self._schema.to_dict()):
             problems = tuple(Problem(finding.message, hint=finding.hint) for finding in findings)
-            raise InputError(f"`{self._schema.name}` states what no schema can", problems=problems)
+            raise InputError(f"`{self._schema.name}` is not a valid schema", problems=problems)
         return bump(self._schema)
 
     def _with(self, table: Table) -> SchemaBuilder:

@@ -15,4 +15,4 @@ def check_choice(argument: str, value: str, choices: Iterable[str]) -> None:
     """
     choices = tuple(choices)
     if value not in choices:
-        raise InputError(f"`{value}` is none of the choices of `{argument}`", hint=nearest_or_all(str(value), choices))
+        raise InputError(f"`{value}` is not a choice of `{argument}`", hint=nearest_or_all(str(value), choices))

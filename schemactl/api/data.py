@@ -316,8 +316,8 @@ class _Documents:
             except RecursionError as error:
                 raise too_deep(Position(_MEMORY, number)) from error
             except (TypeError, ValueError) as error:
-                hint = "make it text, or pass a data frame, whose columns have types"
-                message = f"document {number} holds what JSON cannot: {error}"
+                hint = "convert it to text, or pass a data frame, whose columns have types"
+                message = f"document {number} contains a value that JSON does not support: {error}"
                 raise InputError(message, hint=hint) from error
 
     def checked(self) -> Iterator[tuple[int, Any]]:
@@ -473,7 +473,7 @@ def _write_frame(frame: ArrowStream, file: Path) -> None:
         reason = "; ".join(str(argument).partition("\n")[0] for argument in error.args)
         message = f"{_FRAME} cannot be read: {reason or type(error).__name__}"
         is_of_types = isinstance(error, (ValueError, TypeError, pa.ArrowException))
-        hint = "a column has a name of its own and values of one type: `frame.astype({COLUMN: str})`"
+        hint = "use unique names and one type per column: `frame.astype({COLUMN: str})`"
         raise InputError(message, hint=hint if is_of_types else None) from error
 
 
@@ -485,13 +485,13 @@ def _write_batches(batches: pa.RecordBatchReader, file: Path) -> None:
     fields = [field for field in batches.schema if not re.fullmatch(r"__index_level_\d+__", field.name)]
     names = [field.name for field in fields]
     if duplicates := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(f"{_FRAME} has several columns `{duplicates[0]}`", hint="give each a name of its own")
+        raise InputError(f"{_FRAME} has several columns `{duplicates[0]}`", hint="use a unique name for each column")
     for field in fields:
         try:
             pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
         except pa.ArrowNotImplementedError as error:
-            message = f"the column `{field.name}` of {_FRAME} has a type that Parquet lacks: `{field.type}`"
-            raise InputError(message, hint="convert it, to text for example") from error
+            message = f"the column `{field.name}` of {_FRAME} has a type that Parquet does not support: `{field.type}`"
+            raise InputError(message, hint="convert it, for example to text") from error
     schema = pa.schema(fields)
     with pq.ParquetWriter(file, schema) as writer:
         for batch in batches:

@@ -178,11 +178,11 @@ def plan(
     options = PlanOptions(on_unfit=_chosen("on_unfit", OnUnfit, on_unfit))
     if dialect is None:
         if start is not None:
-            raise InputError("`start` says what an engine has that is not connected", hint="name it: `dialect=`")
+            raise InputError("`start` needs `dialect`", hint="name it: `dialect=`")
         plan_file = None if out is None else Path(out)
         return PlanReport.of(plan_migration(PlanRequest(reference, to, schemas, options, allow_destructive, plan_file)))
     if to is not None or out is not None:
-        raise InputError("`dialect` is for engines that are not connected", hint="leave `to` and `out` out")
+        raise InputError("`dialect` writes a script offline", hint="remove `to` and `out`")
     return ScriptReport.of(write_script(reference, start, dialect, schemas, options))
 
 
@@ -211,10 +211,8 @@ def apply(
         DestinationError: the destination failed, or is not as it should be afterwards.
     """
     if not isinstance(reference, (str, Path)):
-        message = (
-            f"`apply` takes a plan's file, a schema file or a REF, not a value of type `{type(reference).__name__}`"
-        )
-        raise InputError(message, hint='`plan(schema, to, out="x.plan.json")` keeps a plan; apply that')
+        message = f"`apply` needs a plan file, a schema file or a REF, not a value of type `{type(reference).__name__}`"
+        raise InputError(message, hint='save the plan with `plan(schema, to, out="x.plan.json")`, and apply the file')
     options = PlanOptions(on_unfit=_chosen("on_unfit", OnUnfit, on_unfit))
     request = ApplyRequest(str(reference), to, schemas, options, allow_destructive)
     return ApplyReport.of(apply_migration(request, lambda _: True, lambda: nullcontext(None)))

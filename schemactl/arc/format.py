@@ -76,7 +76,7 @@ def table_columns(typing: Typing, naming: Naming, path: str) -> dict[str, Column
         if not name:
             raise InputError(f"the name of the field `{field.name}` is blank", at=Location(path))
         if name in columns:
-            message = f"the fields `{origins[name]}` and `{field.name}` become one column `{name}`"
+            message = f"the fields `{origins[name]}` and `{field.name}` both become the column `{name}`"
             raise InputError(message, at=Location(path), hint="rename one of them")
         origins[name] = field.name
         columns[name] = Column(name, _properties(field, name))
@@ -96,8 +96,8 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
     """Return the Arc schema of the root table of a schema, with nested tables as lists."""
     name = only_root(schema)
     if name is None:
-        hint = "an Arc schema describes one table: export a schema that has one"
-        raise InputError(f"the schema `{schema.name}` has several root tables, or none", hint=hint)
+        hint = "an Arc schema describes one table: export a schema with one root table"
+        raise InputError(f"the schema `{schema.name}` does not have exactly one root table", hint=hint)
     text = json.dumps([attributes(field) for field in typing_of(schema, name).fields], indent=2, ensure_ascii=False)
     return f"{text}\n"
 

@@ -35,7 +35,7 @@ def parse_hocon(source: Source) -> Node:
     try:
         return _Resolver(source, root).resolve()
     except RecursionError as error:
-        raise source.refuse("substitutions refer to one another too deep", root.start) from error
+        raise source.refuse("substitutions are nested too deep", root.start) from error
 
 
 class WrittenNumber(float):
@@ -137,7 +137,7 @@ class _Parser(Reader):
         unquoted = _UNQUOTED.match(self.text, start)
         text = unquoted[0].rstrip() if unquoted else ""
         if not text:
-            hint = "text with such a character stands in double quotes"
+            hint = "put text with this character in double quotes"
             raise self.source.refuse(f"`{self.text[start]}` cannot begin a value", start, hint)
         self.position = start + len(text)
         return Scalar(start, _plain_value(text))
@@ -154,8 +154,8 @@ class _Parser(Reader):
 
     def _entry(self, fields: dict[str, _Field], depth: int) -> None:
         if re.compile(r"include(?![^\s\"(:={])").match(self.text, self.position):
-            hint = "copy what the other file states to the top of this one"
-            raise self.source.refuse("`include` is not read: a typing is one file", self.position, hint)
+            hint = "copy the content of the other file to the top of this file"
+            raise self.source.refuse("`include` is not supported: a typing is one file", self.position, hint)
         keys = self._keys()
         operator = self.position
         is_appended = self.text.startswith("+=", operator)
@@ -163,10 +163,10 @@ class _Parser(Reader):
             self.position += 2 if is_appended else 1
             self._skip(lines=True)
         elif not self.text.startswith("{", operator):
-            raise self.source.refuse("`:`, `=` or `+=` must stand here", operator)
+            raise self.source.refuse("expected `:`, `=` or `+=`", operator)
         if is_appended and self._lists:
             hint = "build the list outside, and refer to it with `${name}`"
-            raise self.source.refuse("`+=` cannot stand within a list, in Arc neither", operator, hint)
+            raise self.source.refuse("`+=` is not allowed in a list, as in Arc", operator, hint)
         self._path += [key.value for key in keys]
         self._lists += is_appended
         value = self._value(depth + 1)
@@ -200,7 +200,7 @@ class _Parser(Reader):
                 self.position += 1
                 text, is_quoted, start = "", False, self.position
             else:
-                raise self.source.refuse("a key must stand here", self.position)
+                raise self.source.refuse("expected a key", self.position)
 
     def _items(self, start: int, depth: int) -> _List:
         self.position += 1
@@ -222,7 +222,7 @@ class _Parser(Reader):
         if letter == ",":
             self.position += 1
         elif letter not in ("", closing) and "\n" not in self.text[start : self.position]:
-            raise self.source.refuse(f"`,` or `{closing or 'the end of the line'}` must stand here", self.position)
+            raise self.source.refuse(f"expected `,` or `{closing or 'the end of the line'}`", self.position)
 
     def string(self) -> Scalar:
         start = self.position
@@ -243,7 +243,7 @@ class _Parser(Reader):
             self.position = opening.end()
             path = tuple(key.value for key in self._keys())
         if opening is None or not self.text.startswith("}", self.position):
-            raise self.source.refuse("a substitution such as `${name}` must stand here", start)
+            raise self.source.refuse("expected a substitution such as `${name}`", start)
         self.position += 1
         return _Substitution(start, path, is_optional=bool(opening[1]))
 
@@ -384,8 +384,8 @@ class _Resolver:
             if value is None and not is_cycle and (variable := os.environ.get(name)) is not None:
                 value = Scalar(node.start, variable)
             if value is None and not node.is_optional:
-                hint = "define it at the top of the file, or as an environment variable; `${?name}` may be undefined"
-                raise self._source.refuse(f"nothing is called `{name}`", node.start, hint)
+                hint = "define it at the top of the file or as an environment variable, or write `${?name}`"
+                raise self._source.refuse(f"`{name}` is not defined", node.start, hint)
             value = None if value is None else value._replace(start=node.start)
             if not is_cycle:
                 self._values[id(node)] = value
@@ -411,7 +411,7 @@ class _Resolver:
         for value in values:
             if _kind(value) != _kind(values[0]):
                 message = f"{_kind(value)} cannot follow {_kind(values[0])} in one value"
-                hint = "objects go with objects, lists with lists, plain values with plain ones; is a comma missing?"
+                hint = "combine values of the same kind only, and check for a missing comma"
                 raise self._source.refuse(message, value.start, hint)
         objects = [value for value in values if isinstance(value, _Object | Mapping)]
         lists = [value for value in values if isinstance(value, Sequence)]

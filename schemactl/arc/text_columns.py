@@ -157,7 +157,7 @@ def converter_of(of: FieldType) -> Convert:
             regex = translate(of.regex) if of.regex is not None else None
             return partial(_checked, of=of, regex=regex)
         case Struct() | Array():
-            raise TypeError("structs and arrays are not made of texts")
+            raise TypeError("structs and arrays cannot be typed from text")
         case Boolean(true_values, false_values):
             convert = partial(_booleans, true_texts=true_values, false_texts=false_values)
             words = f"boolean using provided true values: {_quoted(true_values)}"

@@ -95,7 +95,7 @@ def read_fields(source: Source) -> tuple[Typing, tuple[Fault, ...]]:
         InputError: the text is no list of fields at all.
     """
     source.check_size()
-    no_schema = "this is not an Arc schema: a list of fields, or `schema` with one, must stand here"
+    no_schema = "this is not an Arc schema: expected a list of fields, or `schema` with a list"
     try:
         root = parse_hocon(source)
     except InputError as error:
@@ -384,7 +384,7 @@ class _Attributes:
         match of:
             case Date(formatters=formatters) | Timestamp(formatters=formatters):
                 if has_lone_year(formatters):
-                    self.warn("formatters", "a single `y` never makes a date: write `u`")
+                    self.warn("formatters", "a single `y` never results in a date: write `u`")
             case Time(formatters=formatters):
                 parse, patterns = parse_pattern, formatters
             case Integer(formatters) | Long(formatters) | Double(formatters) | Decimal(formatters=formatters):
@@ -395,7 +395,7 @@ class _Attributes:
             except PatternError as error:
                 self.warn("formatters", f"no value will fit `{pattern}`: {error}")
         if isinstance(of, Timestamp) and find_zone(of.timezone_id) is None:
-            self.warn("timezoneId", f"Java knows no time zone `{of.timezone_id}`: all values will be errors")
+            self.warn("timezoneId", f"Java has no time zone `{of.timezone_id}`: all values will be errors")
 
     def fault(self, name: str, message: str, hint: str | None = None) -> None:
         self._reader.faults.append(Fault(self.path, name, message, self._key_starts.get(name, self._start), hint))

@@ -71,18 +71,20 @@ def _address(name: str, settings_table: Mapping[str, Any], file: SettingsFile, e
         environment_address = environ.get(variable)
         if not environment_address:
             hint = f"`export {variable}=postgresql://USER@HOST/DATABASE`"
-            raise InputError(f"the environment has no `{variable}`, the address of `{name}`", at=location, hint=hint)
+            raise InputError(
+                f"environment variable `{variable}`, the address of `{name}`, is not set", at=location, hint=hint
+            )
         from schemactl.destinations import find_address
 
         if find_address(environment_address) is None:
             # It may be a secret of another kind, that a file wants to see printed.
-            raise InputError(f"what `{variable}` holds is not the address of a destination", at=location)
+            raise InputError(f"`{variable}` is not a destination address", at=location)
         return environment_address
     if not isinstance(address, str):
-        raise InputError(f"the address of `{name}` must be a text", at=location)
+        raise InputError(f"the address of `{name}` must be a string", at=location)
     if file.path.name != settings.OWN_FILE_NAME and not _LOCAL.fullmatch(address):
-        message = f"the address of `{name}` names a server, and this file may be anybody's"
-        hint = f'put the address into the environment: `address-env = "{variable}"`'
+        message = f"the address of `{name}` names a server, which a repository file cannot set"
+        hint = f'set the address in an environment variable: `address-env = "{variable}"`'
         raise InputError(message, at=location, hint=hint)
     return address
 

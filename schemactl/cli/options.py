@@ -95,7 +95,7 @@ def parse_report(report: str) -> tuple[str, str]:
     """
     name, _, file = report.partition("=")
     if not name or not file:
-        raise InputError(f"`--report {report}` lacks a part", hint="write it like `--report sarif=review.sarif`")
+        raise InputError(f"`--report {report}` must be FORMAT=FILE", hint="for example `--report sarif=review.sarif`")
     check_output(name)
     return name, file
 
@@ -245,10 +245,10 @@ def _within(seconds: float, megabytes: int) -> Iterator[None]:
     from schemactl.memory import memory_limit
     from schemactl.time_limit import time_limit
 
-    hint = "`--timeout SECONDS` gives it more; `--timeout 0` takes the limit away"
-    too_long = partial(InputError, f"this takes longer than {seconds:g} s, and was given up", hint=hint)
-    hint = "`--max-memory MB` gives it more; `--max-memory 0` takes the limit away"
-    too_large = partial(InputError, f"this takes more than {megabytes:,} MB of memory, and was given up", hint=hint)
+    hint = "raise the limit with `--timeout SECONDS`, or remove it with `--timeout 0`"
+    too_long = partial(InputError, f"stopped after the time limit of {seconds:g} s", hint=hint)
+    hint = "raise the limit with `--max-memory MB`, or remove it with `--max-memory 0`"
+    too_large = partial(InputError, f"stopped at the memory limit of {megabytes:,} MB", hint=hint)
     with time_limit(seconds, too_long), memory_limit(megabytes << 20, too_large):
         yield
 
@@ -495,7 +495,7 @@ class DataOptions(SparkCommandOptions):
         from schemactl.store.sources import file_beside, schema_for
 
         if not self.all_sources():
-            raise InputError("there is no source", hint="name files, folders or patterns, or `--table TABLE=SOURCE`")
+            raise InputError("no source given", hint="pass files, folders or patterns, or `--table TABLE=SOURCE`")
         table, others = parse_tables(self.table)
         model = typing = None
         if self.model:
@@ -562,10 +562,10 @@ def parse_dispatch(assignments: Sequence[str]) -> dict[str, str]:
     for assignment in ",".join(assignments).split(",") if assignments else ():
         value, _, table = (piece.strip() for piece in assignment.rpartition("="))
         if not value or not table:
-            message = f"`{assignment}` does not name a value and a table (`--dispatch`)"
+            message = f"`{assignment}` is not VALUE=TABLE (`--dispatch`)"
             raise InputError(message, hint="for example `click=clicks`")
         if value in tables:
-            raise InputError(f"`--dispatch` states `{value}` twice")
+            raise InputError(f"`--dispatch` sets `{value}` twice")
         tables[value] = table
     return tables
 
@@ -580,10 +580,14 @@ def parse_tables(options: Sequence[str]) -> tuple[str | None, tuple[tuple[str, s
     names = [option for option in options if "=" not in option]
     if len(names) > 1:
         hint = f"write `--table {names[1]}=SOURCE`"
-        raise InputError(f"`--table {names[0]}` and `--table {names[1]}` are about the same sources", hint=hint)
+        raise InputError(
+            f"`--table {names[0]}` and `--table {names[1]}` name two tables for the same sources", hint=hint
+        )
     for table, source in pairs:
         if not table or not source:
-            raise InputError(f"`--table {table}={source}` lacks a part", hint="write `--table 'contacts=crm/*.csv'`")
+            raise InputError(
+                f"`--table {table}={source}` must be TABLE=SOURCE", hint="for example `--table 'contacts=crm/*.csv'`"
+            )
     return (names[0] if names else None), tuple(pairs)
 
 
@@ -613,9 +617,9 @@ def parse_conf(pairs: Iterable[str]) -> Mapping[str, str]:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             # Its value may be a secret, with something else before it than `=`.
-            subject = f"`{name.split()[0]}`" if name.strip() and not equals else "what begins with `=`"
-            hint = "write it like `spark.driver.memory=2g`"
-            raise InputError(f"{subject} is not a setting of Spark (`--conf`)", hint=hint)
+            subject = f"`{name.split()[0]}`" if name.strip() and not equals else "a value that begins with `=`"
+            hint = "for example `spark.driver.memory=2g`"
+            raise InputError(f"{subject} is not a Spark setting (`--conf`)", hint=hint)
         conf[name.strip()] = value.strip()
     return conf
 
@@ -627,7 +631,7 @@ def read_count(text: str, option: str, least: int = 1) -> int:
     3
     """
     if not (text.isascii() and text.isdigit() and int(text) >= least):
-        raise InputError(f"`{text}` is not a whole number of {least} or more (`{option}`)")
+        raise InputError(f"`{text}` is not a whole number, {least} or greater (`{option}`)")
     return int(text)
 
 
@@ -660,5 +664,5 @@ def read_seconds(text: str, option: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise InputError(f"`{text}` is not a number of seconds (`{option}`)", hint="write it like `30`, or `0.5`")
+        raise InputError(f"`{text}` is not a number of seconds (`{option}`)", hint="for example `30` or `0.5`")
     return seconds

@@ -45,8 +45,8 @@ def files_for(base: str | None, policy: str | None = None) -> tuple[SettingsFile
         raise InputError(f"there is no file `{policy}` (`--policy`)")
     policy_files = _files_at(revision) if revision is not None else tuple(filter(None, [read_file(Path(policy))]))
     if not policy_files:
-        hint = "a settings file, or `git:REV` that has one"
-        raise InputError(f"`{policy}` holds no settings (`--policy`)", hint=hint)
+        hint = "pass a settings file, or `git:REV` of a revision with a settings file"
+        raise InputError(f"`{policy}` contains no settings (`--policy`)", hint=hint)
     return (*policy_files, *(replace(file, table=_without_judging(file.table)) for file in files))
 
 

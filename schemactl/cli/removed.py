@@ -11,7 +11,7 @@ _SPARK_CONNECT: Final = "use Spark Connect: `--remote sc://HOST:PORT`, see docs/
 
 REMOVED_OPTIONS: Final[Mapping[str, str]] = {
     "keep-spark": _SPARK_CONNECT,
-    "java-cache": "leave it out, nothing is needed in its place",
+    "java-cache": "remove the option; it is no longer needed",
 }
 """Hints by the name of an option, which is also its key in settings files."""
 

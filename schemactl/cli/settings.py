@@ -145,7 +145,7 @@ def _working_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise InputError("the working folder was removed", hint="change to one that is there") from None
+        raise InputError("the working folder was removed", hint="use an existing folder") from None
 
 
 def resolve(options: type[Options], call: Call) -> Options:
@@ -307,9 +307,9 @@ def _converted(spec: OptionSpec, value: Any, origin: str, location: Location | N
             case list() | tuple() if all(isinstance(item, str) for item in value):
                 return list(value)
             case _:
-                raise InputError(f"{origin} must be a table or a list of texts", at=location)
+                raise InputError(f"{origin} must be a table or a list of strings", at=location)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise InputError(f"{origin} must be a text", at=location)
+        raise InputError(f"{origin} must be a string", at=location)
     if spec.setting.is_path and not isinstance(value, str):
         raise InputError(f"{origin} must be a path, in quotes", at=location)
     text = str(value)
@@ -323,7 +323,7 @@ def read_flag(value: Any, origin: str, location: Location | None) -> bool:
     text = str(value)
     if is_true(text) or text.strip().lower() in FALSE:
         return is_true(text)
-    raise InputError(f"`{value}` is not a value of {origin}", at=location, hint="known: `true`, `false`")
+    raise InputError(f"`{value}` is not a value of {origin}", at=location, hint="use `true` or `false`")
 
 
 def is_true(text: str) -> bool:

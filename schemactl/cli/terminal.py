@@ -56,9 +56,7 @@ class Terminal:
             replace_file(Path(output), text, PRIVATE_MODE)
             return
         if isinstance(text, bytes) and self.out.isatty():
-            raise InputError(
-                "a file of this format is not text that can be shown", hint="name a file with `--output FILE`"
-            )
+            raise InputError("this format is binary and cannot be printed", hint="name a file with `--output FILE`")
         try:
             if isinstance(text, bytes):
                 self.out.buffer.write(text)
@@ -214,7 +212,7 @@ def ask(question: str, text: str, terminal: Terminal, options: CommonOptions, *,
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise InputError("there is no terminal to ask on, and nothing was done", hint="`--yes` agrees beforehand")
+        raise InputError("no terminal for confirmation; nothing changed", hint="`--yes` agrees beforehand")
     return _agrees(question, terminal)
 
 
@@ -251,11 +249,11 @@ def confirm_loss(name: str | None, typed: str | None, terminal: Terminal) -> boo
         return True
     if typed is not None:
         if typed != name:
-            raise InputError(f"`{typed}` is not the destination's name, and nothing was done", hint=f"it is `{name}`")
+            raise InputError(f"`{typed}` is not the destination's name; nothing changed", hint=f"it is `{name}`")
         return True
     if not sys.stdin.isatty():
-        message = f"`{name}` is protected, and data would be lost: nothing was done"
-        raise InputError(message, hint=f"`--confirm {name}` says so beforehand; `--yes` is not enough")
+        message = f"`{name}` is protected, and this run would lose data; nothing changed"
+        raise InputError(message, hint=f"confirm the data loss with `--confirm {name}`; `--yes` is not enough")
     terminal.report(f"`{name}` is protected, and data will be lost. Type its name to confirm: ")
     return sys.stdin.readline().strip() == name
 

@@ -345,7 +345,9 @@ class MigrationSession(ABC):
         raise self._rewrites_nothing(rewrite)
 
     def _rewrites_nothing(self, rewrite: RewriteTable) -> DestinationError:
-        return DestinationError(f"`{self.origin}` does not rewrite `{rewrite.table.name}`", hint="make the plan anew")
+        return DestinationError(
+            f"`{self.origin}` does not rewrite `{rewrite.table.name}`", hint="create the plan again"
+        )
 
     def run_outside(
         self,
@@ -364,7 +366,7 @@ class MigrationSession(ABC):
             batch_rows: rows that a transaction fills.
             notify: receives how far the step has come.
         """
-        raise DestinationError(f"`{self.origin}` cannot do this while others write: {step.kind}")
+        raise DestinationError(f"`{self.origin}` does not support `--online` for {step.kind}")
 
     def gives_rows(self, query: str, file: str) -> bool:  # noqa: ARG002 - others do
         """Return whether a query of a migration's own gives rows, in an open transaction.
@@ -386,7 +388,7 @@ class MigrationSession(ABC):
         raise self._runs_no_sql()
 
     def _runs_no_sql(self) -> DestinationError:
-        return DestinationError(f"`{self.origin}` runs no SQL of one's own", hint="leave its files out")
+        return DestinationError(f"`{self.origin}` does not support custom SQL", hint="remove the SQL files")
 
     @abstractmethod
     def row_count(self, table: str) -> int:
@@ -412,8 +414,8 @@ class MigrationSession(ABC):
         Raises:
             InputError: the engine cannot leave rows unread; sessions without samples leave the message to this method.
         """
-        message = f"`{self.origin}` has no sample of a table's rows"
-        raise InputError(message, hint="without `--sample` all rows are read; `--skip-rows` reads none")
+        message = f"`{self.origin}` does not support `--sample`"
+        raise InputError(message, hint="read all rows without `--sample`, or no rows with `--skip-rows`")
 
     @abstractmethod
     def not_undone(self, step: ChangeType) -> Unfit:

@@ -48,7 +48,7 @@ def file_address(url: str) -> FileAddress:
     if not address.path.is_file():
         absolute = Path("/") / address.path
         is_meant = not address.path.is_absolute() and absolute.is_file()
-        hint = f"an absolute path takes four slashes: `{address.kind}:///{absolute}`" if is_meant else None
+        hint = f"write an absolute path with four slashes: `{address.kind}:///{absolute}`" if is_meant else None
         raise InputError(f"there is no file `{address.path}`", hint=hint)
     return address
 
@@ -66,7 +66,7 @@ def parse_file_address(url: str) -> FileAddress:
     address = FileAddress(kind, Path(location.removeprefix("///")), dataset_of(query, kind))
     check_link(address.path)
     if address.path.is_dir():
-        raise InputError(f"`{address.path}` is a folder, and `{kind}` keeps its tables in a file")
+        raise InputError(f"`{address.path}` is a folder, but `{kind}` needs a file")
     return address
 
 
@@ -75,7 +75,7 @@ def check_folder(address: FileAddress) -> None:
     folder = next(parent for parent in address.path.absolute().parents if parent.exists())
     if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
         raise DestinationError(
-            f"cannot make `{address.path}`: `{folder}` is {'read-only' if folder.is_dir() else 'not a folder'}",
+            f"cannot create `{address.path}`: `{folder}` is {'read-only' if folder.is_dir() else 'not a folder'}",
             hint=f"name another place: `{address.kind}:///PATH`",
         )
 
@@ -85,7 +85,7 @@ def dataset_of(query: str, kind: str) -> str | None:
     pairs = parse_qsl(query, keep_blank_values=True)
     others = [key for key, _ in pairs if key != "dataset"]
     if others or (query and not pairs):
-        raise InputError(f"`{others[0] if others else query}` means nothing to `{kind}`", hint="`?dataset=NAME`")
+        raise InputError(f"`{others[0] if others else query}` is not a parameter of `{kind}`", hint="`?dataset=NAME`")
     check_dataset(pairs)
     return pairs[-1][1] if pairs else None
 
@@ -97,7 +97,7 @@ def check_dataset(pairs: Iterable[tuple[str, str]]) -> None:
         InputError: it names none.
     """
     if any(key == "dataset" and not value.strip() for key, value in pairs):
-        raise InputError("`?dataset=` does not name a dataset", hint="`?dataset=NAME`, or leave it out")
+        raise InputError("`?dataset=` does not name a dataset", hint="write `?dataset=NAME`, or remove the parameter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,7 @@ def parse_server_address(url: str, engine: str) -> ServerAddress:
     scheme = url.partition(":")[0]
     problem = InputError(
         f"the address of the {engine} server cannot be read",
-        hint=f"{scheme}://USER@HOST:PORT/DATABASE?dataset=NAME; other characters than letters and digits in a "
-        "password are written as %XX",
+        hint=f"{scheme}://USER@HOST:PORT/DATABASE?dataset=NAME; escape special characters in a password as %XX",
     )
     try:
         parts = urlsplit(url)

@@ -100,7 +100,9 @@ def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str,
         }
     missing = next((column for column, name in columns.items() if name is None), None)
     if missing is not None and table.name.startswith(OURS):
-        raise DestinationError(f"`{table.name}` of `{origin}` has no column `{missing}`: it is not one of ours")
+        raise DestinationError(
+            f"`{table.name}` of `{origin}` has no column `{missing}`: it was not created by dlt or schemactl"
+        )
     return {column: name for column, name in columns.items() if name is not None} if missing is None else None
 
 

@@ -99,7 +99,9 @@ def choose_dataset(datasets: Collection[str], dataset: str | None, origin: str) 
         raise InputError(f"there are no tables in `{origin}`")
     if len(main) > 1:
         listed = backquoted(main)
-        raise InputError(f"`{origin}` holds {len(main)} datasets: {listed}", hint=f"name one: `?dataset={main[0]}`")
+        raise InputError(
+            f"`{origin}` contains {len(main)} datasets: {listed}", hint=f"choose one: `?dataset={main[0]}`"
+        )
     return main[0]
 
 
@@ -128,8 +130,8 @@ def choose_migrated(
     if len(candidates) == 1 and not others:
         return candidates[0]
     listed = backquoted(sorted((*candidates, *others)))
-    hint = f"name one of them, `?dataset={candidates[0]}`, or a new one, `?dataset={schema_name}`"
-    raise InputError(f"`{origin}` holds {len(candidates) + len(others)} datasets: {listed}", hint=hint)
+    hint = f"choose one of them (`?dataset={candidates[0]}`) or a new dataset (`?dataset={schema_name}`)"
+    raise InputError(f"`{origin}` contains {len(candidates) + len(others)} datasets: {listed}", hint=hint)
 
 
 def without_staging(names: Collection[str]) -> list[str]:

@@ -38,8 +38,8 @@ def check_sqlite_files(database: Path) -> None:
     super_journal = Path(named)
     is_beside = super_journal.resolve().parent == database.resolve().parent
     if not (is_beside and _SUPER_JOURNAL.search(super_journal.name)):
-        message = f"the journal `{database}-journal` has SQLite remove `{named}`, which is not a file of its own"
-        raise DestinationError(message, hint="remove the journal, and see to who may write there")
+        message = f"the journal `{database}-journal` makes SQLite delete `{named}`, which is not its own file"
+        raise DestinationError(message, hint="delete the journal, and check who can write to the folder")
 
 
 def check_duckdb_files(database: Path) -> None:

@@ -21,7 +21,7 @@ from schemactl.store.text import MAX_BYTES
 _JUNCTION: Final = 0xA0000003
 """Windows's ``IO_REPARSE_TAG_MOUNT_POINT``."""
 
-_HINT: Final = "replace the link by what it names, or name its target as the destination"
+_HINT: Final = "replace the link by its target, or use the target as destination"
 
 
 def is_link(path: Path) -> bool:
@@ -45,7 +45,7 @@ def refuse_links(folder: Path, path: Path) -> None:
 
 def link_error(path: Path) -> DestinationError:
     """Return the error for a link in a destination."""
-    return DestinationError(f"`{path}` is a link, which could lead anywhere: it is not followed", hint=_HINT)
+    return DestinationError(f"`{path}` is a link, which schemactl does not follow", hint=_HINT)
 
 
 def is_plain_name(name: object) -> bool:

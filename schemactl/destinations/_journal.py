@@ -119,8 +119,8 @@ def journal_text(journal: Versions | Moves | Pending) -> str:
 
 
 _HINT: Final = (
-    "another version of schemactl may have written it: finish the load with that one; "
-    "else somebody else has: remove the journal, and see to who may write there"
+    "finish the load with the schemactl version that wrote the journal; "
+    "if no version did, delete the journal, and check who can write there"
 )
 
 
@@ -155,7 +155,7 @@ def _read(kind: type[R], document: Any) -> R:
     try:
         return kind(**values)
     except TypeError as error:
-        raise ValueError(f"it lacks a field: {error}") from error
+        raise ValueError(f"a field is missing: {error}") from error
 
 
 def _text(value: Any) -> str:

@@ -45,7 +45,7 @@ class Disposition(StrEnum):
 
 
 LACKS_VALUE: Final = (
-    "leave out the records that lack it, give the column a default, or let the schema allow nulls and run "
+    "remove the records without a value, add a column default, or allow nulls in the schema and run "
     "`schemactl migrate apply`"
 )
 """The hint if a column that takes no nulls would get one."""
@@ -304,22 +304,22 @@ def check_renames(
                 stored_olds = (old for old in olds if fold(old) in stored_columns and fold(old) not in schema_columns)
                 problems += [_rename(f"{table.name}.{name}", f"{table.name}.{old}") for old in stored_olds]
     if problems:
-        message = f"`{shown}` still has the old names of what the schema renames; rows would go beside the old values"
+        message = f"`{shown}` still has old names of tables or columns; a load would separate old and new values"
         hint = (
             f"`schemactl sync {schema.name}` and `schemactl migrate apply {schema.name} --to DEST` rename them; "
-            "where a name is a new one, state `x-renamed-from: []`"
+            "if a name is new, set `x-renamed-from: []`"
         )
         raise DestinationError(message, problems=tuple(problems), hint=hint)
 
 
 def _rename(new: str, old: str) -> Problem:
-    return Problem(f"`{old}` is to become `{new}`")
+    return Problem(f"`{old}` must be renamed to `{new}`")
 
 
 def missing_value(column: str, table: str) -> DestinationError:
     """Return the error for rows without a value that the schema requires, where columns have no defaults."""
-    message = f"column `{column}` of `{table}` takes no nulls, and rows of this load have some"
-    return DestinationError(message, hint="leave out the records that lack it, or let the schema allow nulls")
+    message = f"column `{column}` of `{table}` is NOT NULL, but rows of this load contain nulls"
+    return DestinationError(message, hint="remove the records without a value, or allow nulls in the schema")
 
 
 def check_nulls(chains: Iterable[Chain]) -> None:
@@ -372,6 +372,6 @@ def _check_rows(chains: Iterable[Chain]) -> None:
 def check_count(table: Table, count: int, expected: int) -> None:
     """Raise ``DestinationError`` where rows of a table are missing."""
     if count != expected:
-        message = f"table `{table.name}`: {count} of {expected} rows have arrived; nothing is loaded"
-        hint = "load again; where a rule, a trigger or a policy of the table there takes rows away, drop that first"
+        message = f"table `{table.name}`: {count} of {expected} rows arrived; the load was undone"
+        hint = "load again; if a rule, trigger or policy of the table discards rows, drop it first"
         raise DestinationError(message, hint=hint)

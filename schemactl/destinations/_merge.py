@@ -208,8 +208,8 @@ def _link(table: Table, root: Table, relations: Relations) -> tuple[str, str]:
         return root_key, root.name
     if parent_key is None or table.parent is None or table.parent not in relations.old:
         raise DestinationError(
-            f"table `{table.name}` cannot be merged: nothing in it leads to the rows of `{root.name}`",
-            hint="`root_key_propagation: true` in the schema's `normalizers.json.config` gives it one",
+            f"table `{table.name}` cannot be merged: it has no key of the rows of `{root.name}`",
+            hint="set `root_key_propagation: true` in the schema's `normalizers.json.config`",
         )
     return parent_key, table.parent
 

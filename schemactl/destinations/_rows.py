@@ -43,7 +43,7 @@ def batches(staged: StagedTable) -> Iterator[pa.RecordBatch]:
                     if not is_nested(columns[index].type):
                         continue
                     if (structure := structure_of(staged.table.columns[name])) is None:
-                        message = f"column `{name}` has structs or lists, and the schema does not say which"
+                        message = f"column `{name}` has structs or lists, but the schema does not declare their type"
                         raise DestinationError(message)
                     columns[index] = json_texts(columns[index], structure)
                 yield pa.RecordBatch.from_arrays(columns, names=chosen.schema.names)

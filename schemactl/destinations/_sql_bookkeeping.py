@@ -67,7 +67,7 @@ class Bookkeeping:
         else:
             stored_names = find_columns(table, self.columns[name], self.dataset)
             if stored_names is None:
-                raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
+                raise InputError(f"`{table.name}` was created by a dlt version that is too old")
             target, columns = qualify(self.dataset, name), stored_names
         if rows:
             same_keys = [_condition(columns, {name: str(row[name]) for name in keys}) for row in rows]

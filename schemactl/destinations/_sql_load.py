@@ -305,8 +305,8 @@ def choose_target(session: Session, dataset: str | None, schema_name: str) -> st
         datasets = sorted(find_dataset(session, dataset, schema_name))
     if len(datasets) > 1:
         dataset_list = backquoted(datasets)
-        message = f"`{session.shown}` holds {len(datasets)} datasets of schema `{schema_name}`: {dataset_list}"
-        raise InputError(message, hint=f"name one: `?dataset={datasets[0]}`")
+        message = f"`{session.shown}` contains {len(datasets)} datasets of schema `{schema_name}`: {dataset_list}"
+        raise InputError(message, hint=f"choose one: `?dataset={datasets[0]}`")
     return datasets[0] if datasets else dataset or schema_name
 
 
@@ -318,11 +318,11 @@ def check_names(schema: Schema, limits: NameLimits, destination: str) -> None:
         names_by_kind[f"columns of table `{table.name}`"] = [column.name for column in complete(table)]
     for kind, names in names_by_kind.items():
         for name in filter(limits.is_too_long, names):
-            message = f"`{destination}` takes names of up to {limits.max_bytes} bytes; of {kind} `{name}` is longer"
-            raise DestinationError(message, hint="`schemactl infer SOURCE... --to DEST` makes names that fit")
+            message = f"`{destination}` allows names of up to {limits.max_bytes} bytes; in {kind}, `{name}` is longer"
+            raise DestinationError(message, hint="shorten names with `schemactl infer SOURCE... --to DEST`")
         for first_name, second_name in limits.clashes(names):
             raise DestinationError(
-                f"`{destination}` does not distinguish `{first_name}` from `{second_name}`: {kind} are one there"
+                f"`{destination}` does not distinguish `{first_name}` from `{second_name}`, two {kind}"
             )
 
 
@@ -342,7 +342,7 @@ def make_ready(
     """
     datasets = {session.names.fold(name) for name in session.datasets()}
     if session.names.fold(dataset) not in datasets:
-        with session.wrap_errors(f"make dataset `{dataset}`"):
+        with session.wrap_errors(f"create dataset `{dataset}`"):
             session.execute(ddl_of(session).create_dataset(dataset))
     return {
         table.name: _make_table(session, dataset, table, relations.get(session.names.fold(table.name)))
@@ -362,7 +362,7 @@ def _make_table(session: Session, dataset: str, table: Table, relation: Relation
     columns = complete(table)
     sql = ddl_of(session)
     if relation is None:
-        with session.wrap_errors(f"make table `{table.name}`"):
+        with session.wrap_errors(f"create table `{table.name}`"):
             whole = replace(table, columns={column.name: column for column in columns})
             session.execute(create_table(session, dataset, whole))
             for statement in sql.comments(sql.place(dataset, table.name), description_of(table), columns):
@@ -404,7 +404,7 @@ def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -
         if isinstance(change, Clash)
     )
     if problems:
-        message = f"structs or lists of table {name} in `{session.shown}` are not those of the schema"
+        message = f"structs or lists of table {name} in `{session.shown}` do not match the schema"
         raise DestinationError(message, problems=problems, hint="load into another dataset: `?dataset=NAME`")
     wider = {column: kind for column, kind in changes.items() if isinstance(kind, str)}
     for column, kind in wider.items():
@@ -415,10 +415,10 @@ def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -
 
 def _check_table(session: Session, name: str, table: Table, relation: Relation, missing: list[Column]) -> None:
     if not relation.is_table:
-        message = f"`{name}` in `{session.shown}` is a view or the like: no rows can be put into it"
-        raise DestinationError(message, hint="rename it, or name another dataset: `?dataset=NAME`")
+        message = f"`{name}` in `{session.shown}` is a view, not a table: rows cannot be inserted"
+        raise DestinationError(message, hint="rename it, or use another dataset: `?dataset=NAME`")
     if not relation.is_ours:
-        message = f"cannot put rows into table {name} in `{session.shown}`: permission denied"
+        message = f"cannot insert rows into table {name} in `{session.shown}`: permission denied"
         raise DestinationError(message, hint="grant the user SELECT, INSERT, UPDATE and DELETE on it")
     needed = [column for column in missing if not column.nullable]
     if not needed:
@@ -429,14 +429,14 @@ def _check_table(session: Session, name: str, table: Table, relation: Relation, 
         return
     key = next((column for column in needed if column.properties.get("row_key")), None)
     if key is not None:
-        message = f"table {name} in `{session.shown}` is not one that dlt or schemactl has made"
-        hint = f"it holds rows but no column `{key.name}`: rename it, or name another dataset: `?dataset=NAME`"
+        message = f"table {name} in `{session.shown}` was not created by dlt or schemactl"
+        hint = f"it has rows but no column `{key.name}`: rename it, or use another dataset: `?dataset=NAME`"
         raise DestinationError(message, hint=hint)
     column_list = backquoted(column.name for column in needed)
-    message = (
-        f"table {name} in `{session.shown}` holds rows, and {column_list} may not be null: the column cannot be added"
+    message = f"table {name} in `{session.shown}` has rows, so the required column {column_list} cannot be added"
+    raise DestinationError(
+        message, hint="remove `nullable: false` from the schema, or add the column with values to the table"
     )
-    raise DestinationError(message, hint="drop `nullable: false` in the schema, or add the column with values there")
 
 
 def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
@@ -450,8 +450,10 @@ def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
     for name in target.unlike:
         wanted_column, column = table.columns[name], quote(name)
         stored_type, ours = target.types[name], session.column_type(wanted_column)
-        location = f"column `{name}` of table `{table.name}` (`{cut(stored_type)}` there, `{cut(ours)}` in the schema)"
-        hint = f"`schemactl migrate` gives it the type `{cut(ours)}` there; or name another dataset: `?dataset=NAME`"
+        location = (
+            f"column `{name}` of table `{table.name}` (`{cut(stored_type)}` in the table, `{cut(ours)}` in the schema)"
+        )
+        hint = f"change its type to `{cut(ours)}` with `schemactl migrate`, or use another dataset: `?dataset=NAME`"
         # The text of a number or a date need not be the one that the data has: `01234` is 1234.
         is_text = wanted_column.data_type in (DataType.TEXT, DataType.JSON)
         is_respelled = not is_text and stored_type == session.column_type(Column(name, {"data_type": "text"}))
@@ -459,7 +461,7 @@ def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
             raise DestinationError(f"the load does not fit into {location}", hint=hint)
         back = f"CAST(CAST(CAST({column} AS {stored_type}) AS {ours}) AS VARCHAR)"
         is_lost = f"{back} IS DISTINCT FROM CAST({column} AS VARCHAR)"
-        with session.wrap_errors(f"put values into {location}", hint):
+        with session.wrap_errors(f"insert values into {location}", hint):
             lost = session.query(f"SELECT count(*) FROM {quote(stage)} WHERE {is_lost}")[0][0]
         if lost:
             fault = "1 value does not fit" if lost == 1 else f"{lost:,} values do not fit"

@@ -111,9 +111,7 @@ def read_header(file: Input) -> AvroHeader:
         codec = header["meta"].get("avro.codec", b"null").decode()
     except (EOFError, KeyError, ValueError, IndexError, TypeError, RecursionError) as error:
         hint = "was it written to the end?"
-        raise InputError(
-            "the file cannot be read: it has no header of Avro", at=Location(file.path), hint=hint
-        ) from error
+        raise InputError("the file cannot be read: it has no Avro header", at=Location(file.path), hint=hint) from error
     if codec not in _CODECS:
         hint = f"these are read: {', '.join(f'`{name}`' for name in _CODECS)}"
         raise InputError(f"the file is compressed by `{codec}`", at=Location(file.path), hint=hint)
@@ -167,7 +165,7 @@ class _Types:
                 return self._record(schema)
             case "array":
                 if self._is_empty(schema["items"]):
-                    raise ValueError("a column is a list of values that take no bytes")
+                    raise ValueError("a column is a list of zero-byte values")
                 of, convert = self._nested(schema["items"])
                 return pa.list_(pa.field("element", of)), None if convert is None else _each(convert)
             case "map":
@@ -215,7 +213,7 @@ class _Types:
             return pa.float64(), None
         python_types = [_PYTHON_TYPES[kind] for kind in kinds]
         if len(set(python_types)) < len(branches):
-            raise ValueError(f"a column is a union whose values do not show their type: {', '.join(kinds)}")
+            raise ValueError(f"a column is a union with ambiguous value types: {', '.join(kinds)}")
         members = [self._nested(schema) for schema in branches]
         by_type = {
             python_type: (f"member{number}", convert)

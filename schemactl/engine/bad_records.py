@@ -27,7 +27,7 @@ from schemactl.schema.record_selection import RecordSelection
 
 BLANKS: Final = " \t\r\n"
 
-UNCLOSED: Final = "a text has no closing quote"
+UNCLOSED: Final = "a string has no closing quote"
 
 MOST_CHARACTERS: Final = 1 << 24
 """Of a record that is looked at again; it is held whole."""
@@ -58,7 +58,7 @@ def find_fault(text: str) -> Fault | None:
     if remainder_start == len(text):
         return None
     is_number = text[remainder_start].isdigit() and text[remainder_start - 1 : remainder_start] == "0"
-    return Fault(remainder_start, "a number begins with 0" if is_number else "something follows the document")
+    return Fault(remainder_start, "a number starts with 0" if is_number else "something follows the document")
 
 
 def scan_value(text: str, start: int) -> int | Fault:
@@ -74,7 +74,7 @@ def scan_value(text: str, start: int) -> int | Fault:
         return Fault(next((match.start() for match in atoms if not _is_number(match["atom"])), start), str(error))
     halves = (match.start() for match in _ESCAPE.finditer(text, start, end) if match["half"])
     half = next(halves, None) if "\\u" in text else None
-    return end if half is None else Fault(half, "half of a surrogate pair is not a character")
+    return end if half is None else Fault(half, "a surrogate pair is incomplete")
 
 
 def _is_number(text: str) -> bool:
@@ -87,7 +87,7 @@ def _is_number(text: str) -> bool:
 
 def _reason(text: str, error: json.JSONDecodeError) -> str:
     if text[error.pos : error.pos + 1].isdigit() and re.search(r"(?<![0-9.eE+])-?0\Z", text[: error.pos][-3:]):
-        return "a number begins with 0"
+        return "a number starts with 0"
     if error.msg.startswith("Unterminated string"):
         return UNCLOSED
     # What Python says goes on with the place.
@@ -135,7 +135,7 @@ def _by_number(record: BadRecord, file: Input | None) -> Problem:
         return Problem(fault[0], Location(path), fault[1])
     is_line = file is not None and file.format == "ndjson" and file.selection is None
     if is_line or (file is not None and record.position.location.row):
-        return Problem(f"this cannot be read{_quote(record.text)}", record.position.location)
+        return Problem(f"unreadable record{_quote(record.text)}", record.position.location)
     return Problem(f"record {number:,} cannot be read{_quote(record.text)}", Location(path))
 
 
@@ -200,7 +200,7 @@ def _problem(fault: Fault, text: str, location: Location) -> Problem:
     around = text[max(0, fault.offset - _SHOWN // 2) :] if fault.offset > _SHOWN // 2 else text
     start = "…" if around is not text else ""
     quoted = _quote(start + re.sub("[\udc80-\udcff]", "\ufffd", around[: 4 * _SHOWN]))
-    return Problem(f"this cannot be read, {fault.reason}{quoted}", location)
+    return Problem(f"unreadable record, {fault.reason}{quoted}", location)
 
 
 # --- records inside documents ---
@@ -324,7 +324,7 @@ def _fault_in_list(window: _Window) -> Fault | None:
                 window.take(1)
                 window.take_blanks()
             case "":
-                return Fault(0, "the list has no end")
+                return Fault(0, "the list is not closed")
             case _:
                 return Fault(0, "expecting `,` or `]` after an element")
 

@@ -111,7 +111,7 @@ def choose_engine(options: EngineOptions, inputs: Sequence[Input]) -> Choice:
     demand = options.spark_demand
     match options.name:
         case EngineName.LOCAL if demand:
-            raise InputError(f"`{demand}` needs Spark, not `--engine local`", hint="leave one of them out")
+            raise InputError(f"`{demand}` needs Spark, not `--engine local`", hint="remove one of them")
         case EngineName.LOCAL | EngineName.SPARK:
             return Choice(options.name, f"`--engine {options.name}`")
         case None if demand or _is_installed(EngineName.SPARK):
@@ -133,8 +133,8 @@ def _choose_by_data(inputs: Sequence[Input]) -> Choice:
             return Choice(EngineName.SPARK, f"only Spark reads `{file.path}`")
     size = counted_size(inputs)
     if size > AUTO_BYTES:
-        return Choice(EngineName.SPARK, f"{size_text(size)} are more than one Spark partition (128 MiB)")
-    return Choice(EngineName.LOCAL, f"{size_text(size)} fit one Spark partition (128 MiB)")
+        return Choice(EngineName.SPARK, f"{size_text(size)} is more than one Spark partition (128 MiB)")
+    return Choice(EngineName.LOCAL, f"{size_text(size)} fits one Spark partition (128 MiB)")
 
 
 def find_engine_inputs(
@@ -182,11 +182,11 @@ def hint_at_engine(reading: DataReading, options: EngineOptions, inputs: Sequenc
     """Return a hint at the engine that would have served the data better; empty if none would."""
     if reading.engine == EngineName.LOCAL:
         is_large = (reading.bytes or 0) > _MUCH_FOR_ONE_MACHINE and not _is_installed(EngineName.SPARK)
-        return f"Spark reads more than one machine should hold: {install_command('spark')}" if is_large else ""
+        return f"install Spark for data of this size: {install_command('spark')}" if is_large else ""
     if options.name is not None or options.spark_demand or _choose_by_data(inputs).name is not EngineName.LOCAL:
         return ""
     started = f"{reading.start_seconds:.1f} of {reading.seconds:.1f} s"
-    return f'starting Spark took {started}; `engine = "auto"` in settings reads what fits one partition without it'
+    return f'starting Spark took {started}; set `engine = "auto"` in the settings to read small data without Spark'
 
 
 @contextmanager

@@ -236,7 +236,10 @@ def warn_of_csv(faults: Mapping[str, CsvFaults]) -> None:
             cell, cells = file_faults.harmless
             many = "this cell has" if cells == 1 else f"this cell and {cells - 1:,} more have"
             location = Location(path, cell.line, cell.column)
-            warn(f"{location}: {many} quotes inside that are not doubled: read as it stands, with all quotes", [path])
+            warn(
+                f"{location}: {many} quotes inside that are not doubled: reading the cell unchanged, with all quotes",
+                [path],
+            )
         if file_faults.other_end:
             warn(
                 f"{Location(path, file_faults.other_end)}: this line ends in another way than the header, "

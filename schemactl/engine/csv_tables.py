@@ -123,7 +123,7 @@ def _warn_of_record(file: Input, header: CsvHeader, head: str) -> None:
     cells = header.cells()
     if first_rows and looks_like_record(cells, first_rows):
         shown = backquoted(mask_examples(cells[:_MOST_SHOWN], is_personal=False))
-        way = "`--no-header` reads it as a record, `--header` ends this warning"
+        way = "use `--no-header` to read it as a record, or `--header` to end this warning"
         warn(
             f"{file.path}: the first row is read as names of columns, but looks like a record: {shown}; {way}",
             [file.path],

@@ -148,8 +148,8 @@ def peek(path: str, address: str = "") -> bytes:
         head = _read_head(file)
     for magic, ending in _COMPRESSED.items():
         if re.match(magic, head):
-            hint = f"Spark goes by the file's name: let it end with `{ending}`"
-            raise InputError("the file is compressed, which its name does not say", at=Location(path), hint=hint)
+            hint = f"rename the file to end with `{ending}`: Spark detects compression by name"
+            raise InputError("the file is compressed, but its name does not show it", at=Location(path), hint=hint)
     return head
 
 
@@ -184,7 +184,7 @@ def check_magic(path: str, name: str, head: bytes) -> None:
     if head and not head.startswith(magic[:3]):
         hint = "is it another format? `--input-format` names it"
         raise InputError(
-            f"this is not a valid {_TITLES[name]} file: it does not start as one", at=Location(path), hint=hint
+            f"this is not a valid {_TITLES[name]} file: its first bytes are wrong", at=Location(path), hint=hint
         )
 
 

@@ -27,7 +27,7 @@ def warn_of_left_out(paths: Sequence[str], singular: str, plural: str, way: str 
     """Name the files of a folder or a pattern that are left out, and the way to read them."""
     if paths:
         subject = f"{singular} was" if len(paths) == 1 else f"{len(paths):,} {plural} were"
-        warn(f"{subject} left out: {_named(paths)}{way}", paths)
+        warn(f"{subject} skipped: {_named(paths)}{way}", paths)
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -98,7 +98,8 @@ def warn_of_unlike(inputs: Sequence[Input]) -> None:
             for path, keys in kinds[:3]
         )
         key_list = "; ".join(f"`{path}` has {keys}{' ...' if are_more else ''}" for path, keys, are_more in file_keys)
-        message = f"unlike files go to one table: {key_list}; `--table-per-file` or `--table NAME=SOURCE` parts them"
+        way = "separate them with `--table-per-file` or `--table NAME=SOURCE`"
+        message = f"files with different fields go to the same table: {key_list}; {way}"
         warnings.warn(LeftOutWarning(message, [path for path, _ in kinds]), stacklevel=2)
 
 

@@ -67,7 +67,7 @@ def check_parquet_types(schema: pyarrow.parquet.ParquetSchema, path: str) -> Non
     column = next((leaf.path for leaf in leaves if leaf.converted_type == "INTERVAL"), None)
     if column is not None:
         message = f"the column `{column}` is a Parquet interval, which cannot be read"
-        raise InputError(message, at=Location(path), hint="leave the column out, or retype it")
+        raise InputError(message, at=Location(path), hint="remove the column, or change its type")
 
 
 def unreadable_rows(path: str, error: Exception) -> InputError:

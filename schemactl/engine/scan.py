@@ -286,8 +286,8 @@ def _tables(
 
 def _too_many(dispatch: Dispatch | None) -> InputError:
     field = ".".join(dispatch.path) if dispatch else ""
-    message = f"`--table-by {field}` makes more than {MOST_TABLES:,} tables"
-    return InputError(message, hint="name a field that says what kind of record it is")
+    message = f"`--table-by {field}` results in more than {MOST_TABLES:,} tables"
+    return InputError(message, hint="use a field that contains the kind of a record")
 
 
 def recount(

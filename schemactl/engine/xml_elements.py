@@ -97,7 +97,7 @@ class XmlParser:
     def _refuse_entity(self, name: str, *_: object) -> Never:
         # Spark knows no entities of a file, and nested ones fill the memory where they are expanded ("billion laughs").
         hint = "write them out: `xmllint --noent --dropdtd FILE`, if you trust the file"
-        raise InputError(f"the file has an entity of its own, `{name}`", at=self.here(), hint=hint)
+        raise InputError(f"the file defines an XML entity, `{name}`", at=self.here(), hint=hint)
 
 
 @dataclass(slots=True)
@@ -172,10 +172,10 @@ class XmlElements(XmlParser):
             problems.append(Problem(f"and {len(tags) - _MOST_NAMED:,} more names", Location(self.path)))
         most_frequent = max(tags, key=lambda named_tag: named_tag[1].count)[0]
         hint = (
-            f"`--input-format xml:{most_frequent}` reads the elements `{most_frequent}` alone, "
-            f"`--input-format xml:{self._root}` the file as one record"
+            f"read only the elements `{most_frequent}` with `--input-format xml:{most_frequent}`, or the file as one "
+            f"record with `--input-format xml:{self._root}`"
         )
-        message = "the elements below the root have several names: which of them are records?"
+        message = "the elements below the root have different names, so the records are ambiguous"
         return InputError(message, at=Location(self.path), hint=hint, problems=tuple(problems))
 
 

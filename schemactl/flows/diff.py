@@ -145,7 +145,7 @@ def diff_files(paths: tuple[str, str], base: Path | None, head: Path | None, req
 
 def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review:
     if request.data is not None and pair.has_catalogue:
-        raise InputError("a destination's catalog cannot be held against data (`--data`)", hint="name schema files")
+        raise InputError("a destination's catalog cannot be compared with data (`--data`)", hint="pass schema files")
     comparison = _compare(pair, request.today)
     counted = _count(comparison, request, progress)
     settings = ReviewSettings(

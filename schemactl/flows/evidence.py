@@ -39,7 +39,7 @@ def check_documents(sources: Iterable[str], files: Mapping[str, FileEvidence]) -
         names = backquoted(sources)
         bad = sum(file.bad for file in files.values())
         raise InputError(
-            f"none of the {bad:,} records in {names} can be read" if bad else f"there are no records in {names}"
+            f"all {bad:,} records in {names} are unreadable" if bad else f"there are no records in {names}"
         )
 
 
@@ -84,8 +84,8 @@ def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:
     for path in paths:
         saved = read_evidence(read_text(Path(path)), path)
         if twice := sorted(saved.files.keys() & (evidence.files.keys() | to_read)):
-            message = f"`{twice[0]}` is in this evidence, and is read or in other evidence as well"
-            raise InputError(message, at=Location(path), hint="each file counts once: leave one of them out")
+            message = f"`{twice[0]}` is in this evidence file and in another source"
+            raise InputError(message, at=Location(path), hint="read each file once: remove one of the two sources")
         evidence = merge(evidence, saved)
     return evidence
 

@@ -212,10 +212,10 @@ def _check_named(resolution: Resolution, evidence: Evidence, naming: str) -> Non
         if not column:
             path, class_name = taken_classes[0]
             class_evidence = evidence.paths.get(path, {}).get(class_name)
-            message = f"`{format_path(path)}` leaves no name for a column of table `{table}`"
+            message = f"`{format_path(path)}` results in an empty column name in table `{table}`"
             hint = "rename the key in the data"
             if naming != "direct":
-                hint += ", or begin the schema with `--naming direct`, which keeps names as they are"
+                hint += ", or create the schema with `--naming direct`, which keeps keys unchanged"
             raise InputError(message, at=class_evidence.first.location if class_evidence else None, hint=hint)
 
 
@@ -224,7 +224,7 @@ def _check_separate_roots(resolution: Resolution) -> None:
     for name in {table for table, _ in resolution.taken} - {resolution.root}:
         if not resolution.schema.tables[name].is_nested:
             message = f"a list in the data of table `{resolution.root}` and other data both go to table `{name}`"
-            raise InputError(message, hint="name one of the tables otherwise")
+            raise InputError(message, hint="use another name for one of the tables")
 
 
 def _hints(earlier: Schema, start: _Start, evolved: Schema) -> Schema:
@@ -306,7 +306,7 @@ def schema_before(opened: Opened, naming: str | None = None, normalizer: str | N
 
 def _began_otherwise(name: str, option: str, kind: str, stored_value: str) -> InputError:
     change = f", or `schemactl edit {name} --naming`" if option == "naming" else ", or use another name"
-    hint = f"a schema keeps the {kind} that it began with: leave `--{option}` out{change}"
+    hint = f"the {kind} of a schema is fixed: remove `--{option}`{change}"
     return InputError(f"the schema `{name}` has the {kind} `{stored_value}`", hint=hint)
 
 

@@ -76,7 +76,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
     """
     target = in_dialect(FORMATS[request.to], request.to, request.dialect, has_references=request.has_foreign_keys)
     if request.data is not None and request.to != "arc":
-        raise InputError("`--data` finds the patterns of an Arc schema", hint="`--to arc`")
+        raise InputError("`--data` needs `--to arc`", hint="`--to arc`")
     schemas = [_selected(schema, request) for schema in _find(request)]
     path = None if request.output is None else Path(request.output)
     is_file = path is None or path.is_file()
@@ -84,7 +84,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
         names = backquoted(schema.name for schema in schemas)
         raise InputError(
             f"`{request.reference}` names {len(schemas)} schemas: {names}",
-            hint="name one of them, or a folder with `--output DIR`",
+            hint="choose one of them, or write all with `--output DIR`",
         )
     names_folder = (request.output or "").endswith(("/", os.sep))
     is_folder = path is not None and (len(schemas) > 1 or path.is_dir() or names_folder)
@@ -104,7 +104,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
         exported.append(Exported(name, text, file, (*omitted, *losses)))
     problems = tuple(Problem(describe_loss(loss)) for schema_export in exported for loss in schema_export.losses)
     if request.is_strict and problems:
-        raise InputError(f"`{request.to}` cannot hold all of the schema (--strict)", problems=problems)
+        raise InputError(f"`{request.to}` cannot express the whole schema (--strict)", problems=problems)
     for schema_export in exported:
         if schema_export.path is not None:
             replace_file(schema_export.path, schema_export.text)
@@ -152,17 +152,17 @@ def _by_table(schemas: list[Schema], may_be_several: bool) -> list[tuple[str, Sc
         }
     if not schemas_by_table or (len(schemas_by_table) > 1 and not may_be_several):
         names = backquoted(schemas_by_table) or "none"
-        hint = (
-            "name one with `--table`, or a folder with `--output DIR/`; `--nested` folds nested tables into their root"
-        )
-        raise InputError(f"a file of this format holds one table, and there are several: {names}", hint=hint)
+        hint = "choose one with `--table`, write all with `--output DIR/`, or fold nested tables with `--nested`"
+        raise InputError(f"a file of this format contains one table, and the schema has several: {names}", hint=hint)
     return list(schemas_by_table.items())
 
 
 def _find(request: ExportRequest) -> Iterator[Schema]:
     for referred in find_schemas(request.reference, SchemasFolder.at(request.schemas)):
         if referred.destination is None and request.version_hash is not None:
-            raise InputError(f"`{request.reference}` keeps no past schemas", hint="`--hash` asks a destination")
+            raise InputError(
+                f"`{request.reference}` has no ledger of past schemas", hint="`--hash` needs a destination"
+            )
         stored: tuple[Schema, ...] = ()
         if referred.destination is not None and not request.takes_tables:
             # Files should not wait for imports that only destinations need.

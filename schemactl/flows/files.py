@@ -90,7 +90,10 @@ def _problems(path: Path, folder: SchemasFolder) -> Iterator[Problem]:
         yield Problem(fault.message, document.locate(*fault.keys), fault.hint)
     is_exported = not folder.is_shared and real_path(file.path).parent == real_path(folder.exports)
     if is_exported and document.is_edited:
-        hint = "the next run undoes it: edit the import file, or `schemactl fmt` gives it a new version and hash"
+        hint = (
+            "the next run overwrites this edit: edit the import file instead, or update version and hash with "
+            "`schemactl fmt`"
+        )
         yield Problem("the export file was edited by hand", document.locate("version_hash"), hint)
 
 

@@ -115,7 +115,7 @@ def import_files(request: ImportRequest) -> Imported:
     )
     if request.is_strict and losses:
         problems = tuple(Problem(describe_loss(loss)) for loss in losses)
-        raise InputError("a schema cannot hold all that the files say (--strict)", problems=problems)
+        raise InputError("a schema cannot express the whole files (--strict)", problems=problems)
     schemas = [(origin, document.schema) for origin, document in documents]
     if request.model is not None:
         from schemactl.flows.models import find_model, schema_of
@@ -126,18 +126,18 @@ def import_files(request: ImportRequest) -> Imported:
         start = template if stored is None else replace(template, normalizers=stored.normalizers)
         model = find_model(request.model, None)
         if model.table is None and request.table is not None:
-            message = f"`--table` names one table, and `{request.model}` has one for each variant"
+            message = f"`--table` cannot name the tables of `{request.model}`, which has a table for each variant"
             raise InputError(message, hint="leave it out")
         schemas.append((request.model, schema_of(model, start, request.table)))
     if not schemas:
-        raise InputError("there is nothing to import", hint="name files, or `--model MODULE:CLASS`")
+        raise InputError("no files or model given", hint="name files, or `--model MODULE:CLASS`")
     (first_origin, merged), *further_schemas = schemas
     origins = dict.fromkeys(merged.tables, first_origin)
     for path, schema in further_schemas:
         for table in schema.tables.values():
             earlier_table = merged.tables.get(table.name)
             if earlier_table is not None and earlier_table != table:
-                raise InputError(f"`{origins[table.name]}` and `{path}` bring different tables `{table.name}`")
+                raise InputError(f"`{origins[table.name]}` and `{path}` contain different tables `{table.name}`")
             merged = merged.with_table(table)
             origins.setdefault(table.name, path)
     content = replace(merged, name=request.name)
@@ -341,7 +341,7 @@ def _format_of(path: Path, text: str) -> str:
     endings = {name: ending for name, ending in ending_by_format.items() if ending}
     if not endings:
         hint = " or ".join(f"`--from {name}`" for name in readable)
-        raise InputError(f"the name of `{path}` does not say its format", hint=f"name it with {hint}")
+        raise InputError(f"the name of `{path}` does not show its format", hint=f"name it with {hint}")
     longest = max(endings.values(), key=len)
     by_ending = [name for name, ending in endings.items() if ending == longest]
     if len(by_ending) == 1 and f".{by_ending[0]}" in longest:
@@ -352,4 +352,4 @@ def _format_of(path: Path, text: str) -> str:
         if len(candidates) == 1:
             return candidates[0]
     hint = " or ".join(f"`--from {name}`" for name in by_both or by_text or by_ending)
-    raise InputError(f"`{path}` may be of several formats", hint=f"name it with {hint}")
+    raise InputError(f"`{path}` matches several formats", hint=f"name it with {hint}")

@@ -67,7 +67,7 @@ def infer(
         parts = part_by_table(request, stored_schema)
         warn_of_unlike(parts)
         if request.evidence_file and len(parts) > 1:
-            raise InputError("evidence is saved of one table's data only", hint="run `--evidence` once for each table")
+            raise InputError("evidence can be saved for one table only", hint="run `--evidence` once for each table")
         with collected(parts, stored_schema, sample, progress or no_progress, open_engine) as data:
             report = data.complete(evolve_all(data.tables, folder))
     return replace(report, warnings=tuple(warnings_by_text.values()))
@@ -110,7 +110,7 @@ def _warn_of_own_columns(opened: Opened) -> None:
     own_columns = sorted(name for name in SystemNames(naming_of(opened.schema)).all() if settings.preferred_type(name))
     if own_columns:
         names = backquoted(own_columns)
-        message = f"`preferred_types` of schema `{opened.name}` match dlt's own columns {names}, which keep their types"
+        message = f"`preferred_types` of schema `{opened.name}` match dlt's own columns {names}, whose types are fixed"
         warnings.warn(LeftOutWarning(message), stacklevel=2)
 
 

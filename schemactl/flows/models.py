@@ -101,11 +101,11 @@ def find_model(reference: str, contract: str | None) -> CallModel:
     for checked_model in (model, *(dict.fromkeys(variants.models.values()) if variants else ())):
         extra, location = extra_of(checked_model), reference if checked_model is model else checked_model.__name__
         if is_stated and extra and full["columns"] not in modes_by_extra[extra]:
-            message = f"the contract `columns={full['columns']}` goes before `extra={extra!r}` of `{location}`"
+            message = f"the contract `columns={full['columns']}` overrides `extra={extra!r}` of `{location}`"
             warnings.warn(CommandWarning(message), stacklevel=2)
     if full["data_type"] == Mode.DISCARD_VALUE:
-        hint = "`data_type=discard_row` leaves out such rows, `data_type=evolve` takes them as they are"
-        raise InputError("a model cannot leave out single values (`data_type=discard_value`)", hint=hint)
+        hint = "use `data_type=discard_row` to reject such rows, or `data_type=evolve` to load them unchanged"
+        raise InputError("a model cannot discard single values (`data_type=discard_value`)", hint=hint)
     source = ModelSource(module.__name__, name, _source_of(module))
     task = ModelTask(source, Mode(full["columns"]), Mode(full["data_type"]), is_stated)
     if variants is None:

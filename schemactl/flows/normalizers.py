@@ -56,8 +56,8 @@ def _check_naming_kept(opened: Opened, schema: Schema) -> None:
     other = stored if opened.import_adopted is not None else imported
     before, convention = (convention_name(NormalizerConfig.of(of.normalizers).naming) for of in (other.schema, schema))
     if convention != before and filled:
-        message = f"the naming convention was changed from `{before}` to `{convention}`, and tables hold data: "
-        hint = f"keep the convention; `schemactl edit {schema.name} --naming {convention}` renames what is there"
+        message = f"the naming convention was changed from `{before}` to `{convention}`, but tables contain data: "
+        hint = f"restore the convention, or rename with `schemactl edit {schema.name} --naming {convention}`"
         raise InputError(f"{message}{', '.join(filled)}", hint=hint)
 
 

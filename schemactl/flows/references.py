@@ -144,7 +144,7 @@ def refuse_revision(name: str, folder: SchemasFolder) -> None:
         commit_of(find_repository(folder.exports), name)
     except InputError:
         return  # without git, a repository, or such a revision there is nothing to report
-    raise InputError(f"`{name}` does not name a schema", hint=f"git knows it as a revision: `git:{name}`")
+    raise InputError(f"`{name}` does not name a schema", hint=f"`{name}` is a git revision: write `git:{name}`")
 
 
 def _from_file(path: Path) -> Referred:
@@ -210,7 +210,7 @@ def _from_directory(path: Path) -> tuple[Referred, ...]:
     from schemactl.destinations.parquet.catalogue import holds_tables
 
     if holds_tables(path):
-        raise InputError(f"there is no schema in `{path}`, but Parquet", hint=f"its tables: `parquet:{path}`")
+        raise InputError(f"`{path}` contains Parquet files, not schemas", hint=f"its tables: `parquet:{path}`")
     return effective_schemas(SchemasFolder.at(path)) or _all_of(path)
 
 
@@ -293,7 +293,7 @@ def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tup
     of its name. Of a folder or revision only that schema counts which a head that is no folder names.
     """
     if base == head == STDIN:
-        raise InputError("standard input can be one of the two only")
+        raise InputError("BASE and HEAD cannot both be `-`")
     if base is None:
         return _by_name(find_exported(folder), effective_schemas(folder)) or _refuse_empty(folder)
     if any(map(_is_of_git, (base, head))):
@@ -345,7 +345,7 @@ def _by_name(bases: tuple[Referred, ...], heads: tuple[Referred, ...]) -> tuple[
 
 
 def _refuse_empty(folder: SchemasFolder) -> NoReturn:
-    hint = "`schemactl infer SOURCE --name NAME` makes the first one"
+    hint = "create a schema with `schemactl infer SOURCE --name NAME`"
     raise InputError(f"there is no schema in {folder.shown}", hint=hint)
 
 
@@ -358,7 +358,11 @@ def _bases(reference: str, head: str | None, folder: SchemasFolder) -> tuple[Ref
             raise
         if error.elsewhere:
             raise InputError(error.message, hint=_hint_elsewhere(reference, head, folder, error.elsewhere)) from error
-        warnings.warn(f"{error.message}, nor anywhere else: all is new", CommandWarning, stacklevel=1)
+        warnings.warn(
+            f"{error.message}, and the revision has no other schema file: everything is new",
+            CommandWarning,
+            stacklevel=1,
+        )
         return ()
 
 
@@ -372,7 +376,8 @@ def _hint_elsewhere(reference: str, head: str | None, folder: SchemasFolder, els
         command = f"{reference}:{inside} {head or (folder.root if removed_paths else shown)}"
     else:
         command = f"--schemas {shown}"
-    return f"it has some in {listed([os.path.relpath(folder_path) for folder_path in elsewhere])}: `{command}`"
+    folders = listed([os.path.relpath(folder_path) for folder_path in elsewhere])
+    return f"the revision has schema files in {folders}: `{command}`"
 
 
 def _holds_several(reference: str) -> bool:

@@ -60,7 +60,10 @@ def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     A dispatch names tables only once records are read (``split_by_table``), so its sources are one part.
     """
     if request.model is not None and request.typing is not None:
-        raise InputError("`--model` and `--typing` do not go together", hint="a model types texts itself")
+        raise InputError(
+            "`--model` and `--typing` cannot be used together",
+            hint="remove `--typing`: a model types text values itself",
+        )
     parts = _part_by_table(with_selection(request, before), before)
     if request.selection is not None and not request.selection.is_whole:
         _check_are_json(parts)
@@ -109,9 +112,7 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     go to the table of ``--table``, to one table for each file, to the schema's only table, or to one of their name.
     """
     if request.table_per_file and request.table is not None:
-        raise InputError(
-            "`--table-per-file` names the tables", hint=f"leave out one of it and `--table {request.table}`"
-        )
+        raise InputError(f"`--table-per-file` and `--table {request.table}` cannot be used together")
     if request.dispatch is not None:
         return (_to_dispatch(request),)
     sources_by_table = _sources_by_table(request, before)
@@ -127,7 +128,7 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     if request.table_per_file:
         if evidence_files:
             raise InputError(
-                f"`{evidence_files[0]}` is evidence of several files", hint="`--table-per-file` takes data only"
+                f"`{evidence_files[0]}` is evidence of several files", hint="`--table-per-file` reads data only"
             )
         by_name: dict[str, list[Input]] = {}
         for file in unclaimed:
@@ -231,12 +232,12 @@ def split_by_table(request: InferRequest, scan: Scan, before: Schema, reader: Sc
     field_name = ".".join(dispatch.path)
     untabled = scan.typing.get(ONE_TABLE, ())
     if not scan.tables and untabled:
-        raise InputError(f"the model takes no record: {untabled[0].message}", at=untabled[0].first.location)
+        raise InputError(f"the model accepts no record: {untabled[0].message}", at=untabled[0].first.location)
     if scan.stray is not None:
         count, first = scan.stray
         subject = "1 record has" if count == 1 else f"{count:,} records have"
-        hint = "`--table TABLE` names a table for such records"
-        raise InputError(f"{subject} no text in `{field_name}` ({_by(request)})", at=first.location, hint=hint)
+        hint = "add `--table TABLE` for such records"
+        raise InputError(f"{subject} no string in `{field_name}` ({_by(request)})", at=first.location, hint=hint)
     by_root: dict[str, list[str]] = {}
     for name, evidence in scan.tables.items():
         try:
@@ -268,7 +269,7 @@ def _check_hints(hints: Hints) -> None:
     unnamed = next((column.name for column in hints.columns if column.table is None), None)
     if unnamed is not None:
         hint = f"write `--column TABLE.{unnamed}:...`"
-        raise InputError(f"`--column {unnamed}` does not name a table, and the data goes to several", hint=hint)
+        raise InputError(f"`--column {unnamed}` names no table, but the data goes to several tables", hint=hint)
 
 
 def _sources_by_table(request: InferRequest, before: Schema) -> Mapping[str, list[str]]:
@@ -277,7 +278,7 @@ def _sources_by_table(request: InferRequest, before: Schema) -> Mapping[str, lis
     for table, source in request.others:
         sources.setdefault(_root(request, before, table), []).append(source)
     if request.table is not None and _root(request, before, request.table) in sources:
-        raise InputError(f"`--table {request.table}` is stated with sources and without", hint="state it in one way")
+        raise InputError(f"`--table {request.table}` is set with and without a source", hint="use one form")
     return sources
 
 
@@ -301,7 +302,7 @@ def _table_of_unclaimed(request: InferRequest, before: Schema, *, has_others: bo
     if only is None:
         return None if is_saved else default_table
     if not is_saved and _root(request, before, default_table) != only:
-        hint = f"`--table {default_table}` makes another"
+        hint = f"`--table {default_table}` creates another table"
         message = f"the data goes to `{only}`, the only table of schema `{before.name}`; {hint}"
         warnings.warn(LeftOutWarning(message), stacklevel=2)
     return only
@@ -316,14 +317,16 @@ def _checked(table_part: Part, before: Schema) -> Part:
     twin = next((name for name in roots if _letters(name) == _letters(new)), None)
     if twin is None:
         return table_part
-    message = f"there is no table `{new}`, but `{twin}`"
+    message = f"there is no table `{new}`, but a table `{twin}`"
     if request.agrees is not None:
-        if not request.agrees(f"{message}; make a new table `{new}`"):
-            raise InputError("nothing was done", hint=f"`--table {twin}` adds to that table")
+        if not request.agrees(f"{message}; create a new table `{new}`"):
+            raise InputError("nothing changed", hint=f"use `--table {twin}` to add to that table")
     elif table_part.is_named:
-        warnings.warn(LeftOutWarning(f"{message}: a new table is made"), stacklevel=2)
+        warnings.warn(LeftOutWarning(f"{message}: creating a new table"), stacklevel=2)
     else:
-        raise InputError(message, hint=f"`--table {twin}` adds to that table, `--table {new}` makes a new one")
+        raise InputError(
+            message, hint=f"use `--table {twin}` to add to that table, or `--table {new}` to create a table"
+        )
     return table_part
 
 

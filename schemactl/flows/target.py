@@ -111,11 +111,11 @@ def find_destination(text: str) -> Target:
             raise InputError(f"there is no destination `{kind}`", hint=did_you_mean(kind, DESTINATIONS) or kinds_hint)
         engine = _ENGINES_OF_FILES.get(Path(text).suffix)
         if engine is not None and not Path(text).is_dir():
-            hint = f"`{engine}:///{text}` is a database in a file, `{FOLDER_KIND}:{text}` a folder of Parquet"
+            hint = f"`{engine}:///{text}` is a database file, `{FOLDER_KIND}:{text}` is a folder of Parquet files"
             raise InputError(f"`{text}` is not the name of a folder", hint=hint)
         if not Path(text).is_dir() and (form := address_form(text.strip().removesuffix(":"))) is not None:
             hint = f"`--to {form}`, or `--to ./{text.strip()}` for a folder of Parquet"
-            raise InputError(f"`{text}` is the name of an engine, not an address", hint=hint)
+            raise InputError(f"`{text}` is an engine, not a destination address", hint=hint)
         kind, text = FOLDER_KIND, f"{FOLDER_KIND}:{text}"
     return Target(kind, DESTINATIONS[kind], text)
 
@@ -131,7 +131,7 @@ def loadable(text: str) -> LoadTarget:
     target = find_destination(text)
     if not is_loader(target.destination):
         loader_kinds = ", ".join(_of_installed(is_loader))
-        raise InputError(f"nothing can be loaded into `{target.kind}` yet", hint=f"known: {loader_kinds}")
+        raise InputError(f"`{target.kind}` does not support loads yet", hint=f"known: {loader_kinds}")
     return LoadTarget(target.kind, target.destination, target.url)
 
 

@@ -640,7 +640,7 @@ class _Parser:
                 raise self._source.refuse(message, injection.start)
             nested = next((member for member in partial.members if isinstance(member, Injection)), None)
             if nested is not None:
-                raise self._source.refuse("a `TablePartial` cannot use another one", nested.start)
+                raise self._source.refuse("a `TablePartial` cannot use another `TablePartial`", nested.start)
         return partial
 
 

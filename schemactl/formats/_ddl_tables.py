@@ -82,7 +82,7 @@ def read_tables(
 
     def create(name: str) -> _Table:
         if name in tables:
-            raise InputError(f"two statements make a table `{name}`", at=Location(path))
+            raise InputError(f"two statements create a table `{name}`", at=Location(path))
         tables[name] = _Table(name, dialect, tables)
         return tables[name]
 
@@ -283,7 +283,7 @@ class _Table:
         native: dict[str, Any] = {"type": "text" if kind is None else spell_type(kind, self._dialect)}
         if kind is None:
             path = f"{self.name}.{column.name}"
-            self.losses.append(Loss(path, "type", {"type": "none stated"}, {"data_type": "text"}))
+            self.losses.append(Loss(path, "type", {"type": "unspecified"}, {"data_type": "text"}))
         else:
             self.losses += losses_of([field_of_type(column.name, native["type"], self._dialect)], self.name)
             native |= dict.fromkeys(implied_by(native["type"], self._dialect), True)

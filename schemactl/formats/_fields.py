@@ -48,7 +48,7 @@ class Codec(Generic[Native]):
             raise InputError(f"`{HINTS}` of `{name}` is not a mapping", at=Location(path))
         all_properties = joined(native_properties, hints)
         if problems := tuple(Problem(problem.message, hint=problem.hint) for problem in check_column(all_properties)):
-            message = f"`{HINTS}` of `{name}` states what no column can have"
+            message = f"`{HINTS}` of `{name}` sets a hint that is invalid for a column"
             raise InputError(message, at=Location(path), problems=problems)
         if self.write(field_of(Column(name, all_properties))) == native:
             return all_properties

@@ -36,7 +36,7 @@ class Reader:
             value, self.position = scanstring(self.text, start + 1, True)
         except json.JSONDecodeError as error:
             if error.msg.startswith("Unterminated") or self.text[error.pos : error.pos + 1] in ("\n", "\r"):
-                hint = 'close it with `"`; a line break in a text is written `\\n`'
+                hint = 'close it with `"`; write a line break in a string as `\\n`'
                 raise self.source.refuse("the quote that opens here is not closed", start, hint) from error
             raise self.source.refuse(f"{self.refused}{error.msg.removesuffix(' at').lower()}", error.pos) from error
         return Scalar(start, value)
@@ -48,7 +48,7 @@ class _Parser(Reader):
             raise self.source.refuse_nothing()
         root = self._value(0)
         if self._peek():
-            raise self.source.refuse("the document ends before this", self.position, "a schema file holds one value")
+            raise self.source.refuse("the document ends before this", self.position, "a schema file contains one value")
         return root
 
     def _peek(self) -> str:
@@ -82,11 +82,11 @@ class _Parser(Reader):
         start, entries, key_names = self.position, list[Entry](), set[str]()
         while self._continues("}", first=not entries):
             if self._peek() != '"':
-                raise self.source.refuse("a key in double quotes must stand here", self.position)
+                raise self.source.refuse("expected a key in double quotes", self.position)
             key = self.string()
             if key.value in key_names:
-                hint = "one of the two has to go, or to be renamed"
-                raise self.source.refuse(f"the key `{key.value}` stands here again", key.start, hint)
+                hint = "remove or rename one of the two keys"
+                raise self.source.refuse(f"the key `{key.value}` is duplicated here", key.start, hint)
             key_names.add(key.value)
             self._expect(":")
             entries.append(Entry(key, self._value(depth)))
@@ -108,7 +108,7 @@ class _Parser(Reader):
     def _expect(self, character: str, or_else: str = "") -> None:
         if self._peek() != character:
             expected = f"`{character}` or `{or_else}`" if or_else else f"`{character}`"
-            raise self.source.refuse(f"{expected} must stand here", self.position)
+            raise self.source.refuse(f"expected {expected}", self.position)
         self.position += 1
 
     def _literal(self) -> Scalar:
@@ -121,9 +121,7 @@ class _Parser(Reader):
         number = _NUMBER.fullmatch(text)
         if number is None:
             shown = text if len(text) <= 40 else text[:39] + "…"
-            raise self.source.refuse(
-                f"this is not JSON: `{shown}` is not a value", start, "text stands in double quotes"
-            )
+            raise self.source.refuse(f"this is not JSON: `{shown}` is not a value", start, "put text in double quotes")
         try:
             return Scalar(start, float(text) if any(number.groups()) else int(text))
         except ValueError as error:

@@ -253,8 +253,8 @@ class _Parser:
             raise self._refused(number, "the number of a field")
         holder_name = holder.numbers.setdefault(int(number.text), name)
         if len(holder.numbers) == len(holder.fields):
-            message = f"`{name}` has the number of `{holder_name}` in the same message, {number.text}"
-            raise self._source.refuse(message, number.start, "give it a number of its own")
+            message = f"`{name}` has the same number as `{holder_name}` in this message: {number.text}"
+            raise self._source.refuse(message, number.start, "use a different number")
         options = self._options() if self._peek().text == "[" else {}
         if type_name == "group" and self._peek().text == "{":  # proto2: a message and a field in one
             self._body(holder, Message(name), depth)
@@ -329,5 +329,5 @@ class _Parser:
         return token
 
     def _refused(self, token: Token, expected: str) -> InputError:
-        found_text = f"`{token.text}` stands" if token.kind else "the file ends"
-        return self._source.refuse(f"{found_text} where {expected} was expected", token.start)
+        found_text = f"`{token.text}`" if token.kind else "the end of the file"
+        return self._source.refuse(f"expected {expected}, found {found_text}", token.start)

@@ -106,7 +106,7 @@ def _described(shape: Shape) -> str:
     kinds = {
         "an object": shape.keys is not None,
         "a list": shape.items is not None,
-        "a text": shape.is_text,
+        "a string": shape.is_text,
         "true or false": shape.is_flag,
         "a number": shape.is_number,
     }

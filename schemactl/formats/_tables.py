@@ -127,7 +127,7 @@ def schema_of(records: Iterable[Record], hints: Any, path: str, naming: Naming |
     )
     if findings := check(schema.to_dict()):
         problems = tuple(Problem(finding.message, hint=finding.hint) for finding in findings)
-        raise InputError("the file says what no schema can", at=Location(path), problems=problems)
+        raise InputError("a schema cannot express the whole file", at=Location(path), problems=problems)
     return schema
 
 
@@ -177,7 +177,7 @@ def _unique(entries: Iterable[tuple[str, str, Item]], kind: str, path: str) -> d
         if not name:
             raise InputError(f"`{origin}` is not a name under the naming convention", at=Location(path))
         if name in items:
-            message = f"the {kind} `{origins[name]}` and `{origin}` become one name `{name}`"
+            message = f"the {kind} `{origins[name]}` and `{origin}` both become `{name}`"
             raise InputError(message, at=Location(path), hint="rename one of them")
         items[name], origins[name] = item, origin
     return items
@@ -194,7 +194,7 @@ def check_case(fields: Iterable[Field], path: str, holder: str) -> None:
     fields = tuple(fields)
     for first_name, second_name in _CASELESS.clashes(field.name for field in fields):
         names = f"`{first_name}` and `{second_name}`"
-        message = f"columns {names} of `{path}` are one in {holder}: their names differ in case alone"
+        message = f"columns {names} of `{path}` are the same column in {holder}: their names differ only in case"
         raise InputError(message, hint="rename one of them")
     for field in fields:
         inner: Field | None = field
@@ -207,6 +207,6 @@ def only_table(schema: Schema) -> Table:
     """Return the only table of data of a schema, for formats whose files hold one."""
     tables = list(data_tables(schema))
     if len(tables) != 1:
-        hint = "name one with `--table`, or a folder with `--output DIR/`"
-        raise InputError(f"a file of this format holds one table, and `{schema.name}` has {len(tables)}", hint=hint)
+        hint = "choose one with `--table`, or write all with `--output DIR/`"
+        raise InputError(f"a file of this format contains one table, but `{schema.name}` has {len(tables)}", hint=hint)
     return tables[0]

@@ -89,7 +89,7 @@ class Source:
 
     def refuse_depth(self, offset: int) -> InputError:
         """Return the error that refuses what is nested too deep, from ``offset`` on."""
-        hint = "a schema has some ten levels; is a bracket left open, or is this data?"
+        hint = "a schema has about ten levels: check for an open bracket, or for a data file"
         return self.refuse(f"nested deeper than {MAX_DEPTH} levels", offset, hint)
 
     def refuse_nothing(self) -> InputError:

@@ -50,22 +50,22 @@ def _refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span])
     opened, end = quoted[-1] if quoted else (0, 0)
     is_near = end <= offset and "\n" not in source.text[end:offset]
     if is_near and source.text[opened : opened + 1] in ("'", '"') and "\n" in source.text[opened:end]:
-        hint = "a closing quote is missing here, or there is one too many further down"
+        hint = "add a closing quote here, or remove an extra quote below"
         return source.refuse(f"the quote that opens here closes in line {source.locate(offset).line}", opened, hint)
     if source.text[offset : offset + 1] == "\t":
         return _refused_tab(source, offset)
     if error.problem and error.problem.startswith(_MISPLACED_COLON):
-        hint = "put a text that holds `: ` in quotes; check the indentation"
-        return source.refuse("`:` cannot stand here", offset, hint)
+        hint = "put text with `: ` in quotes, and check the indentation"
+        return source.refuse("`:` is not allowed here", offset, hint)
     problem = ", ".join(phrase for phrase in (error.context, error.problem) if phrase)
-    hint = "look at the brackets, quotes and indentation here and right above"
+    hint = "check the brackets, quotes and indentation in this line and the line above"
     return source.refuse(f"this is not YAML: {problem}", offset, hint)
 
 
 def _refused_tab(source: Source, offset: int) -> Exception:
     """Return the error for a misplaced tab."""
     is_indent = not source.text[source.text.rfind("\n", 0, offset) + 1 : offset].strip()
-    message = "a tab cannot indent in YAML" if is_indent else "a tab cannot stand here"
+    message = "a tab cannot indent in YAML" if is_indent else "a tab is not allowed here"
     return source.refuse(message, offset, "indent with spaces" if is_indent else "write spaces")
 
 
@@ -159,7 +159,7 @@ class _Builder:
             elif kind is AliasEvent:
                 nodes.append(self._alias(event, len(opened)))
             elif kind is DocumentStartEvent and roots:
-                hint = "a schema file holds one"
+                hint = "a schema file contains one"
                 raise self.source.refuse("a second document starts here", event.start_mark.index, hint)
         if not roots:
             raise self.source.refuse_nothing()
@@ -176,7 +176,7 @@ class _Builder:
 
     def _declare(self, event: Any) -> None:
         if event.anchor in self.anchors:
-            raise self.source.refuse(f"the anchor `&{event.anchor}` stands here again", event.start_mark.index)
+            raise self.source.refuse(f"the anchor `&{event.anchor}` is duplicated here", event.start_mark.index)
         self.anchors[event.anchor] = None
 
     def _scalar(self, event: Any) -> Scalar:
@@ -210,20 +210,20 @@ class _Builder:
 
     def _unknown_tag(self, event: Any) -> Exception:
         tag = event.tag.replace(_TAG_PREFIX, "!!")
-        hint = "a schema file holds plain values only"
-        return self.source.refuse(f"the tag `{tag}` has no meaning here", event.start_mark.index, hint)
+        hint = "a schema file contains plain values only"
+        return self.source.refuse(f"the tag `{tag}` is not supported", event.start_mark.index, hint)
 
     def _alias(self, event: Any, depth: int) -> Alias:
         start = event.start_mark.index
         target = self.anchors.get(event.anchor)
         if target is None:
             within = event.anchor in self.anchors
-            message = f"`*{event.anchor}` stands within itself" if within else f"there is no anchor `&{event.anchor}`"
+            message = f"`*{event.anchor}` contains itself" if within else f"there is no anchor `&{event.anchor}`"
             raise self.source.refuse(message, start)
         size, levels = self._extent(target)
         self.repeated += size
         if self.repeated > _tree.MAX_REPEATED_NODES:
-            hint = f"aliases may stand for {_tree.MAX_REPEATED_NODES:,} values in all"
+            hint = f"aliases can repeat up to {_tree.MAX_REPEATED_NODES:,} values in total"
             raise self.source.refuse("aliases repeat too much", start, hint)
         if depth + levels > _tree.MAX_DEPTH:
             raise self.source.refuse_depth(start)
@@ -261,7 +261,7 @@ class _Builder:
             merged = follow(merge.value)
             targets = merged.items if isinstance(merged, Sequence) else (merged,)
             if not all(isinstance(follow(target), Mapping) for target in targets):
-                raise self.source.refuse("`<<` takes in mappings only", merge.value.start)
+                raise self.source.refuse("`<<` merges mappings only", merge.value.start)
         return entries
 
     def _key(self, node: Node) -> Scalar:
@@ -276,6 +276,6 @@ class _Builder:
             # To Python `1`, `1.0` and `true` are one key, to a file they are three.
             identity = (type(key.value), key.value)
             if identity in key_identities:
-                hint = "one of the two has to go, or to be renamed"
-                raise self.source.refuse(f"the key `{key.value}` stands here again", key.start, hint)
+                hint = "remove or rename one of the two keys"
+                raise self.source.refuse(f"the key `{key.value}` is duplicated here", key.start, hint)
             key_identities.add(identity)

@@ -34,8 +34,8 @@ def parse_yaml(source: Source) -> Node:
     pattern = _NOT_YAML_IN_ASCII if text.isascii() else _not_yaml()
     if (match := pattern.search(text)) is not None:
         character = f"U+{ord(match.group()):04X}"
-        hint = "in double quotes it can be written as an escape; is the file text at all?"
-        raise source.refuse(f"the character {character} cannot stand in YAML", match.start(), hint)
+        hint = "write it as an escape in double quotes, and check that the file is text"
+        raise source.refuse(f"the character {character} is not allowed in YAML", match.start(), hint)
     if (root := read_block_lines(text)) is not None:
         return root
     # PyYAML takes longer to import than the lines of a plain file take to be read.

@@ -101,7 +101,7 @@ def _name(name: str) -> str:
     if _PLAIN.fullmatch(name) and name.lower() not in _KEYWORDS:
         return name
     if not name or "\n" in name:
-        raise InputError(f"`{name}` has no form in DBML", hint="names there have one line")
+        raise InputError(f"`{name}` is not a DBML name", hint="use a name with one line")
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -99,7 +99,7 @@ def _read(source: Source) -> Document:
         locations = (source.locate(finder.find(finding.keys)) for finding in findings)
         pairs = zip(findings, locations, strict=True)
         problems = tuple(Problem(finding.message, location, finding.hint) for finding, location in pairs)
-        raise InputError("this is not a schema that dlt would take", at=Location(source.path), problems=problems)
+        raise InputError("this is not a valid dlt schema", at=Location(source.path), problems=problems)
     filled = with_defaults(plain(stored))
     schema = schema_from_dict(with_sections(filled))
     engine: int = raw["engine_version"]
@@ -160,9 +160,9 @@ def _written(schema: Schema, path: str | None, layout: Layout | None) -> str:
         if _means(text, layout, exported):
             return text
     raise InputError(
-        "this file cannot be changed without losing its comments and its form, and was left as it is",
+        "this file cannot be changed without losing comments and formatting; nothing changed",
         at=Location(layout.source.path),
-        hint="make the change by hand, or take comments out of its braces and write its aliases (`*name`) out",
+        hint="edit the file by hand, or move comments out of braces and expand aliases (`*name`)",
     )
 
 
@@ -303,11 +303,11 @@ def _parse(source: Source, is_json: bool) -> Node:
     has_marks = any(mark * 7 in source.text for mark in "<|>")
     if has_marks and (conflict := _CONFLICT.search(source.text)):
         hint = "resolve the merge conflict first"
-        raise source.refuse("a merge left a conflict here", conflict.start(), hint)
+        raise source.refuse("the file contains a merge conflict", conflict.start(), hint)
     root = parse_json(source) if is_json else parse_yaml(source)
     if not isinstance(root, _tree.Mapping):
-        hint = "a schema file starts with keys such as `name:` and `tables:`"
-        raise source.refuse("the file does not hold a mapping", root.start, hint)
+        hint = "write keys such as `name:` and `tables:` at the top"
+        raise source.refuse("the file is not a mapping", root.start, hint)
     return root
 
 

@@ -239,16 +239,16 @@ class _Reader:
         try:
             return self._schemas.flatten(schema)
         except TooManyFieldsError as error:
-            message = f"a table is composed of schemas that name each other in {error}"
+            message = f"a table is composed of schemas that refer to each other in {error}"
             raise InputError(message, at=Location(self._source.path), hint="write its `properties` out") from error
 
     def _no_table(self) -> InputError:
         """Return the error for a document without tables; it names a reference that leads out of it."""
         reference = self._flatten_table(self._root).keywords.get("$ref")
         if isinstance(reference, str):
-            message = f"`$ref: {reference}` leads out of the file, which describes no object itself"
+            message = f"`$ref: {reference}` refers to another file, and this file describes no object"
             offset = self._schemas.offset_of(self._root, "$ref")
-            return self._source.refuse(message, offset, "put the schemas into one file, the others into `$defs`")
+            return self._source.refuse(message, offset, "put all schemas into one file, below `$defs`")
         return self._source.refuse("this JSON Schema describes no object", 0, "it must have `properties`")
 
     def _record(self, name: str, table: FlatSchema) -> Record:

@@ -270,7 +270,7 @@ def _lost_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     if logical is not None and logical not in _BY_LOGICAL:
         yield ("type", {"type": logical}, {"data_type": "text"}) if field is None else ("logicalType", logical, None)
     elif logical is None and field is None:
-        yield "type", {"type": "none stated" if physical is None else physical}, {"data_type": "text"}
+        yield "type", {"type": "unspecified" if physical is None else physical}, {"data_type": "text"}
 
 
 CODEC: Final = Codec(_write, _read)

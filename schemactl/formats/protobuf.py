@@ -393,7 +393,7 @@ def read(text: str, path: str) -> Document:
     _, hints = _parted(file.comment, SCHEMA, path)
     is_own = f"// {SCHEMA}:" in text
     if not file.root.messages and not is_own:
-        raise source.refuse("this file has no message", 0)
+        raise source.refuse("this file declares no message", 0)
     resolver = _Resolver(file, Expansion(Location(path), len(text)), is_own=is_own)
     records, losses = [], [_statement_loss("", statement) for statement in file.root.unread]
     tables = list(file.root.messages.values()) if is_own else resolver.tables()

@@ -142,7 +142,7 @@ class SqlDialect:
             InputError: the text is no SQL of the dialect, it creates no table, or it takes too long to parse.
         """
         seconds = _SECONDS + len(text) / _CHARACTERS_A_SECOND
-        too_long = partial(InputError, f"this SQL takes more than {seconds:.0f} seconds to parse", at=Location(path))
+        too_long = partial(InputError, f"parsing this SQL takes more than {seconds:.0f} seconds", at=Location(path))
         try:
             with time_limit(seconds, too_long, of_processor=True):
                 return self._read_file(text, path)

@@ -40,7 +40,7 @@ def describe_shortened(fitted: Fitted, limit: int | None) -> Iterator[str]:
     ]
     if names:
         more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        yield f"the destination keeps {limit} characters of a name: {', '.join(names[:_MOST_NAMES])}{more}"
+        yield f"the destination cuts names to {limit} characters: {', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def describe_detection(before: Schema, after: Schema, root: str) -> Iterator[str]:
@@ -50,7 +50,7 @@ def describe_detection(before: Schema, after: Schema, root: str) -> Iterator[str
     table_detections = after.tables[root].properties.get(DETECTIONS) or ()
     names = dict.fromkeys((*table_detections, *(after.settings.get("detections") or ())))  # in the order they run
     listed = backquoted(names) or "none"
-    yield f"detectors of table `{root}` are now {listed}; columns that are there keep their types"
+    yield f"detectors of table `{root}` are now {listed}; existing columns keep their types"
 
 
 def suggest_detection(start: Schema, resolution: Resolution, evidence: Evidence) -> Iterator[str]:
@@ -60,7 +60,7 @@ def suggest_detection(start: Schema, resolution: Resolution, evidence: Evidence)
     numbers = [f"`{table}.{column}`" for table, column in find_numbers_in_texts(start, resolution, evidence)]
     if numbers:
         names = _first_names(numbers)
-        yield f"texts of {names} look like numbers; `--detect=+digits,+number` makes numbers of such new columns"
+        yield f"strings in {names} look like numbers; add `--detect=+digits,+number` to read new columns as numbers"
 
 
 def describe_selection(before: Schema, after: Schema) -> Iterator[str]:
@@ -210,7 +210,7 @@ def suggest_spelling(stored: Schema, before: Schema, resolution: Resolution) -> 
                 continue
             near = misspelled_name(column, resolved.columns)
             if near is not None:
-                yield f"no data fills the new column `{name}.{column}`; did you mean `{near}`?"
+                yield f"the new column `{name}.{column}` has no data; did you mean `{near}`?"
 
 
 def describe_contracts(before: Schema, after: Schema, override: str | None) -> Iterator[str]:
@@ -225,10 +225,10 @@ def describe_contracts(before: Schema, after: Schema, override: str | None) -> I
             continue
         level = _level_in_words(contract.level)
         if override and contract.level != "call":
-            yield f"the contract of {level} goes before `--contract` for table `{name}`"
+            yield f"the contract of {level} overrides `--contract` for table `{name}`"
         for entity, new_name in _new_names(stored_table, table, prefix):
             if entity not in contract.entities and not (is_first and entity == Entity.TABLES):
-                names_by_gap.setdefault(f"the contract of {level} leaves out `{entity}`", []).append(new_name)
+                names_by_gap.setdefault(f"the contract of {level} does not set `{entity}`", []).append(new_name)
     for gap, names in names_by_gap.items():
         yield f"{gap}, which evolves: {_first_names(names)}"
 

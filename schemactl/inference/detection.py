@@ -76,7 +76,7 @@ def parse_detection(requested: str, current: Detection) -> Detection:
     if not changes:
         return _divide(names)
     if len(changes) < len(names):
-        raise InputError(f"`--detect {requested}` both names detectors and changes them", hint="do one of the two")
+        raise InputError(f"`--detect {requested}` both names detectors and changes them", hint="use one of them")
     schema, table = ([name for name in names if f"-{name}" not in changes] for names in (current.schema, current.table))
     added = _divide(name[1:] for name in changes if name.startswith("+") and name[1:] not in (*schema, *table))
     return Detection((*schema, *added.schema), (*table, *added.table))

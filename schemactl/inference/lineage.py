@@ -131,7 +131,9 @@ def read_marked(text: str, path: str, mark: str, subject: str, read: Callable[[M
     if not isinstance(stored, dict) or mark not in stored:
         raise InputError(f"this is not {subject}", at=Location(path), hint=f"its first key would be `{mark}`")
     if stored[mark] != FORMAT:
-        raise InputError(f"this {subject} is of format {stored[mark]}, and {FORMAT} is known", at=Location(path))
+        raise InputError(
+            f"this {subject} has format {stored[mark]}, but schemactl supports format {FORMAT}", at=Location(path)
+        )
     try:
         return read(stored)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

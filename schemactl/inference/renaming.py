@@ -90,7 +90,7 @@ def _check(schema: Schema, renaming: Renaming) -> None:
         (name for name_parts in renaming.renamed for name in name_parts if name and name.startswith(prefix)), None
     ):
         message = f"the naming convention `{renaming.convention}` gives dlt's own `{system_name}` another name"
-        raise InputError(message, hint="begin a schema of another name with it")
+        raise InputError(message, hint="create a schema with another name for it")
     for table in schema.tables.values():
         columns_by_name: dict[str, str] = {}
         for column in table.columns:

@@ -223,9 +223,9 @@ def _find_single(body: str, start: int) -> int | None:
 
 def fault_text(cell: BrokenCell) -> str:
     """Return a broken cell in words, its place first; no JSON."""
-    until = "takes the rest of the file" if cell.is_open else f"goes on to line {cell.last_line}"
+    until = "contains the rest of the file" if cell.is_open else f"continues to line {cell.last_line}"
     shown = " ".join(cell.text.split())[:_SHOWN]
-    return f'line {cell.line}, column {cell.column}: the quote of this cell never closes, it {until}: "{shown}'
+    return f'line {cell.line}, column {cell.column}: the quote of this cell is not closed; the cell {until}: "{shown}'
 
 
 def read_malformed(lines: Iterator[str], layout: CsvLayout) -> Iterator[TextRows]:

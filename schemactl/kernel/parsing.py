@@ -54,7 +54,7 @@ def parse_texts(texts: Sequence[bytes]) -> Parsed:
     """Parse a batch of texts; each one should be a JSON document (RFC 8259).
 
     Integers are exact at any size up to 1,000 digits, of equal keys the last one counts. ``NaN``, ``Infinity`` and
-    halves of surrogate pairs are no JSON; a number with a fraction or an exponent that is past all doubles is refused.
+    halves of surrogate pairs are no JSON; a number with a fraction or an exponent that no double holds is refused.
     """
     if len(texts) == 1:
         # To join a large one to nothing would only copy it.
@@ -116,7 +116,7 @@ def _parse_whole(text: bytes) -> Any:
     except RecursionError as error:
         raise ValueError("the document nests too deep") from error
     if b"\\u" in text and _HALF_PAIR.search(json.dumps(document, ensure_ascii=False)):
-        raise ValueError("half of a surrogate pair is not a character")
+        raise ValueError("a surrogate pair is incomplete")
     return document
 
 
@@ -138,7 +138,7 @@ def _parse_in_parts(text: bytes, start: int, end: int, level: int = 0) -> Any:
         if stop - begin <= _LARGE:
             members = _parse_whole(brackets[:1] + text[begin:stop] + brackets[1:])
             if not members:
-                raise ValueError("nothing stands between two commas")
+                raise ValueError("a value between two commas is missing")
         elif is_list:
             members = [_parse_in_parts(text, begin, stop, level + 1)]
         elif key := _KEY.match(text, begin, stop):
@@ -147,7 +147,7 @@ def _parse_in_parts(text: bytes, start: int, end: int, level: int = 0) -> Any:
             raise ValueError("a member of an object has no key")
         value.extend(members) if is_list else value.update(members)
     if not text.startswith(brackets[1:], stop) or not _BLANK.fullmatch(text, stop + 1, end):
-        raise ValueError("a list or an object ends otherwise than it began")
+        raise ValueError("a list or an object has mismatched brackets")
     return value
 
 
@@ -180,7 +180,7 @@ def _integer(digits: str) -> int:
 def _double(text: str) -> float:
     number = float(text)
     if isinf(number):
-        raise ValueError(f"`{_shortened(text)}` is past all doubles")
+        raise ValueError(f"`{_shortened(text)}` is too large for a double")
     return number
 
 

@@ -304,7 +304,7 @@ def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tu
         if end is not None:
             yield begin, offset + end
             return
-    raise ValueError("a list or an object has no end")
+    raise ValueError("a list or an object is not closed")
 
 
 # --- lines ---

@@ -53,7 +53,7 @@ def stored_type(column: Column) -> pa.DataType:
     """Return the type that a complete column is stored as (docs/dlt.md §9.3, as DuckDB has it).
 
     Raises:
-        ValueError: the column has no data type yet.
+        ValueError: the column has no data type.
     """
     match column.data_type:
         case DataType.BIGINT:
@@ -66,7 +66,7 @@ def stored_type(column: Column) -> pa.DataType:
             unit = "ns" if keeps_nanoseconds(column) else "us"
             return pa.timestamp(unit, None if column.is_naive else "UTC")
         case None:
-            raise ValueError(f"the column `{column.name}` has no data type yet")
+            raise ValueError(f"the column `{column.name}` has no data type")
         case data_type:
             return _FIXED_TYPES[data_type]
 

@@ -445,8 +445,8 @@ def check_names(schema: Schema, limits: NameLimits) -> None:
         long = filter(limits.is_too_long, names)
         problems += (Problem(f"{prefix}`{name}` is longer than {limits.max_bytes} bytes") for name in long)
         problems += (
-            Problem(f"{prefix}`{first}` and `{second}` are one name") for first, second in limits.clashes(names)
+            Problem(f"{prefix}`{first}` and `{second}` are the same name") for first, second in limits.clashes(names)
         )
     if problems:
-        hint = "`schemactl infer SOURCE... --to DEST` makes names that fit; or choose a naming convention of one case"
-        raise InputError("the destination cannot hold the schema's names", problems=tuple(problems), hint=hint)
+        hint = "shorten names with `schemactl infer SOURCE... --to DEST`, or use a case-insensitive naming convention"
+        raise InputError("the destination does not support the schema's names", problems=tuple(problems), hint=hint)

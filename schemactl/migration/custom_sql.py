@@ -106,18 +106,22 @@ def read_own(text: str, file: str, number: int, when: When, dialect: str) -> Own
     sections: dict[str, list[str]] = {}
     for section, start, end in bounds:
         if section in sections:
-            raise _wrong(f"there are two sections `{section}`", text, file, start, "put their statements together")
+            raise _wrong(f"there are two sections `{section}`", text, file, start, "merge the two sections")
         section_tokens = [token for token in tokens if start <= token.start < end]
         sections[section] = list(_statements(text, section_tokens, file, dialect))
     query = sections.get(_PRECONDITION)
     if query is not None and (len(query) != 1 or not query[0].upper().startswith(tuple(_QUERIES))):
         start = next(start for section, start, _ in bounds if section == _PRECONDITION)
         raise _wrong(
-            "a precondition is one query", text, file, start, "`SELECT 1 FROM ... WHERE ...`: it must give rows"
+            "a precondition must be one query",
+            text,
+            file,
+            start,
+            "write `SELECT 1 FROM ... WHERE ...`: it must return rows",
         )
     if when is When.INSTEAD and not sections[_RUN]:
-        hint = "an empty file `before` says that a dialect needs nothing of its own"
-        raise _wrong("nothing would run instead of the step", text, file, 0, hint)
+        hint = "if the dialect needs no custom SQL, use an empty `before` file"
+        raise _wrong("the file has no statement to run instead of the step", text, file, 0, hint)
     undo = tuple(sections[_UNDO]) if _UNDO in sections else None
     return OwnSql(file, number, when, tuple(sections[_RUN]), undo, query[0] if query else None)
 
@@ -132,7 +136,7 @@ def _tokens(text: str, file: str, dialect: str) -> list[Token]:
     try:
         tokens: list[Token] = dialect_class().tokenize(text.replace(DATASET, _SAME_LENGTH))
     except TokenError as error:
-        hint = "a quote, a `$$` or a `/*` may not be closed"
+        hint = "check for an open quote, `$$` or `/*`"
         raise InputError(f"this is not SQL: {error}", at=Location(file), hint=hint) from None
     return tokens
 
@@ -150,14 +154,14 @@ def _bounds(text: str, tokens: Sequence[Token], file: str) -> Iterator[tuple[str
         before = max((token.end + 1 for token in tokens if token.start < marker.start()), default=0)
         line = text[: marker.start()].rpartition("\n")[2]
         if line.strip() or not _BETWEEN.fullmatch(text, before, marker.start()):
-            message = "this marker stands behind something else, or within a comment"
-            raise _wrong(message, text, file, marker.start(), "give it a line of its own")
+            message = "this marker is not at the start of a line, or is in a comment"
+            raise _wrong(message, text, file, marker.start(), "put it on a separate line")
         starts.append((section, marker.end()))
     first = markers[0].start() if markers else len(text)
     is_stated = any(section == _RUN for section, _ in starts)
     if is_stated and any(token.start < first for token in tokens):
         raise _wrong(
-            "statements stand above the first section", text, file, 0, f"move them below `-- schemactl: {_RUN}`"
+            "there are statements above the first section", text, file, 0, f"move them below `-- schemactl: {_RUN}`"
         )
     if not is_stated:
         yield _RUN, 0, first
@@ -201,7 +205,7 @@ def _checked(text: str, statement: Sequence[Token], file: str) -> str:
     first = statement[0]
     word = text[first.start : first.end + 1].upper()
     if word in _OF_TRANSACTIONS:
-        hint = "leave it out: own SQL runs in the transaction of its step"
+        hint = "remove it: custom SQL runs in the transaction of its step"
         raise _wrong(f"`{word}` is about transactions", text, file, first.start, hint)
     return text[first.start : statement[-1].end + 1]
 

@@ -41,7 +41,7 @@ def apply_to_model(tables: dict[str, Table], steps: Iterable[Step]) -> None:
         tables.pop(step.table_name, None)
         if after is not None:
             if after.name in tables:
-                raise StepDoesNotFit(f"there is a table `{after.name}` already")
+                raise StepDoesNotFit(f"table `{after.name}` already exists")
             tables[after.name] = after
 
 

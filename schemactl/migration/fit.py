@@ -32,7 +32,7 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
     old, new = full_type(before.properties), full_type(after.properties)
     if old is None or new is None:
         known_to_database = before.properties.get(DATABASE_TYPE) or after.properties.get(DATABASE_TYPE)
-        return Fit(Conversion.REFUSED, f"dlt has no type for `{known_to_database}`")
+        return Fit(Conversion.REFUSED, f"dlt has no type `{known_to_database}`")
     if old.data_type is new.data_type:
         resized = _RESIZED.get(new.data_type)
         return _WHOLE if resized is None else resized(old, new)
@@ -40,16 +40,16 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
     if verdict is Conversion.WHOLE:
         return _WHOLE
     if verdict is Conversion.REFUSED:
-        return Fit(verdict, f"dlt takes no {old.data_type} as {new.data_type}")
+        return Fit(verdict, f"dlt does not convert {old.data_type} to {new.data_type}")
     if conversion(old.data_type, new.data_type, counts_seconds=counts_seconds) is Conversion.WHOLE:
-        return Fit(verdict, f"what is beyond {new} would not survive")
+        return Fit(verdict, f"values that do not fit {new} would not survive")
     return Fit(verdict, consequence(old.data_type, new.data_type, counts_seconds=counts_seconds))
 
 
 def _integers(before: FullType, after: FullType) -> Fit:
     if _is_as_long(before, after):
         return _WHOLE
-    return Fit(Conversion.DEPENDS, f"integers beyond {after.precision} bits would not survive")
+    return Fit(Conversion.DEPENDS, f"integers of more than {after.precision} bits would not survive")
 
 
 def _lengths(before: FullType, after: FullType) -> Fit:
@@ -65,7 +65,7 @@ def _is_as_long(before: FullType, after: FullType) -> bool:
 def _decimals(before: FullType, after: FullType) -> Fit:
     (old_whole, old_scale), (new_whole, new_scale) = _digits(before), _digits(after)
     if new_scale < old_scale:
-        return Fit(Conversion.LOSES, f"digits beyond {new_scale} after the point are lost")
+        return Fit(Conversion.LOSES, f"decimal places after the first {new_scale} are lost")
     if new_whole < old_whole:
         return Fit(Conversion.DEPENDS, f"numbers of more than {new_whole} digits before the point would not survive")
     return _WHOLE
@@ -81,7 +81,7 @@ def _moments(before: FullType, after: FullType) -> Fit:
     # A time zone comes or goes without loss: points in time without one are taken as UTC, as dlt does.
     if _is_as_long(before, after):
         return _WHOLE
-    return Fit(Conversion.LOSES, f"fractions of seconds beyond {after.precision} digits are lost")
+    return Fit(Conversion.LOSES, f"fractional seconds are cut to {after.precision} digits")
 
 
 _RESIZED: Final[Mapping[DataType, Callable[[FullType, FullType], Fit]]] = {

@@ -171,7 +171,7 @@ def with_own(plan: MigrationPlan, own_scripts: Sequence[OwnSql]) -> MigrationPla
     for own_sql in own_scripts:
         undo = steps[own_sql.number - 1].undo
         if undo.is_possible and not own_sql.is_undoable:
-            undo = replace(undo, is_possible=False, note=f"`{own_sql.file}` does not say how it is undone")
+            undo = replace(undo, is_possible=False, note=f"`{own_sql.file}` does not declare its undo")
             steps[own_sql.number - 1] = replace(steps[own_sql.number - 1], undo=undo)
     return replace(plan, steps=tuple(steps), own=tuple(own_scripts))
 

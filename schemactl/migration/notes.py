@@ -53,7 +53,7 @@ class NoteKind(StrEnum):
     RENAME = "rename"
     """Something is gone and something is new that looks like it; nothing says that it is the same."""
     NULLABLE = "nullable"
-    """A column is added as nullable, although the schema says otherwise: stored rows have no value."""
+    """A column is added as nullable, although the schema requires it: existing rows have no value."""
     PRIMARY_KEY = "primary key"
     """A primary key, or that nulls are allowed, is not planned: no column of a key may be null."""
     TYPE = "type"
@@ -79,9 +79,9 @@ class Note:
     hint: str = ""
 
 
-_LEFT = "is left alone: the schema does not know it"
+_LEFT = "is not in the schema and stays unchanged"
 _ALLOW = "`--allow-destructive` drops it"
-_RENAME_FIRST = "rename one of them first, and apply that; leave out `x-renamed-from` where it is long done"
+_RENAME_FIRST = "rename one of them first and apply the rename, or remove `x-renamed-from` if the rename is done"
 
 
 def remarks(
@@ -98,13 +98,13 @@ def remarks(
     if options.compares_primary_keys:
         yield from _without_key(comparison, steps)
     for table in comparison.absent:
-        yield Note(NoteKind.WAITS, table, None, "holds no data yet: it is made with its first rows")
+        yield Note(NoteKind.WAITS, table, None, "has no data yet; the first load creates it")
 
 
 def _guesses(comparison: Comparison) -> Iterator[Note]:
     for change in comparison.guesses:
-        message = f"may be `{change.before}` under another name; nothing says so, so it is planned as new"
-        hint = f'state `x-renamed-from: "{change.before}"`, or `x-renamed-from: []` if it is not'
+        message = f"is possibly `{change.before}` under a new name; not declared, so it is planned as new"
+        hint = f'set `x-renamed-from: "{change.before}"` if it is, or `x-renamed-from: []` if it is not'
         if isinstance(change, TableRenamed):
             yield Note(NoteKind.RENAME, change.after, None, message, hint)
         else:
@@ -120,7 +120,7 @@ def _unheeded(comparison: Comparison) -> Iterator[Note]:
         ]
         is_fresh_there = name in comparison.catalogue.tables and is_newly_declared(table, last)
         if stays and is_fresh_there and comparison.old_table(name) == name:
-            message = f"is not renamed from `{stays[0]}`: both are there, and nothing says which rows are meant"
+            message = f"is not renamed from `{stays[0]}`: both exist, so its rows are ambiguous"
             yield Note(NoteKind.RENAME, name, None, message, _RENAME_FIRST)
     for name, table in comparison.schema.tables.items():
         current_columns = comparison.found_table(name).columns
@@ -133,7 +133,7 @@ def _unheeded(comparison: Comparison) -> Iterator[Note]:
             is_kept = comparison.old_column(name, column.name) == column.name
             if stated_origins and is_kept and is_newly_declared(column, before):
                 origin = stated_origins[0]
-                message = f"is not renamed from `{origin}`: both are there, and nothing says which values are meant"
+                message = f"is not renamed from `{origin}`: both exist, so its values are ambiguous"
                 yield Note(NoteKind.RENAME, name, column.name, message, _RENAME_FIRST)
 
 
@@ -150,7 +150,7 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
             if change.column.name in table.columns or is_dlts_own(change.column.name):
                 continue
             if origin := variant_origin(change.column.name, table.columns, naming):
-                message = f"is for values that do not fit `{origin}`; the schema does not know it yet"
+                message = f"is a variant column of `{origin}` that is not in the schema"
                 yield Note(
                     NoteKind.VARIANT, change.table, change.column.name, message, _take_over_hint(comparison, change)
                 )
@@ -182,25 +182,27 @@ def _table_left(name: str, of_schema: Collection[str], is_known: bool) -> Note:
     origin = kept_table_origin(name)
     if origin not in of_schema:
         return _left_out(name, None) if is_known else Note(NoteKind.DRIFT, name, None, _LEFT)
-    message = f"holds rows of `{origin}` from before another table took that name"
-    return Note(NoteKind.KEPT, name, None, message, "drop it by hand once nobody needs it")
+    message = f"contains rows of `{origin}` from before another table took its name"
+    return Note(NoteKind.KEPT, name, None, message, "drop it by hand when no one needs it")
 
 
 def _column_left(table: str, column: Column, is_kept: bool) -> Note:
     if is_kept:
-        message = f"holds the values of `{kept_origin(column.name)}` from before it changed"
-        return Note(NoteKind.KEPT, table, column.name, message, "drop it once nobody needs it (`--allow-destructive`)")
+        message = f"contains the values of `{kept_origin(column.name)}` from before it changed"
+        return Note(
+            NoteKind.KEPT, table, column.name, message, "drop it with `--allow-destructive` when no one needs it"
+        )
     if column.nullable:
         return Note(NoteKind.DRIFT, table, column.name, _LEFT)
     hint = "loads by the schema will fail: allow nulls there, or add the column to the schema"
-    return Note(NoteKind.DRIFT, table, column.name, f"{_LEFT}, and it may not be null", hint)
+    return Note(NoteKind.DRIFT, table, column.name, f"{_LEFT}; it is required", hint)
 
 
 def _take_over_hint(comparison: Comparison, variant: ColumnRemoved | AddColumn) -> str:
     """Return how the schema takes over a variant column that a destination has."""
     full_name, kind = f"{variant.table}.{variant.column.name}", variant.column.data_type
     option = f"--column {full_name}:{kind},variant=true"
-    return f"state it in the schema: `schemactl edit {comparison.schema.name} {option}`"
+    return f"add it to the schema: `schemactl edit {comparison.schema.name} {option}`"
 
 
 def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
@@ -212,11 +214,11 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
         schema_column = comparison.schema.tables[table].columns.get(name)
         is_free = step.column.nullable and (table, name) not in required
         if schema_column is None and step.column.is_variant:
-            message = "is for values that do not fit; the schema does not know it yet"
+            message = "is a variant column that is not in the schema"
             yield Note(NoteKind.VARIANT, table, name, message, _take_over_hint(comparison, step))
         elif schema_column and not (schema_column.nullable or has_backfill(schema_column)) and is_free:
-            message = "is added as nullable, although the schema says otherwise: stored rows have no value"
-            yield Note(NoteKind.NULLABLE, table, name, message, "state one before that: `x-backfill: VALUE`")
+            message = "is added as nullable, although the schema requires it: existing rows have no value"
+            yield Note(NoteKind.NULLABLE, table, name, message, "set a value first: `x-backfill: VALUE`")
 
 
 def _of_types(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
@@ -242,12 +244,12 @@ def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note
             continue
         gained = abilities.gains(str(change.before), str(change.after))
         if gained is None:
-            message = "stays of the type that it has there, which is not the schema's: no step makes one the other"
-            hint = "write the table anew, or state the type that is there"
+            message = "keeps its type in the destination, which differs from the schema: no step can convert it"
+            hint = "reload the table, or set its current type in the schema"
             yield Note(NoteKind.DRIFT, change.table, change.column, message, hint)
         elif gained:
             listed = backquoted(gained)
-            message = f"gets with the next load what is new in it: {listed}"
+            message = f"gets new fields with the next load: {listed}"
             yield Note(NoteKind.WAITS, change.table, change.column, message)
 
 
@@ -258,8 +260,8 @@ def _of_keys(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
         if not isinstance(change, NullabilityChanged) or change.after is False or change.is_restated:
             continue
         if (change.table, change.column) not in freed:
-            message = "stays required, although the schema says otherwise: it is in the table's primary key there"
-            hint = "drop that key, or state `nullable: false`"
+            message = "stays required, although the schema allows nulls: it is in the table's primary key"
+            hint = "drop the key, or set `nullable: false`"
             yield Note(NoteKind.PRIMARY_KEY, change.table, change.column, message, hint)
 
 
@@ -271,6 +273,6 @@ def _without_key(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note
             columns = comparison.schema.tables[name].columns
             free = [column for column in change.after if columns[column].nullable]
             listed = backquoted(free)
-            why = f"the schema allows nulls in {listed}" if free else "stored rows have no value in a new column of it"
-            hint = "state `nullable: false`" if free else "state one before that: `x-backfill: VALUE`"
+            why = f"the schema allows nulls in {listed}" if free else "existing rows have no value in its new column"
+            hint = "set `nullable: false`" if free else "set a value first: `x-backfill: VALUE`"
             yield Note(NoteKind.PRIMARY_KEY, name, None, f"gets no primary key: {why}", hint)

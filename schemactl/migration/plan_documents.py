@@ -29,7 +29,7 @@ ENDING: Final = ".plan.json"
 
 _SIGNATURE: Final = "signature"
 
-_SAVING: Final = "`schemactl migrate plan REF --to DEST --out FILE.plan.json` saves one"
+_SAVING: Final = "create a plan with `schemactl migrate plan REF --to DEST --out FILE.plan.json`"
 _PLACE_KEYS: Final = frozenset(("kind", "origin", "dataset"))
 _KEYS: Final = frozenset((MARK, "hash", "place", "target", "fingerprint", "tables", "steps", "notes", "schema"))
 
@@ -67,7 +67,7 @@ def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
     try:
         return _read_plan(text, location, key)
     except RecursionError:
-        raise InputError("this is not a plan: it is nested too deeply to be one", at=location) from None
+        raise InputError("this is not a plan: it is nested too deeply", at=location) from None
 
 
 def _read_plan(text: str, location: Location, key: bytes | None) -> MigrationPlan:
@@ -80,8 +80,10 @@ def _read_plan(text: str, location: Location, key: bytes | None) -> MigrationPla
     if not isinstance(document, dict) or MARK not in document:
         raise InputError("this is not a plan", at=location, hint=_SAVING)
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
-        hint = "make the plan anew with this version of schemactl"
-        raise InputError(f"this plan is of format {document[MARK]}, and {FORMAT} is known", at=location, hint=hint)
+        hint = "create the plan again with this version of schemactl"
+        raise InputError(
+            f"this plan has format {document[MARK]}, but schemactl supports format {FORMAT}", at=location, hint=hint
+        )
     content = {name: value for name, value in document.items() if name not in (MARK, "hash", _SIGNATURE)}
     computed_hash = content_hash(content)
     if key is not None:
@@ -93,11 +95,11 @@ def _read_plan(text: str, location: Location, key: bytes | None) -> MigrationPla
         if not isinstance(signature, str) or not hmac.compare_digest(
             signature.encode(), _sign(computed_hash, key).encode()
         ):
-            hint = "sign it where it is made, with the same key; or it was changed since"
+            hint = "sign it with the same key when you create it, and check whether it was changed since"
             raise InputError("the plan was not signed with this key", at=location, hint=hint)
     if document.get("hash") != computed_hash:
-        hint = "make the plan anew: what is applied must be what was shown"
-        raise InputError("this plan was changed after it was made", at=location, hint=hint)
+        hint = "create the plan again: `apply` runs only the reviewed steps"
+        raise InputError("this plan was changed after it was created", at=location, hint=hint)
     try:
         return _plan(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -114,7 +116,7 @@ def mistaken_for_schema(text: str, path: str) -> InputError | None:
     if _is_report(document):
         return _printed(location)
     if isinstance(document, dict) and MARK in document:
-        hint = f"`schemactl migrate apply` runs it, from a file whose name ends in `{ENDING}`"
+        hint = f"name the file `NAME{ENDING}`, so `schemactl migrate apply` can run it"
         return InputError("this is a plan, not a schema", at=location, hint=hint)
     return None
 
@@ -150,7 +152,7 @@ def _is_report(document: Any) -> bool:
 
 def _printed(location: Location) -> InputError:
     message = "this is a report that `schemactl migrate --format json` has printed, neither a plan nor a schema"
-    return InputError(message, at=location, hint=f"a plan is a file of its own: {_SAVING}")
+    return InputError(message, at=location, hint=_SAVING)
 
 
 def _content(plan: MigrationPlan) -> dict[str, Any]:
@@ -189,7 +191,7 @@ def _plan(document: Mapping[str, Any]) -> MigrationPlan:
     plan = from_document(MigrationPlan, {name: value for name, value in document.items() if name not in beside})
     _check_groups(plan.steps)
     if not all(1 <= own_sql.number <= len(plan.steps) for own_sql in plan.own):
-        raise ValueError("it has SQL of its own for a step that is not there")
+        raise ValueError("it has custom SQL for a missing step")
     return plan
 
 
@@ -202,7 +204,7 @@ def _check_groups(steps: Sequence[PlannedStep]) -> None:
             if not number < end <= len(steps):
                 raise ValueError(f"step {number} is done with step {end}")
         elif number <= end and planned.done_with != end:
-            raise ValueError(f"step {number} stands among steps that are done with step {end}")
+            raise ValueError(f"step {number} is between steps that are done with step {end}")
 
 
 # --- parts of plans: a mapping of the fields of a value, with its kind ---
@@ -236,7 +238,7 @@ def from_document(kind: type[T], document: Any) -> T:
     later = {kind_field.name: kind_field.default for kind_field in fields(kind) if kind_field.metadata.get("later")}  # type: ignore[arg-type]
     absent = {name for name in types if name not in document and name not in later}
     if any(types[name] != "Any" for name in absent):
-        raise ValueError(f"a {kind.__name__} lacks {', '.join(sorted(absent))}")
+        raise ValueError(f"a {kind.__name__} does not have {', '.join(sorted(absent))}")
     field_values = {name: _reader(types[name])(value) for name, value in document.items()}
     return kind(**{**dict.fromkeys(absent, ABSENT), **later, **field_values})
 

@@ -151,11 +151,11 @@ class Engine:
         if not name or "\0" in name:
             raise InputError(f"{name!r} cannot name anything in a database")
         if len(f"{name}.".splitlines()) > 1:  # it would begin a line of a script as a statement of its own
-            hint = "rename it: a naming convention such as `snake_case` makes no such names"
-            raise InputError(f"{name!r} has a line break, and goes into no statement", hint=hint)
+            hint = "rename it, or use a naming convention such as `snake_case`"
+            raise InputError(f"{name!r} has a line break, which is not allowed in SQL", hint=hint)
         if self.limits.is_too_long(name):
             most = self.limits.max_bytes
-            raise InputError(f"`{name}` is longer than the {most} bytes that the destination keeps of a name")
+            raise InputError(f"`{name}` is longer than {most} bytes, the limit of the destination")
         return name
 
     def name(self, name: str) -> str:
@@ -216,7 +216,7 @@ def render(  # noqa: C901, PLR0911, PLR0912 - a case for each step
         case DropPrimaryKey():
             return (sql.alter(target, "DROP PRIMARY KEY"),)
         case OnlineStep():
-            raise InputError("there are no steps of `--online` here")
+            raise InputError("the destination does not support `--online`")
         case _:
             assert_never(step)
 
@@ -311,7 +311,7 @@ def new_column(step: Backfill, candidates: Iterable[str] | Table | None) -> str:
         start, mark, number = name.rpartition(_NEW_COLUMN)
         if mark and number.isdecimal() and step.source.name.casefold().startswith(start.casefold()):
             return name
-    raise InputError(f"nothing says into which column `{step.table}.{step.source.name}` is converted")
+    raise InputError(f"the new column of `{step.table}.{step.source.name}` is unknown")
 
 
 def constant(value: Any, column: Column, engine: Engine) -> str:
@@ -329,7 +329,7 @@ def constant(value: Any, column: Column, engine: Engine) -> str:
         return engine.sql.binary(stored)
     text = _text(stored, column, is_cast=engine.cast_type is not None)
     if "\0" in text:
-        raise InputError(f"the value for column `{column.name}` holds a NUL character")
+        raise InputError(f"the value for column `{column.name}` contains a NUL character")
     if engine.cast_type is None and kind is DataType.BOOL:
         return str(int(stored))
     if column.data_type is DataType.TEXT or engine.cast_type is None:

@@ -249,7 +249,7 @@ class _Drafter:
         # The schema decides who gets the value: not every destination can forbid nulls.
         fills = forbids or not schema_column.nullable
         if fills and (fault := backfill_fault(schema_column)):
-            hint = "state a value that the column can hold, or none"
+            hint = "set a value that fits the column, or remove `x-backfill`"
             raise InputError(
                 f"`{BACKFILL}` of `{table}.{schema_column.name}` cannot fill stored rows: {fault}", hint=hint
             )

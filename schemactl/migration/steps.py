@@ -155,9 +155,9 @@ class BaseStep(ABC):
         """Return the undo at a destination; it is impossible if the destination cannot run one of its steps."""
         undo = self.undo
         if ways.copies_file and self.loses_data and not undo.is_possible:
-            return replace(undo, note=f"{undo.note}, but for the copy of the file that is made before")
+            return replace(undo, note=f"{undo.note}, except for the copy of the file from before")
         if any(step.way(ways) is Way.NONE for step in undo.steps):
-            return Undo(is_possible=False, note="the destination cannot take it back")
+            return Undo(is_possible=False, note="the destination does not support its undo")
         return undo
 
     def writes_all(self, ways: Ways) -> bool:
@@ -234,7 +234,7 @@ class CreateTable(_WholeTableStep):
     @property
     def title(self) -> str:
         if self.kept:
-            return f"take table `{self.table.name}` back, which is kept as `{self.kept}`"
+            return f"restore table `{self.table.name}` from `{self.kept}`"
         return f"create table `{self.table.name}`, {counted(len(self.table.columns), 'column')}"
 
     @property
@@ -252,7 +252,7 @@ class CreateTable(_WholeTableStep):
         return self.table if table is None else self.change_table(table)
 
     def change_table(self, table: Table) -> Table:
-        raise StepDoesNotFit(f"there is a table `{table.name}` already")
+        raise StepDoesNotFit(f"table `{table.name}` already exists")
 
     def creates(self, column: str) -> bool:  # noqa: ARG002 - any column of it
         return True
@@ -269,14 +269,14 @@ class DropTable(_WholeTableStep):
 
     @property
     def title(self) -> str:
-        ending = f", which is kept as `{self.kept}` until `schemactl migrate clean`" if self.kept else ""
+        ending = f" (kept as `{self.kept}` until `schemactl migrate clean`)" if self.kept else ""
         return f"drop table `{self.table.name}`{ending}"
 
     @property
     def undo(self) -> Undo:
         if self.kept:
             return Undo((CreateTable(self.table, self.kept),), note="until `schemactl migrate clean` drops it")
-        return Undo(is_possible=False, note="its rows are gone")
+        return Undo(is_possible=False, note="its rows are lost")
 
     def way(self, ways: Ways) -> Way:
         return ways.drop_table
@@ -457,7 +457,7 @@ class DropColumn(_OneColumnStep):
 
     @property
     def undo(self) -> Undo:
-        return Undo(is_possible=False, note="its values are gone")
+        return Undo(is_possible=False, note="its values are lost")
 
     def way(self, ways: Ways) -> Way:
         return ways.drop_column
@@ -564,8 +564,8 @@ class ChangeType(_ColumnsStep):
         # Stored values came from the earlier type, so they fit it; values that were loaded since may not.
         back = replace(self, before=self.after, after=self.before, conversion=Conversion.DEPENDS, needs_check=True)
         is_parsed = self.before.data_type is DataType.TEXT and self.after.data_type is not DataType.TEXT
-        spelling = "texts come back in their usual spelling, " if is_parsed else ""
-        return Undo((back,), note=f"{spelling}unless values were loaded since that do not fit")
+        spelling = "text values return in canonical form, " if is_parsed else ""
+        return Undo((back,), note=f"{spelling}unless values loaded later do not fit")
 
     def way(self, ways: Ways) -> Way:
         return ways.retype(self.before, self.after)
@@ -618,7 +618,7 @@ class Backfill(_ColumnsStep):
 
     @property
     def title(self) -> str:
-        values = " with what does not fit" if self.taken is Taken.UNFIT else ""
+        values = " with values that do not fit" if self.taken is Taken.UNFIT else ""
         batches = " in batches" if self.in_batches else ""
         return f"fill `{self.full_name}` from `{self.source.name}`{values}{batches}"
 
@@ -638,7 +638,7 @@ class Backfill(_ColumnsStep):
     @property
     def undo(self) -> Undo:
         if self.taken is Taken.UNFIT:
-            return Undo(note=f"values stay in `{self.target.name}` where that column was there before")
+            return Undo(note=f"values stay in `{self.target.name}` if the column existed before")
         return Undo()  # undone with the column that was filled
 
     def way(self, ways: Ways) -> Way:
@@ -830,7 +830,7 @@ class AddPrimaryKey(_KeyStep):
 
     is_prepared: bool = field(default=False, metadata=LATER)
     mark = ADD
-    caution = "only if no row has a null there, or what another row has"
+    caution = "only if no row has a null or a duplicate value"
     needs_count = True
 
     @property
@@ -951,13 +951,13 @@ class Prepare(OnlineStep):
         name = f"`{step.table}.{names}`"
         if isinstance(step, Backfill):
             source = f"`{step.source.name}`"
-            checked = f"that {name} holds each value of {source}" if step.taken is Taken.FITTING else ""
-            synced = f"{name} in step with {source}{' where that does not fit' if step.taken is Taken.UNFIT else ''}"
+            checked = f"that {name} has each value of {source}" if step.taken is Taken.FITTING else ""
+            synced = f"{name} in step with {source}{' for values that do not fit' if step.taken is Taken.UNFIT else ''}"
         else:
             checked, synced = f"{name} for nulls", ""
         match self.phase:
             case Phase.ADD_CHECK:
-                return f"check {checked}, in rows that are written"
+                return f"check {checked}, in written rows"
             case Phase.VALIDATE_CHECK:
                 return f"check {checked}, in stored rows"
             case Phase.DROP_CHECK:
@@ -967,9 +967,9 @@ class Prepare(OnlineStep):
             case Phase.DROP_INDEX:
                 return f"drop the unique index of {name}"
             case Phase.START_SYNC:
-                return f"keep {synced}, in rows that are written"
+                return f"keep {synced} in written rows"
             case Phase.STOP_SYNC:
-                return f"stop to keep {synced}"
+                return f"stop keeping {synced}"
             case _:
                 assert_never(self.phase)
 
@@ -1026,11 +1026,11 @@ class SwapColumns(OnlineStep):
     def title(self) -> str:
         backfill = self.backfill
         target = f"`{backfill.table}.{backfill.target.name}` takes the name `{backfill.source.name}`"
-        return f"{target}, which becomes `{self.kept}`"
+        return f"{target}; the old column becomes `{self.kept}`"
 
     @property
     def undo(self) -> Undo:
-        note = "values that were written since are taken over; unless they do not fit"
+        note = "later values are copied back, unless they do not fit"
         return Undo((RestoreColumn(self),), note=note)
 
     def change_table(self, table: Table) -> Table:
@@ -1077,11 +1077,11 @@ class RestoreColumn(OnlineStep):
     @property
     def title(self) -> str:
         backfill = self.swap.backfill
-        return f"`{backfill.table}.{self.swap.kept}` takes its name `{backfill.source.name}` back"
+        return f"`{backfill.table}.{self.swap.kept}` gets its name `{backfill.source.name}` back"
 
     @property
     def undo(self) -> Undo:
-        return Undo(is_possible=False, note="the plan that swapped the columns does it anew")
+        return Undo(is_possible=False, note="apply the plan that swapped the columns again")
 
     @property
     def online_way(self) -> Way:

@@ -29,7 +29,7 @@ def find_column(columns: Columns, name: str) -> Column:
 def refuse_taken(columns: Columns, name: str) -> None:
     """Refuse a new name that a column already has."""
     if name in columns:
-        raise StepDoesNotFit(f"there is a column `{name}` already")
+        raise StepDoesNotFit(f"column `{name}` already exists")
 
 
 def replace_columns(columns: Columns, replacements: Columns) -> Columns:

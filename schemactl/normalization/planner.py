@@ -75,7 +75,7 @@ def row_key(table: Table, row_id: str) -> tuple[RowKey, tuple[str, ...]]:
     if strategy in ("upsert", "insert-only", "cdc"):
         columns = table.hinted("primary_key")
         if not columns:
-            hint = f"`{strategy}` finds rows by it: give a column `primary_key: true`"
+            hint = f"`{strategy}` needs a primary key: set `primary_key: true` on a column"
             raise InputError(f"the table `{table.name}` has no primary key", hint=hint)
         return RowKey.PRIMARY_KEY, columns
     version = next(iter(table.hinted("x-row-version")), None)
@@ -237,8 +237,10 @@ class _Planner:
             return None
         if table not in self._schema.tables:
             # All known rows of the table are below rows that the filters empty; other rows may have such lists too.
-            message = f"the filters leave out some of the rows that `{table}` is nested in, and all that was seen of it"
-            raise InputError(message, hint=f"exclude `{table}` altogether, or keep dlt's own columns of those rows")
+            message = f"the filters remove some parent rows of `{table}` and all of its rows in the data"
+            raise InputError(
+                message, hint=f"exclude the whole table `{table}`, or keep dlt's own columns of its parent rows"
+            )
         below = _Above((*above.tables, *elements.ident), self._below(stored_table, elements.path, values, above))
         return Rows(
             table=table,

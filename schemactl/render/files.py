@@ -49,7 +49,7 @@ def print_import(
     """Return a line for each imported change; quiet, only contract violations and pending changes."""
     refused = [*map(_violation, violations)]
     if violations:
-        refused.append(Text("nothing was written"))
+        refused.append(Text("nothing written"))
     elif (before is None or changes) and not written:
         refused.append(Text("nothing written: the schema would change"))
     if look.is_quiet:
@@ -73,7 +73,7 @@ def _change(change: Change, look: Look, dropped: Sequence[str] = ()) -> Renderab
     name = full_name(change)
     line = Text(escape(f"{name}: {describe(change)}" if name else describe(change)))
     if name in dropped:
-        line.append(" (data brought it)", style=WARNING)
+        line.append(" (from data)", style=WARNING)
     # A padding fills lines up to the width, which is a million where other programs read: that takes long.
     return Text("  ").append(line) if look.width is None else indented(line)
 
@@ -102,7 +102,7 @@ def print_sync(synced: Sequence[Synced], look: Look) -> str:
 
 def question(synced: Sequence[Synced]) -> str:
     """Return the question that is asked before columns from data are dropped."""
-    return f"drop {backquoted(name for schema in synced for name in schema.dropped)}, which data brought"
+    return f"drop {backquoted(name for schema in synced for name in schema.dropped)}, which came from data"
 
 
 def sync_document(synced: Sequence[Synced]) -> dict[str, Any]:
@@ -127,11 +127,11 @@ def _section(synced: Synced, look: Look) -> Iterator[RenderableType]:
 
 def _not_written(synced: Synced) -> Iterator[Text]:
     for question in synced.open_questions:
-        yield Text("not taken over", style=ERROR).append(escape(f": {question}"), style="default")
+        yield Text("not applied", style=ERROR).append(escape(f": {question}"), style="default")
     if synced.open_questions:
-        yield Text(f"only data can say: `schemactl infer SOURCE --name {synced.after.name}`")
+        yield Text(f"this edit needs data: run `schemactl infer SOURCE --name {synced.after.name}`")
     elif not synced.written:
-        yield Text(f"{show_name(synced.after.name)}: the import file was edited and is not taken over", style=WARNING)
+        yield Text(f"{show_name(synced.after.name)}: the import file has unapplied edits", style=WARNING)
 
 
 def print_check(checked_files: Sequence[tuple[Path, Sequence[Problem]]], look: Look) -> str:
@@ -169,15 +169,17 @@ def print_edit(edited: Any, look: Look) -> str:
     if look.is_quiet:
         return ""
     if not edited.written:
-        return print_line(f"{escape(edited.path)} states that already", look)
+        return print_line(f"{escape(edited.path)} already has this content", look)
     lines: list[RenderableType] = [Text("wrote " + ", ".join(map(escape, edited.written)))]
     lines += [_change(change, look) for change in edited.changes]
     if not edited.changes:
-        lines.append(Text(f"{show_name(edited.name)}: the schema is so already"))
+        lines.append(Text(f"{show_name(edited.name)}: the schema already has this content"))
     elif edited.is_taken_over:
-        lines.append(Text(escape(f"`schemactl migrate plan {edited.name} --to DEST` renames what a destination holds")))
+        lines.append(
+            Text(escape(f"next: `schemactl migrate plan {edited.name} --to DEST` renames the tables and columns"))
+        )
     else:
-        lines.append(Text(escape(f"`schemactl sync {edited.name}` takes it over")))
+        lines.append(Text(escape(f"next: `schemactl sync {edited.name}` applies the edit")))
     return print_sections([lines], look)
 
 
@@ -194,7 +196,7 @@ class Accepted:
 def print_accepted(report: Accepted, look: Look) -> str:
     """Return a line for each finding that was accepted."""
     if not report.accepted:
-        return print_line("nothing to accept", look)
+        return print_line("no findings to accept", look)
     lines = []
     for finding in report.accepted:
         path = ".".join(name for name in (finding.table, finding.column) if name is not None) or finding.schema

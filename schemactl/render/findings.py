@@ -48,7 +48,7 @@ def render_findings(report: Report, plans: Sequence[MigrationPlan], name: str, t
 def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) -> str:
     """Return a comment: the findings, and the steps with risk, lock and undo, as far as there is room."""
     findings = report.findings
-    counts = review_words.summary(report) if findings else "nothing to report"
+    counts = review_words.summary(report) if findings else "no findings"
     severities = (finding.severity for finding in findings if finding.severity.rank >= Severity.WARN.rank)
     worst = max(severities, key=lambda severity: severity.rank, default=None)
     parts = [heading(report, worst, f"{title}: {counts}")]
@@ -104,7 +104,7 @@ def print_findings(report: Report) -> str:
         + f"\n  fix: {escape(finding.fix)}"
         for finding in sorted(report.findings, key=lambda finding: -finding.severity.rank)
     ]
-    counts = review_words.summary(report) if report.findings else "nothing to report"
+    counts = review_words.summary(report) if report.findings else "no findings"
     return "".join(f"{line}\n" for line in (*lines, counts))
 
 
@@ -141,7 +141,7 @@ def report_of_standings(standings: Sequence[FolderStanding]) -> Report:
     for standing in standings:
         name, findings = standing.place.shown, list[Finding]()
         if standing.is_unfinished:
-            findings.append(finding_of(rules.UNFINISHED, f"`{standing.pending[0]}` stands half done", name))
+            findings.append(finding_of(rules.UNFINISHED, f"`{standing.pending[0]}` is unfinished", name))
         if standing.blocker is not None:
             findings.append(finding_of(rules.REFUSED, standing.blocker.message, name))
         findings += [finding_of(rules.PENDING, f"`{migration}` is pending", name) for migration in standing.pending]
@@ -163,7 +163,7 @@ def report_of_verification(report: VerifyReport) -> Report:
     findings += [finding_of(rules.VALUES, file.message, name, table=file.table) for file in report.disagreements]
     for moved in report.misplaced:
         path = f"{moved.table}.{moved.column}" if moved.column else moved.table
-        message = f"`{path}` does not hold what `{moved.origin}` held, as `x-renamed-from` says"
+        message = f"`{path}` does not contain the values of `{moved.origin}`, its name in `x-renamed-from`"
         findings.append(finding_of(rules.VALUES, message, name, table=moved.table, column=moved.column))
     return _report("schemactl migrate verify", name, findings)
 
@@ -232,7 +232,7 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
             yield finding_of(rules.EVOLVES, message, name, table=table.name)
             continue
         for column_finding in table.columns:
-            event = "new column, " if column_finding.is_new else f"{column_finding.before or 'no type yet'} -> "
+            event = "new column, " if column_finding.is_new else f"{column_finding.before or 'no type'} -> "
             message = f"`{table.name}.{column_finding.name}`: {event}{column_finding.data_type}"
             yield finding_of(rules.EVOLVES, message, name, table=table.name, column=column_finding.name)
     for null in report.nulls:

@@ -132,13 +132,13 @@ def show_violation(finding: ViolationFinding) -> Text:
         contract += f" of table {show_name(name)}" if name else f" of the {kind}"
     if finding.mode == "freeze":
         return warning("violation", f"{line} ({contract})", ERROR)
-    goes = "; goes with its row, which is rejected for something else" if finding.goes_with_row else ""
+    goes = "; rejected with its row" if finding.goes_with_row else ""
     return warning("rejected", f"{line} ({contract}{goes})")
 
 
 def _null(finding: NullFinding) -> Text:
     column = show_place(finding.table, finding.column)
-    return warning("warning", f"{column} allows no null, but {why_null(finding)}; dlt refuses such rows")
+    return warning("warning", f"{column} is required, but {why_null(finding)}; dlt rejects such rows")
 
 
 def why_null(finding: NullFinding) -> str:
@@ -157,13 +157,13 @@ def show_typing(finding: TypingFinding) -> Text:
         values = f"{counted(finding.count, noun)}{column}, first in {escape(str(finding.first))}"
         label, style = ("model", {"style": ERROR}) if finding.stops else ("rejected", {})
         return warning(label, f"{values}: {escape(finding.message)} (contract {finding.contract})", **style)
-    values = f"{counted(finding.count, 'text')} of `{escape(finding.column)}`, first in {escape(str(finding.first))}"
+    values = f"{counted(finding.count, 'string')} of `{escape(finding.column)}`, first in {escape(str(finding.first))}"
     if finding.stops:
         rule = " (--typing-errors fail)"
         if not finding.nullable:
-            rule = " (no null allowed)"
+            rule = " (the column is required)"
         elif finding.converted == 0:
-            rule = "; no text of the column can be typed (--typing-errors column loads nulls)"
+            rule = "; no string of the column can be typed (--typing-errors column loads nulls)"
         return warning("typing", f"{values}: {escape(finding.message)}{rule}", ERROR)
     become = "rejected" if finding.mode == "reject" else "null, see `_errors`"
     return warning("typing", f"{values}: {escape(finding.message)} ({become})")
@@ -174,41 +174,41 @@ def _collision(finding: CollisionFinding) -> Text:
     thing = "column" if finding.column is not None else "table"
     return warning(
         "warning",
-        f"{show_sources(finding.sources)} become one {thing}, {name}; where a document has several of them, dlt keeps "
-        f"the last only (--resolve-collisions gives each a {thing})",
+        f"{show_sources(finding.sources)} become one {thing}, {name}; if a document has several of them, dlt keeps "
+        f"only the last (--resolve-collisions gives each a {thing})",
     )
 
 
 def show_hashes(report: InferenceReport) -> Iterator[Text]:
     """Yield how hash and version of the schema changed."""
     if report.import_adopted:
-        takes = "took" if report.written else "would take"
-        yield Text(f"{takes} over the import file, which was edited (hash {escape(report.import_adopted)})")
+        takes = "applied" if report.written else "would apply"
+        yield Text(f"{takes} the edits of the import file (hash {escape(report.import_adopted)})")
         if report.dropped:
             verb = "dropped" if report.written else "would drop"
             names = ", ".join(map(escape, report.dropped))
-            yield warning("warning", f"{verb} what earlier data brought and this data lacks: {names}")
+            yield warning("warning", f"{verb} columns of earlier data that this data does not have: {names}")
             if not report.written:
-                yield Text(f"`schemactl sync {escape(report.name)}` keeps it: run it first")
+                yield Text(f"to keep them, run `schemactl sync {escape(report.name)}` first")
     if report.export_edited and not report.is_refused:
-        makes = "made" if report.written else "would make"
-        yield Text(f"{makes} the hash of the export file anew, which was edited")
+        makes = "updated" if report.written else "would update"
+        yield Text(f"{makes} the hash of the export file, which was edited by hand")
     before, after = report.before_hash, report.after_hash
     if report.is_refused:
         if before is not None:
-            yield Text(f"hash {before}, version {report.before_version}, as before")
+            yield Text(f"hash {before}, version {report.before_version}, unchanged")
     elif before is None:
         yield Text(f"hash {after}, version {report.after_version}")
     elif before != after:
         yield Text(f"hash {before} -> {after}, version {report.before_version} -> {report.after_version}")
     else:
-        yield Text(f"hash {after}, version {report.after_version}, as before")
+        yield Text(f"hash {after}, version {report.after_version}, unchanged")
 
 
 def why_untyped(report: InferenceReport) -> str:
     """Return in words why typing, or a model, stops a command."""
     is_model = any(finding.contract for finding in report.typing)
-    return "the model does not take the data" if is_model else "texts could not be typed"
+    return "the model rejects the data" if is_model else "strings could not be typed"
 
 
 def _outcome(report: InferenceReport) -> Text:
@@ -250,7 +250,7 @@ def _add_table(
     for column in _with_variants_beside(table.columns):
         branch.add(_column(column, look))
     unseen = [column for column in table.columns if _is_unseen(column)]
-    for is_declared, why in ((True, "stated, no value so far"), (False, "added by dlt")):
+    for is_declared, why in ((True, "declared, no values yet"), (False, "added by dlt")):
         names = ", ".join(show_name(column.name) for column in unseen if (column.reason == STATED) is is_declared)
         if names:
             branch.add(_mark(is_new=True).append(f"{names}: {why}", style=FAINT))

@@ -18,7 +18,7 @@ def print_names(names: Sequence[tuple[str, str]], *, is_verbose: bool = False) -
         return ""
     listed = names if is_verbose else names[:_SHOWN]
     shown = escape(", ".join(f"{before} becomes {after}" for before, after in listed))
-    return f"other names in the schema: {shown}{_hidden(len(names) - len(listed))}\n"
+    return f"names changed in the schema: {shown}{_hidden(len(names) - len(listed))}\n"
 
 
 def _hidden(count: int) -> str:

@@ -63,14 +63,16 @@ def print_applied(report: reports.ApplyReport, look: Look) -> str:
             state = f"has {escape(target.name)} version {target.version}, hash {target.version_hash}"
             lines = [Text(f"{action}: {_address(plan.place)}, {state}", style=_GOOD)]
             if report.copy is not None:
-                lines.append(Text(f"A copy from before is kept until `schemactl migrate clean`: {escape(report.copy)}"))
+                lines.append(
+                    Text(f"A copy from before the run is kept until `schemactl migrate clean`: {escape(report.copy)}")
+                )
             return print_sections([lines], look)
         case reports.Outcome.NOTHING:
             return print_plan(plan, look)
         case reports.Outcome.DECLINED:
-            return print_line("nothing was done", look)
+            return print_line("nothing changed", look)
         case reports.Outcome.REFUSED:
-            line = print_line("nothing was done: the plan is refused", look, ERROR)
+            line = print_line("plan refused; nothing was changed", look, ERROR)
             return print_plan_report(report.planned, look) + f"\n{line}"
 
 
@@ -98,7 +100,7 @@ def _plan_counts(report: reports.PlanReport) -> Iterator[RenderableType]:
         yield from _counts("data", f"{name}: {unfit_count.count:,} {noun}", unfit_count.examples)
     for respelled_count in report.not_undone:
         values, verb = ("value is", "is") if respelled_count.count == 1 else ("values are", "are")
-        effect = f"{respelled_count.count:,} {values} kept, but {verb} spelled in another way once that is undone"
+        effect = f"{respelled_count.count:,} {values} kept, but {verb} written differently after an undo"
         name = f"step {respelled_count.number}, `{steps[respelled_count.number - 1].full_name}`"
         yield from _counts("undo", f"{name}: {effect}", respelled_count.examples)
 
@@ -109,10 +111,10 @@ def _ledger(report: reports.PlanReport) -> Iterator[RenderableType]:
         remaining = len(report.plan.steps) - report.done
         verb = "is" if remaining == 1 else "are"
         yield warning(
-            "unfinished", f"an earlier run has done {report.done:,} of these steps; {remaining:,} {verb} left"
+            "unfinished", f"an earlier run completed {report.done:,} of these steps; {remaining:,} {verb} left"
         )
     if not report.plan.steps and not report.is_recorded:
-        yield Text("The destination's ledger does not name this schema yet: `apply` records it.", style=FAINT)
+        yield Text("The destination's ledger does not have this schema yet; `apply` records it.", style=FAINT)
 
 
 def print_rollback(report: reports.RollbackReport, look: Look) -> str:
@@ -131,11 +133,11 @@ def print_rolled_back(report: reports.RollbackReport, look: Look) -> str:
     match report.outcome:
         case reports.Outcome.DONE:
             where = f"hash {report.after}" if report.after else "no schema"
-            return print_line(f"undid {counted(len(report.steps), 'step')}: the ledger names {where}", look, _GOOD)
+            return print_line(f"undid {counted(len(report.steps), 'step')}: the ledger now has {where}", look, _GOOD)
         case reports.Outcome.DECLINED:
-            return print_line("nothing was done", look)
+            return print_line("nothing changed", look)
         case _:
-            return print_rollback(report, look) + "\n" + print_line("nothing was undone", look, ERROR)
+            return print_rollback(report, look) + "\n" + print_line("nothing undone", look, ERROR)
 
 
 def _undone_steps(steps: Sequence[reports.UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
@@ -198,7 +200,7 @@ def _script_lines(report: reports.PlanReport) -> Iterator[str]:
     version = f"version {target.version}, hash {target.version_hash}"
     yield _comment(f"{target.name}, {version}, for {report.plan.place.kind}")
     yield _comment(
-        "No data was looked at. The engine's own cast converts values; one that it would round or cut does not fit."
+        "The data was not read. The engine's cast converts values; check for values that it would round or cut."
     )
     for number, planned in enumerate(report.plan.steps, 1):
         yield ""
@@ -268,15 +270,15 @@ def print_recorded(report: reports.BaselineReport, look: Look) -> str:
     match report.outcome:
         case reports.Outcome.DONE:
             tables = counted(report.tables, "table")
-            end = f"The ledger names this schema as what is there: {tables}, none of them changed."
+            end = f"recorded this schema in the ledger: {tables}, unchanged"
             return print_line(end, look, _GOOD)
         case reports.Outcome.DECLINED:
-            return print_line("Nothing was recorded.", look)
+            return print_line("nothing recorded", look)
         case reports.Outcome.NOTHING:
-            end = print_line("Nothing to do: the ledger names this schema already.", look, _GOOD)
+            end = print_line("nothing to do: the ledger already has this schema", look, _GOOD)
         case reports.Outcome.REFUSED:
             stands = print_sections([show_blockers(report.blockers)], look)
-            end = f"{stands}\n{print_line('Nothing was recorded.', look, ERROR)}"
+            end = f"{stands}\n{print_line('nothing recorded', look, ERROR)}"
     return f"{print_baseline(report, look)}\n{end}"
 
 
@@ -290,9 +292,9 @@ def print_clean(report: reports.CleanReport, look: Look) -> str:
     """Return the outcome of ``clean``."""
     match report.outcome:
         case reports.Outcome.DONE:
-            end = Text(f"{counted(len(report.kept), 'object')} dropped for good.", style=_GOOD)
+            end = Text(f"{counted(len(report.kept), 'object')} dropped.", style=_GOOD)
         case reports.Outcome.NOTHING:
-            end = Text("Nothing is kept.", style=_GOOD)
+            end = Text("No backups.", style=_GOOD)
         case _:
             end = Text("Nothing was dropped.")
     backups = [indented(Text(escape(name))) for name in report.kept] if report.outcome is reports.Outcome.DONE else []
@@ -311,16 +313,16 @@ def _address(where: Place) -> str:
 
 def _state(report: reports.StatusReport) -> Iterator[RenderableType]:
     yield Text(_address(report.place), style="bold")
-    yield indented(_line("there", report.there))
+    yield indented(_line("current", report.there))
     if report.target is not None:
         is_same = report.there is not None and report.there.version_hash == report.target.version_hash
-        yield indented(Text("wanted  the same", style=FAINT) if is_same else _line("wanted", report.target))
+        yield indented(Text("target  the same", style=FAINT) if is_same else _line("target", report.target))
 
 
 def _line(label: str, schema: Version | None) -> Text:
     text = Text().append(f"{label:<8}", style=FAINT)
     if schema is None:
-        return text.append("no schema: its ledger names none")
+        return text.append("no schema in the ledger")
     text.append(f"{escape(schema.schema_name)} version {schema.version}, hash {schema.version_hash}")
     return text.append(f", since {_time(schema.inserted_at)}", style=FAINT) if schema.inserted_at else text
 
@@ -368,15 +370,15 @@ def _runs(runs: Sequence[reports.PastRun], look: Look) -> Iterator[RenderableTyp
 
 def _verdict(report: reports.StatusReport) -> Text:
     if report.is_settled:
-        return Text("Settled: nothing is pending, and nothing was changed by hand.", style=_GOOD)
+        return Text("Settled: no pending steps, no drift.", style=_GOOD)
     planned = report.planned.plan.steps if report.planned else ()
     parts = []
     if report.unfinished:
-        parts.append(f"a run stands half done ({_WAYS_ON})")
+        parts.append(f"a run is unfinished ({_WAYS_ON})")
     elif planned:
         parts.append(f"{counted(len(planned), 'step')} pending")
     if report.drift:
-        parts.append(f"{counted(len(report.drift), 'change')} by hand, or by others")
+        parts.append(f"{counted(len(report.drift), 'change')} of drift")
     return Text(f"Not settled: {'; '.join(parts)}.", style="bold")
 
 
@@ -390,11 +392,11 @@ def _odd(report: reports.VerifyReport) -> Iterator[RenderableType]:
         yield from (warning("files", escape(disagreement.message)), *show_hint(disagreement.hint))
     for moved in report.misplaced:
         name, noun = (moved.table, "rows") if moved.column is None else (f"{moved.table}.{moved.column}", "values")
-        message = f"`{name}` does not hold the {noun} of `{moved.origin}`, as `x-renamed-from` says"
+        message = f"`{name}` does not contain the {noun} of `{moved.origin}`, its name in `x-renamed-from`"
         yield warning("values", escape(message))
         yield from show_hint(
-            f"state it anew, `x-renamed-from: [{moved.origin}]`, and apply that while `{moved.origin}` is "
-            "still there; where all is right by now, `schemactl migrate baseline` records it"
+            f"set `x-renamed-from: [{moved.origin}]` again and apply it while `{moved.origin}` "
+            "exists; if the values are correct now, run `schemactl migrate baseline`"
         )
 
 
@@ -404,10 +406,10 @@ def _verified(report: reports.VerifyReport) -> Text:
     if report.rows < report.all_rows:
         scope += f" in {report.rows:,} of {counted(report.all_rows, 'row')}"
     if report.is_clean:
-        return Text(f"Verified: all is as the schema says ({scope}).", style=_GOOD)
+        return Text(f"Verified: the destination matches the schema ({scope}).", style=_GOOD)
     difference_count = len(report.drift) + len(report.variants) + len(report.odd) + len(report.disagreements)
     difference_count += len(report.misplaced)
-    unfinished_note = "A run stands half done; " if report.unfinished else ""
+    unfinished_note = "A run is unfinished; " if report.unfinished else ""
     return Text(f"{unfinished_note}{counted(difference_count, 'difference')} ({scope}).", style=ERROR)
 
 
@@ -418,7 +420,7 @@ def _time(moment: datetime) -> str:
 def print_next(report: reports.NextReport, look: Look) -> str:
     """Return the text of ``plan --dir``: the steps, their blockers, and the written files."""
     if report.migration is None:
-        return print_line("Nothing to do: the last migration leads to this schema.", look, _GOOD)
+        return print_line("Nothing to do: the last migration already produces this schema.", look, _GOOD)
     plan_text = (
         print_plan_report(report.there, look)
         if report.there is not None
@@ -429,7 +431,7 @@ def print_next(report: reports.NextReport, look: Look) -> str:
     if report.is_written:
         lines.append(Text(f"wrote {escape(report.folder)}/{json_name(report.migration.name)}", style=_GOOD))
     else:
-        lines.append(Text("nothing was written: the migration is refused", style=ERROR))
+        lines.append(Text("migration refused; nothing written", style=ERROR))
     return f"{plan_text}\n{print_sections([lines], look)}"
 
 
@@ -448,9 +450,11 @@ def print_checked(report: reports.CheckReport, look: Look, success: str = "sound
 def print_rebased(report: reports.RebaseReport, look: Look) -> str:
     """Return which migrations have other numbers now."""
     if not report.moved:
-        return print_line("Nothing to do: each migration follows the one before it.", look, _GOOD)
+        return print_line("Nothing to do: the migrations are in order.", look, _GOOD)
     lines = [Text(f"{before} -> {after}") for before, after in report.moved]
-    return print_sections([[*lines, Text(f"the last one leads to the schema {report.schema_hash}", style=_GOOD)]], look)
+    return print_sections(
+        [[*lines, Text(f"the last migration produces the schema {report.schema_hash}", style=_GOOD)]], look
+    )
 
 
 def print_standings(standings: Sequence[reports.FolderStanding], look: Look) -> str:
@@ -468,7 +472,7 @@ def _standing(standing: reports.FolderStanding) -> Iterator[RenderableType]:
         lines = show_blockers([standing.blocker])
         yield from (indented(line) if isinstance(line, Text) else line for line in lines)
     elif not standing.pending:
-        yield indented(Text("nothing is pending", style=_GOOD))
+        yield indented(Text("no pending migrations", style=_GOOD))
 
 
 def print_pending(report: reports.FolderApplyReport, look: Look) -> str:
@@ -485,14 +489,14 @@ def print_folder_applied(report: reports.FolderApplyReport, look: Look) -> str:
     if report.outcome is reports.Outcome.NOTHING:
         return print_standings([report.standing], look)
     if report.outcome is reports.Outcome.DECLINED:
-        return print_line("nothing was done", look)
+        return print_line("nothing changed", look)
     if not report.applied:
-        return print_pending(report, look) + "\n" + print_line("nothing was done: it is refused", look, ERROR)
+        return print_pending(report, look) + "\n" + print_line("migrations refused; nothing was changed", look, ERROR)
     lines: list[RenderableType] = []
     for name, applied in zip(report.standing.pending, report.applied, strict=False):
         if applied.is_refused:
             lines += show_blockers(applied.planned.blockers)
-            lines.append(Text(f"{name}: refused, and nothing of it was done; those before it are kept", style=ERROR))
+            lines.append(Text(f"{name}: refused and not applied; earlier migrations stay applied", style=ERROR))
         else:
             steps = counted(len(applied.planned.plan.steps), "step")
             lines.append(Text(f"{name}: applied {steps} in {applied.seconds:.1f} s", style=_GOOD))
@@ -513,7 +517,7 @@ def print_compared(report: reports.CompareReport, look: Look) -> str:
     elif report.changes:
         verdict = Text(f"{counted(len(changes), 'difference')}, from the first to the second.", style="bold")
     else:
-        verdict = Text("The same tables; their ledgers name different schemas.", style="bold")
+        verdict = Text("The same tables; their ledgers have different schemas.", style="bold")
     return print_sections((*sides, changes, [verdict]), look)
 
 

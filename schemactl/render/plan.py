@@ -147,7 +147,7 @@ def _note(note: Note) -> Iterator[RenderableType]:
 def _summary(plan: MigrationPlan) -> Iterator[Text]:
     if not plan.steps:
         is_all = all(note.kind is NoteKind.KEPT for note in plan.notes)
-        reason = "the destination has all that the schema asks for" if is_all else "what differs is left as it is"
+        reason = "the destination matches the schema" if is_all else "other differences stay"
         yield Text(f"No changes: {reason}.", style="green")
         return
     if lock_text := words.held_locks(plan):

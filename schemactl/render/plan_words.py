@@ -70,7 +70,7 @@ def lock(planned: PlannedStep) -> str | None:
         return None
     is_batch = planned.step.is_outside_transaction and isinstance(planned.step, Backfill)
     if not planned.lock.writers_wait and isinstance(planned.step, OnlineStep | DescribeTable):
-        waiting = "nobody waits"
+        waiting = "no one waits"
     elif not planned.lock.writers_wait:
         waiting = f"writers of the same rows wait{' for a batch' if is_batch else ''}"
     else:
@@ -84,7 +84,7 @@ def held_locks(plan: MigrationPlan) -> str | None:
     is_brief = len(plan.steps) < 2 or all(step.way is Way.IN_PLACE for step in plan.steps)
     if plan.is_online or is_brief or not blocks_readers:
         return None
-    return "in one transaction each lock is held until the last step is done; with `--step-by-step` only by its step"
+    return "a transaction holds each lock until the last step ends; `--step-by-step` releases it after its step"
 
 
 def undo(planned: PlannedStep) -> str:
@@ -100,7 +100,7 @@ def undo(planned: PlannedStep) -> str:
 
 def own(own_sql: OwnSql) -> str:
     """Return where own SQL runs, under which condition, and whether it can be undone."""
-    asks = "" if own_sql.precondition is None else ", if its precondition gives rows"
+    asks = "" if own_sql.precondition is None else ", if its precondition returns rows"
     undone = f"undone by {counted(len(own_sql.undo), 'statement')}" if own_sql.undo else "nothing to undo"
     end = f"; {undone if own_sql.is_undoable else 'cannot be undone'}" if own_sql.statements else ""
     return f"{own_sql.when.words} it: `{own_sql.file}`, {counted(len(own_sql.statements), 'statement')}{asks}{end}"
@@ -108,7 +108,7 @@ def own(own_sql: OwnSql) -> str:
 
 def half_done(past: PastRun) -> str:
     """Return how many steps of an unfinished run are done."""
-    return f"{past.done:,} of {counted(past.steps, 'step')} to the schema {past.run.to_hash} are done"
+    return f"{past.done:,} of {counted(past.steps, 'step')} to the schema {past.run.to_hash} completed"
 
 
 def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bool = False) -> str:
@@ -116,7 +116,7 @@ def at_once(steps: Sequence[PlannedStep], numbers: Sequence[int], *, is_undo: bo
     last = steps[-1].undo_statements if is_undo else steps[-1].statements
     # One statement rewrites files; a copy is created, filled, and renamed.
     is_copy = steps[-1].way is Way.COPY or len(last) > 1
-    how = "by one copy of the table" if is_copy else "by writing the table's rows anew once"
+    how = "in one copy of the table" if is_copy else "in one rewrite of the table"
     link = "and" if len(numbers) == 2 else "to"
     return f"steps {numbers[0]} {link} {numbers[-1]} are {'undone' if is_undo else 'done'} at once, {how}"
 

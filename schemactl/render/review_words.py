@@ -61,7 +61,7 @@ def victims(finding: Finding) -> str:
         broken.append("the contract")
     doubtful = [name for name, severity in severities.items() if severity.rank == Severity.WARN.rank]
     parts = [f"{verb} {', '.join(names)}" for verb, names in (("breaks", broken), ("may break", doubtful)) if names]
-    return ", ".join(parts) or "breaks no one"
+    return ", ".join(parts) or "breaks nothing"
 
 
 def scope(report: Report) -> str:
@@ -112,7 +112,7 @@ def what_hash_says(review: Review) -> str:
         return f"{changes} of keys that the hash omits" if review.changes else "no change"
     if content:
         return f"hash changed by {counted(len(content), 'change')}"
-    return "the hash changed, but nothing else did"
+    return "only the hash changed"
 
 
 def is_same(review: Review) -> bool:
@@ -159,7 +159,7 @@ def data_count(finding: Finding) -> str | None:
     if data is None:
         return None
     if not data.bad:
-        return f"data: none of {counted(data.values, 'value')} is lost"
+        return f"data: 0 of {counted(data.values, 'value')} lost"
     examples = f", such as {', '.join(map(show_value, data.examples))}" if data.examples else ""
     first = f", first in {data.first}" if data.first else ""
     verb = "does" if data.bad == 1 else "do"

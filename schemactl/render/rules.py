@@ -26,7 +26,7 @@ def print_rules(rules: Iterable[Rule], look: Look) -> str:
         table.add_column(heading, no_wrap=heading != "what happened")
     for rule in rules:
         table.add_row(rule.id, *map(_severity, rule.impact.by_axis.values()), rule.title)
-    hint = Text("`schemactl rules ID` explains a rule and what to do instead", style="dim")
+    hint = Text("`schemactl rules ID` explains a rule and how to fix it", style="dim")
     return print_sections([[table], [hint]], look)
 
 
@@ -50,8 +50,8 @@ def print_rule(rule: Rule, look: Look) -> str:
 [[tool.schemactl.diff.silence]]   # [[diff.silence]] in schemactl.toml
 rule = "{rule.id}"
 table = "orders"                  # and column = "..."; or "ord*"
-reason = "why this is all right"
-until = 2027-01-31                # may be left out"""),
+reason = "why this is acceptable"
+until = 2027-01-31                # optional"""),
         (0, 0, 0, 4),
         expand=False,
     )

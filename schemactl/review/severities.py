@@ -16,6 +16,6 @@ def parse_severity(rule: str, level: str) -> Severity:
     if level not in levels:
         if not level:
             level_names = backquoted(levels)
-            raise InputError(f"`{rule}` states no level", hint=f"`{rule}=LEVEL`, a level is {level_names}")
+            raise InputError(f"`{rule}` has no level", hint=f"write `{rule}=LEVEL`; levels: {level_names}")
         raise InputError(f"`{level}` is not a severity for `{rule}`", hint=nearest_or_all(level, levels))
     return levels[level]

@@ -113,7 +113,7 @@ def _problems(item: Mapping[str, Any], number: int, location: Location | None) -
             yield Problem(f"{where}: `{key}` is `{item[key]}`, not text", location)
     yield from _rule_problems(item.get("rule"), where, location)
     if not str(item.get("reason") or "").strip():
-        yield Problem(f"{where} has no `reason`", location, "say why the rule is accepted, for those who read it later")
+        yield Problem(f"{where} has no `reason`", location, "add a reason for the silence")
     if isinstance(item.get("severity"), str) and item["severity"] not in _SEVERITIES:
         yield Problem(f"{where}: `{item['severity']}` is not a severity", location, f"known: {', '.join(_SEVERITIES)}")
     if item.get("until") is not None and _until(item["until"]) is None:

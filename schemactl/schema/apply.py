@@ -149,7 +149,7 @@ def _known(items: Mapping[str, _Named], name: str, kind: str) -> _Named:
 
 def _refuse_taken(items: Mapping[str, Any], name: str, kind: str) -> None:
     if name in items:
-        raise KeyError(f"there is a {kind.format(name)} already")
+        raise KeyError(f"{kind.format(name)} already exists")
 
 
 def _state(properties: dict[str, Any], name: str, value: Any) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NESTED_TYPE: Final = "x-nested-type"
 """The property of a ``json`` column with the Arrow type of dlt's last load."""
 
-NESTED_TYPE_HINT: Final = "leave it out: dlt states it again with the next load of Arrow data"
+NESTED_TYPE_HINT: Final = "remove it: dlt adds it again with the next load of Arrow data"
 
 _PREFIX: Final = "arrow-ipc:"
 _GZIP: Final = 16 + zlib.MAX_WBITS
@@ -48,9 +48,9 @@ def decode(text: str) -> pyarrow.DataType:
     try:
         schema = pa.ipc.read_schema(pa.BufferReader(message))
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"it holds no schema of Arrow: {error}") from error
+        raise ValueError(f"it contains no Arrow schema: {error}") from error
     if not len(schema):
-        raise ValueError("it holds a schema of Arrow without a field")
+        raise ValueError("it contains an Arrow schema without a field")
     of = schema.field(0).type
     _check_names(of)
     return of

@@ -30,7 +30,7 @@ def backfill_fault(column: Column) -> str | None:
     value, kind = column.properties.get(BACKFILL), column.data_type
     if value is None or kind is None:
         return None
-    return value_fault(value, kind) if has_backfill(column) else f"`{value}` is not text, a number or a truth value"
+    return value_fault(value, kind) if has_backfill(column) else f"`{value}` is not a string, a number or a Boolean"
 
 
 def value_fault(value: Any, kind: DataType) -> str | None:

@@ -24,7 +24,7 @@ def numbered(identifier: str, number: int, naming: Naming) -> str:
     suffix = f"_{number}"
     room = (naming.max_length or len(identifier) + len(suffix)) - len(suffix)
     if room < 0:
-        message = f"no identifier of {naming.max_length} characters is free beside `{identifier}`"
+        message = f"no unused identifier of {naming.max_length} characters for `{identifier}`"
         raise InputError(message, hint="allow longer identifiers, or rename the keys in the data")
     # `a_` and `_2` must not make a path of two parts
     return identifier[:room].rstrip("_") + suffix

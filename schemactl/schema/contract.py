@@ -109,7 +109,7 @@ def _split(text: str) -> dict[str, str]:
     for clause in text.split(","):
         entity, _, mode = (piece.strip() for piece in clause.partition("="))
         if entity in modes:
-            raise InputError(f"the contract states `{entity}` twice")
+            raise InputError(f"the contract sets `{entity}` twice")
         modes[entity] = mode
     return modes
 

@@ -93,17 +93,17 @@ def conversion(before: DataType, after: DataType, *, counts_seconds: bool = Fals
 
 _CONSEQUENCES: Final[Mapping[tuple[DataType, DataType], str]] = {
     **{(of, DataType.BIGINT): "`2.5` would not survive" for of in (DataType.DOUBLE, DataType.DECIMAL)},
-    (DataType.WEI, DataType.BIGINT): "integers beyond 64 bits would not survive",
+    (DataType.WEI, DataType.BIGINT): "integers of more than 64 bits would not survive",
     (DataType.BIGINT, DataType.BINARY): "negative numbers would not survive",
     **{(of, DataType.WEI): "the destination would round `2.5`" for of in (DataType.DOUBLE, DataType.DECIMAL)},
     **{(of, DataType.BOOL): "every number but 0 becomes `true`" for of in DataType if _FAMILIES.get(of) == "number"},
     **{
-        (of, to): "its numbers would be taken for seconds since 1970"
+        (of, to): "its numbers would be read as seconds since 1970"
         for of in _NUMBERS
         for to in (DataType.TIMESTAMP, DataType.DATE)
     },
-    (DataType.BIGINT, DataType.DOUBLE): "integers beyond 2^53 lose their last digits",
-    **{(of, DataType.DOUBLE): "digits beyond the 15th are lost" for of in (DataType.DECIMAL, DataType.WEI)},
+    (DataType.BIGINT, DataType.DOUBLE): "integers above 2^53 lose their last digits",
+    **{(of, DataType.DOUBLE): "digits after the 15th are lost" for of in (DataType.DECIMAL, DataType.WEI)},
     (DataType.TIMESTAMP, DataType.DATE): "the time of day is lost",
 }
 
@@ -111,7 +111,7 @@ _CONSEQUENCES: Final[Mapping[tuple[DataType, DataType], str]] = {
 def consequence(before: DataType, after: DataType, *, counts_seconds: bool = False) -> str:
     """Return the loss of a pair that ``DEPENDS`` or ``LOSES``, in words for a sentence."""
     if before == DataType.TEXT:
-        return "a text such as `abc` would not survive"
+        return "a string such as `abc` would not survive"
     if counts_seconds and after == DataType.TIMESTAMP:
-        return "seconds beyond the year 9999 would not survive"
+        return "timestamps after the year 9999 would not survive"
     return _CONSEQUENCES[before, after]

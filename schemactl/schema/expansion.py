@@ -82,5 +82,5 @@ class Expansion:
             raise TooManyFieldsError(f"more than {MOST_NAME_LEVELS} levels of names")
 
     def _refuse(self, reason: str) -> InputError:
-        hint = "name these types in fewer places, or import the tables one by one"
-        return InputError(f"types that name each other {reason}", at=self._at, hint=hint)
+        hint = "use these types in fewer columns, or import the tables one by one"
+        return InputError(f"types that refer to each other {reason}", at=self._at, hint=hint)

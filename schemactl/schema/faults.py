@@ -31,17 +31,17 @@ def _of_column(column: Column, table: str) -> Iterator[Finding]:
     location, properties = f"`{table}.{column.name}`", column.properties
     precision, scale = properties.get("precision"), properties.get("scale")
     if column.data_type is DataType.DECIMAL and precision is not None and scale is not None and scale > precision:
-        message = f"{location} is decimal({precision},{scale}): more digits after the point than digits"
+        message = f"{location} is decimal({precision},{scale}): the scale is larger than the precision"
         yield Finding((*keys, "scale"), message, "lower the scale, or raise the precision")
     if fault := backfill_fault(column):
         message = f"`{BACKFILL}` of {location} cannot fill stored rows: {fault}"
-        yield Finding((*keys, BACKFILL), message, "state a value that the column can hold, or none")
+        yield Finding((*keys, BACKFILL), message, "set a value that fits the column, or remove `x-backfill`")
     if not isinstance(values := properties.get(_ENUM), list | Mapping | None):
         message = f"`{_ENUM}` of {location} is `{values}`, not a list of values"
         yield Finding((*keys, _ENUM), message, f"`{_ENUM}: [open, closed]`, or codes with labels")
     for name in _LIMITS:
         if column.data_type is not None and (fault := _limit_fault(properties.get(name), column.data_type)):
-            yield Finding((*keys, name), f"`{name}` of {location} is no limit: {fault}", "state a value of its type")
+            yield Finding((*keys, name), f"`{name}` of {location} is no limit: {fault}", "set a value of its type")
 
 
 def _limit_fault(value: Any, kind: DataType) -> str | None:

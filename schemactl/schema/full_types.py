@@ -24,12 +24,12 @@ MAX_DIGITS: Final = 38
 
 
 def check_scale(name: str, precision: int, scale: int, holder: str) -> None:
-    """Raise ``InputError`` if a decimal column has more digits after the point than digits.
+    """Raise ``InputError`` if a decimal column has the scale is larger than the precision.
 
     ``holder`` is what has no such type, in words.
     """
     if scale > precision:
-        message = f"{holder} has no decimal({precision},{scale}) (`{name}`): more digits after the point than digits"
+        message = f"{holder} has no decimal({precision},{scale}) (`{name}`): the scale is larger than the precision"
         raise InputError(message, hint="lower the scale in the schema, or raise the precision")
 
 

@@ -59,7 +59,7 @@ def parse_column(text: str) -> ColumnHint:
     target, _, clauses = text.partition(":")
     table, _, name = target.strip().rpartition(".")
     if not name or not clauses.strip():
-        raise InputError(f"`{text}` states no column (`--column`)", hint=_EXAMPLE)
+        raise InputError(f"`{text}` names no column (`--column`)", hint=_EXAMPLE)
     properties: dict[str, Any] = {}
     for clause in map(str.strip, _COMMA.split(clauses)):
         properties |= _property(clause, text)
@@ -113,12 +113,12 @@ def _property(clause: str, text: str) -> dict[str, Any]:
         raise InputError(f"`{clause}` is not a type or a hint (`--column {text}`)", hint=nearest_or_all(clause, words))
     numbers = {key: int(match[key]) for key in ("precision", "scale") if match[key] is not None}
     if numbers and match["name"] not in SIZED:
-        raise InputError(f"`{match['name']}` has no size (`--column {text}`)", hint=f"`{match['name']}` alone")
+        raise InputError(f"`{match['name']}` has no size (`--column {text}`)", hint=f"write `{match['name']}`")
     if "scale" in numbers and match["name"] not in ("decimal", "wei"):
         hint = f"`{match['name']}({match['precision']})`"
-        raise InputError(f"`{match['name']}` has no digits after the point (`--column {text}`)", hint=hint)
+        raise InputError(f"`{match['name']}` has no scale (`--column {text}`)", hint=hint)
     if numbers.get("scale", 0) > numbers.get("precision", 0):
-        message = f"`{clause}` has more digits after the point than digits (`--column {text}`)"
+        message = f"`{clause}` has a scale larger than its precision (`--column {text}`)"
         raise InputError(message, hint=f"`{match['name']}({match['scale']},{match['scale']})` or more")
     return {"data_type": match["name"], **numbers}
 
@@ -145,7 +145,7 @@ def _flattened(tables: Mapping[str, Table], naming: Naming, hint: ColumnHint, ro
     column = naming.shorten_fragments(prefix, naming.normalize_path(hint.name))
     if column not in columns and prefix in columns:
         message = f"`{prefix}` is a column of `{root}`, and no table"
-        raise InputError(message, hint=f"state that column: `--column {prefix}:TYPE`")
+        raise InputError(message, hint=f"declare that column: `--column {prefix}:TYPE`")
     return column if column in columns else None
 
 

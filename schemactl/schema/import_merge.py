@@ -195,7 +195,7 @@ class _Merge:
         if imported in (before, stored):
             return stored
         if any(table.normalizer_hint("seen-data") for table in self.exported.tables.values()):
-            self.open_questions.append("`normalizers` changed, from which the names of tables and columns follow")
+            self.open_questions.append("`normalizers` changed, which changes names of tables and columns")
         return imported
 
     def _is_of_data(self, column: Column, before: Table | None) -> bool:
@@ -247,7 +247,7 @@ class _Merge:
         if preferred != self._old.preferred_type(column.name, path) and preferred is not column.data_type:
             self.open_questions.append(f"`preferred_types` changed for {name}")
         elif preferred is None and self._new.detections != self._old.detections:
-            question = "`detections` changed, from which the types of columns follow"
+            question = "`detections` changed, which changes types of columns"
             if question not in self.open_questions:
                 self.open_questions.append(question)
 

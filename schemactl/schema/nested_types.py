@@ -234,9 +234,9 @@ def _nested_type(of: DdlType, stored: Mapping[str, str]) -> NestedType:  # noqa:
             fields: dict[str, NestedType] = {}
             for member in of.fields:
                 if member.name in fields:
-                    raise ValueError(f"the field `{member.name}` stands there twice")
+                    raise ValueError(f"the field `{member.name}` is duplicated")
                 if not member.nullable:
-                    raise ValueError(f"the field `{member.name}` may be null wherever it stands: leave `NOT NULL` out")
+                    raise ValueError(f"the field `{member.name}` cannot be required: remove `NOT NULL`")
                 inner = _nested_type(member.type, stored)
                 fields[member.name] = Json() if member.comment == "json" and inner == Leaf(STRING) else inner
             return Struct(tuple(fields.items()))
@@ -245,7 +245,7 @@ def _nested_type(of: DdlType, stored: Mapping[str, str]) -> NestedType:  # noqa:
         case "map":
             key, value = (_nested_type(member, stored) for member in of.inner)
             if key != Leaf(STRING):
-                raise ValueError("the keys of maps are texts: `map<string,...>`")
+                raise ValueError("map keys must be strings: `map<string,...>`")
             return MapOf(value)
         case name if name in _NAMES and not of.sizes:
             return Leaf(stored.get(_NAMES[name], _NAMES[name]))
@@ -254,7 +254,7 @@ def _nested_type(of: DdlType, stored: Mapping[str, str]) -> NestedType:  # noqa:
             if len(of.sizes) > len(defaults):
                 raise ValueError(f"`{name}` has at most {len(defaults)} sizes")
             return Leaf(f"{name_in_spark}({','.join((*of.sizes, *defaults[len(of.sizes) :]))})")
-    raise ValueError(f"nested data is not kept in a type `{of.name}`")
+    raise ValueError(f"nested data does not support the type `{of.name}`")
 
 
 def structure_in(text: str, *, keeps_sizes: bool = False) -> NestedType | None:
@@ -306,6 +306,6 @@ def stated_type(column: Column, *, keeps_sizes: bool = False) -> NestedType | No
 
 
 def _type_error(text: str, column: str, reason: str = "") -> InputError:
-    message = f"the column `{column}` states `{SPARK_TYPE}: {text}`, which is not a type of objects or lists"
-    hint = "like `struct<id:bigint,tags:array<string>>`; leave it out to keep JSON texts"
+    message = f"the column `{column}` has `{SPARK_TYPE}: {text}`, which is not an object or list type"
+    hint = "write a type such as `struct<id:bigint,tags:array<string>>`, or remove the hint to store JSON"
     return InputError(f"{message}: {reason}" if reason else message, hint=hint)

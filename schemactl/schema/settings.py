@@ -40,7 +40,7 @@ class Pattern:
         if self._is_quick and len(name) <= _LONGEST_QUICK:
             return self._regex.search(name) is not None
         shown = name if len(name) <= 80 else f"{name[:80]}…"
-        message = f"the pattern `{self.text}` takes too long to be searched for in `{shown}`"
+        message = f"the pattern `{self.text}` takes too long to match `{shown}`"
         hint = "a repetition of repetitions, as in `(a+)+$`, tries every way to part the name: write `a+$`"
         with time_limit(LIMIT_SECONDS, partial(InputError, message, hint=hint), of_processor=True):
             return self._regex.search(name) is not None
@@ -58,7 +58,7 @@ def compile_pattern(pattern: str) -> Pattern:
         regex = pattern.removeprefix(_REGEX_PREFIX)
         return Pattern(pattern, re.compile(regex), _is_quick(regex))
     except (re.error, OverflowError, RecursionError) as error:
-        hint = "a pattern without `re:` stands for a whole name"
+        hint = "a pattern without `re:` matches a whole name"
         raise InputError(f"`{pattern}` is not a regular expression: {error}", hint=hint) from error
 
 

@@ -58,7 +58,7 @@ def read_ddl_type(text: str) -> DdlType:
     reader = _Reader(text)
     ddl_type = reader.type(0)
     if reader.at < len(text):
-        raise DdlError(f"`{text[reader.at :]}` is too much", reader.at)
+        raise DdlError(f"unexpected `{text[reader.at :]}`", reader.at)
     return ddl_type
 
 
@@ -103,7 +103,7 @@ class _Reader:
                     raise self._refused(token, "`NULL`")
                 nullable = False
             elif token["text"] is None:
-                raise self._refused(token, "a text in quotes")
+                raise self._refused(token, "a string in quotes")
             else:
                 comment = _ESCAPE.sub(_unescaped, token["text"])
         return DdlField(name, of, nullable, comment)
@@ -155,4 +155,4 @@ class _Reader:
         return token["mark"]
 
     def _refused(self, token: re.Match[str], expected: str) -> DdlError:
-        return DdlError(f"`{token.group().strip()}` stands where {expected} was expected", token.start())
+        return DdlError(f"expected {expected}, found `{token.group().strip()}`", token.start())

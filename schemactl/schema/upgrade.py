@@ -47,13 +47,13 @@ def upgrade(stored: Mapping[str, Any], source: str | None = None) -> dict[str, A
 def _engine_of(stored: Mapping[str, Any], location: Location | None) -> int:
     engine = stored.get("engine_version")
     if engine is None:
-        hint = f"a schema file states `engine_version: {ENGINE_VERSION}`"
+        hint = f"write `engine_version: {ENGINE_VERSION}`"
         raise InputError("`engine_version` is missing", at=location, hint=hint)
     if not isinstance(engine, int) or isinstance(engine, bool) or engine < 1:
         hint = f"a whole number from 1 to {ENGINE_VERSION}"
         raise InputError(f"`engine_version` is `{engine}`", at=location, hint=hint)
     if engine > ENGINE_VERSION:
-        hint = f"this schemactl knows versions up to {ENGINE_VERSION}; a newer one may know it"
+        hint = f"this schemactl supports versions up to {ENGINE_VERSION}: update schemactl"
         raise InputError(f"the schema is of engine version {engine}", at=location, hint=hint)
     return engine
 

@@ -188,7 +188,7 @@ def map_of(item: Check, key: Find | None = None) -> Check:
 def _keys_are_text(value: Mapping[Any, Any], keys: Keys) -> Iterator[Finding]:
     for name in value:
         if not isinstance(name, str):
-            hint = "put it in quotes: YAML reads it as something else than text"
+            hint = "put it in quotes, so YAML reads it as text"
             yield Finding((*keys, name), f"the key {_shown(name)} in {_named(keys)} is not text", hint)
 
 
@@ -221,7 +221,7 @@ def record(
             if name in finds:
                 yield from finds[name](element, (*keys, name))
             elif isinstance(name, str) and not (own_keys and name.startswith("x-")):
-                ours = "keys of your own start with `x-`" if own_keys else None
+                ours = "start your own keys with `x-`" if own_keys else None
                 hint = (gone or {}).get(name) or did_you_mean(name, fields) or ours
                 yield Finding((*keys, name), f"unknown key `{name}` in {_named(keys)}", hint)
 
@@ -233,7 +233,7 @@ def storable(value: Any, keys: Keys) -> Iterator[Finding]:  # noqa: C901 - a cas
     match value:
         case str():
             if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-                yield Finding(keys, f"{_named(keys)} holds half a surrogate pair, which is not a character")
+                yield Finding(keys, f"{_named(keys)} contains an incomplete surrogate pair")
         case bool():
             return
         case int():
@@ -279,7 +279,7 @@ def _shown(value: Any) -> str:
         case bool():
             return f"`{str(value).lower()}`"
         case int() if not INT64.start <= value < UINT64_LIMIT:
-            return "a number beyond 64 bits"
+            return "a number of more than 64 bits"
         case _:
             return f"`{_clean(value)}`"
 
@@ -344,7 +344,7 @@ def _find_nested_type(value: Any, keys: Keys) -> Iterator[Finding]:
         try:
             check_text(value)
         except ValueError as error:
-            yield Finding(keys, f"`{keys[-1]}` holds no type of Arrow: {error}", NESTED_TYPE_HINT)
+            yield Finding(keys, f"`{keys[-1]}` contains no Arrow type: {error}", NESTED_TYPE_HINT)
 
 
 _column = record(
@@ -398,7 +398,7 @@ _table = record(
         "write_disposition": or_null(one_of("skip", "append", "replace", "merge")),
         "references": or_null(list_of(_reference)),
     },
-    required={"columns": "write `columns: {}` where there are none yet"},
+    required={"columns": "write `columns: {}` for a table without columns"},
 )
 
 
@@ -413,7 +413,7 @@ _settings = record(
         "default_hints": map_of(list_of(pattern)),
         "preferred_types": map_of(_data_type, key=prefixed),
     },
-    gone=dict.fromkeys((*_FLAGS, "not_null", "foreign_key"), "hints of columns stand below `default_hints`"),
+    gone=dict.fromkeys((*_FLAGS, "not_null", "foreign_key"), "write hints of columns below `default_hints`"),
 )
 
 _propagated = map_of(text)
@@ -465,7 +465,7 @@ _schema = record(
     },
     required={
         "version": "a new schema has `version: 1`",
-        "engine_version": "which version of dlt's schema engine wrote the file",
+        "engine_version": "the version of dlt's schema engine that wrote the file",
         "name": "the name of the schema",
         "tables": "the tables of the schema by name",
         "previous_hashes": "a new schema has `previous_hashes: []`",
@@ -505,5 +505,5 @@ def _own_tables_exist(stored: Mapping[str, Any]) -> Iterator[Finding]:
     present = {name.lower() for name in stored["tables"]}
     for name in (templates.VERSION_TABLE, templates.LOADS_TABLE):
         if name not in present:
-            hint = "dlt keeps its book there; copy the table from another schema file"
+            hint = "this is a system table of dlt: copy it from another schema file"
             yield Finding(("tables",), f"the table `{name}` is missing in `tables`", hint)

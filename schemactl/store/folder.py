@@ -99,7 +99,7 @@ def find_file(folder: Path, name: str) -> Path | None:
     existing_paths = [path for path in paths if path.exists() or path.is_symlink()]
     if len(existing_paths) > 1:
         files = backquoted(path.name for path in existing_paths)
-        raise InputError(f"`{folder}` holds schema `{name}` more than once: {files}", hint="keep one of them")
+        raise InputError(f"`{folder}` contains schema `{name}` more than once: {files}", hint="delete the duplicates")
     return existing_paths[0] if existing_paths else None
 
 
@@ -134,7 +134,7 @@ def missing_schema(folder: SchemasFolder, name: str) -> InputError:
     if name in list_names(folder.imports):
         return InputError(message, hint=f"the import folder has it: `import:{name}`")
     names = list_names(folder.exports)
-    names_hint = f"known: {', '.join(names)}" if names else "`schemactl infer SOURCE --name NAME` makes the first one"
+    names_hint = f"known: {', '.join(names)}" if names else "create a schema with `schemactl infer SOURCE --name NAME`"
     return InputError(message, hint=did_you_mean(name, names) or names_hint)
 
 

@@ -37,7 +37,7 @@ _VARIABLES = {
 }
 
 UNSHALLOW = "this clone is shallow: `git fetch --unshallow` (in GitHub Actions: `fetch-depth: 0`)"
-PARTIAL = "this clone is partial, and git may fetch nothing for schemactl: clone without `--filter`"
+PARTIAL = "this is a partial clone, and schemactl does not fetch objects: clone without `--filter`"
 LINK_MODE = "120000"
 MERGE_BASE = "..."
 """After a revision: the commit at which the checked-out branch left it, as in ``git diff REV...``."""
@@ -57,7 +57,9 @@ def find_repository(path: Path) -> Path:
     location = path_in_repository(path)
     if location is None:
         plain = os.path.normpath(path.absolute())
-        raise InputError(f"`{plain}` is not in a git repository", hint="`git:` needs one; name a file instead")
+        raise InputError(
+            f"`{plain}` is not in a git repository", hint="run in a git repository, or pass a file instead"
+        )
     result = run_git(location.top, "rev-parse", "--show-toplevel")
     if result.returncode:
         if b"dubious ownership" in result.stderr:
@@ -131,7 +133,7 @@ def _how_to_fetch(revision: str, top: Path) -> str:
         deepen, in_actions = ("--unshallow ", " (in GitHub Actions: `fetch-depth: 0`)") if is_cut else ("", "")
         then = "" if is_tracked else f", then `git:{remote}/{branch}`"
         return f"`git fetch {deepen}{remote} {branch}:refs/remotes/{remote}/{branch}`{in_actions}{then}"
-    return UNSHALLOW if is_cut else "`git fetch` brings what the remote has; a remote branch reads `origin/NAME`"
+    return UNSHALLOW if is_cut else "run `git fetch`; write a remote branch as `origin/NAME`"
 
 
 def is_shallow(top: Path) -> bool:
@@ -193,7 +195,7 @@ def _run(folder: Path, arguments: tuple[str, ...], lines: str) -> subprocess.Com
             check=False,
         )
     except FileNotFoundError as error:
-        raise InputError("`git:` needs the `git` command, which is not there", hint="install git") from error
+        raise InputError("`git:` needs the `git` command, which is not installed", hint="install git") from error
     except subprocess.TimeoutExpired as error:
         raise InputError(f"git did not answer within {TIMEOUT_SECONDS} s") from error
 
@@ -218,7 +220,7 @@ def _size_in(line: bytes, top: Path) -> int:
     """Return the size in git's line about an object: its name, kind and size."""
     blob, *kind_and_size = line.decode("ascii").split()
     if len(kind_and_size) != 2:
-        raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` shows what is broken")
+        raise InputError(f"the repository `{top}` lacks the object {blob}", hint="`git fsck` lists broken objects")
     return int(kind_and_size[1])
 
 

@@ -47,7 +47,7 @@ def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
     check_file(path)
     # Even a link within the repository is nobody's lock: its target would lose its content.
     if path.is_symlink() or (path.parent != folder and path.parent.is_symlink()):
-        raise InputError(f"cannot lock `{folder}`: `{path}` is a link, or behind one", hint="remove it")
+        raise InputError(f"cannot lock `{folder}`: `{path}` is a link, or below a link", hint="remove it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path, is_singleton=True)
@@ -56,10 +56,10 @@ def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
         holder = "another process"
         with suppress(OSError, ValueError):
             holder = f"process {int(path.read_text(encoding='ascii'))}"
-        hint = "run the command again when that one has ended"
+        hint = "run the command again after the other one has ended"
         raise InputError(f"`{folder}` is in use by {holder}", hint=hint) from error
     except (FileExistsError, NotADirectoryError) as error:
-        raise InputError(f"`{folder}` cannot be a folder: a file has its name, or one above it") from error
+        raise InputError(f"`{folder}` cannot be a folder: it or a parent is a file") from error
     except OSError as error:
         raise InputError(f"cannot lock `{folder}`: {error.strerror or error}") from error
     try:

@@ -19,8 +19,8 @@ def check_rejects_folder(folder: Path | None) -> None:
     check_link(folder)
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
-        reason = "it may not be written to" if existing.is_dir() else f"`{existing}` is a file"
-        raise InputError(f"cannot keep rejects in `{folder}`: {reason}", hint="name another folder with `--rejects`")
+        reason = "permission denied" if existing.is_dir() else f"`{existing}` is a file"
+        raise InputError(f"cannot save rejects in `{folder}`: {reason}", hint="name another folder with `--rejects`")
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def stored_rejects(folder: Path, files: Sequence[Path], load_id: str) -> Iterato
                 incomplete.replace(target)
                 written.append(target)
         except OSError as error:
-            raise InputError(f"cannot keep rejects in `{folder}`: {error.strerror or error}") from error
+            raise InputError(f"cannot save rejects in `{folder}`: {error.strerror or error}") from error
         yield
     except BaseException:
         for path in written:

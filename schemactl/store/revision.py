@@ -81,8 +81,8 @@ def _refuse_detours(top: Path, commit: str, insides: Sequence[str], revision: st
             raise linked(f"{revision}:{entry.path}")
         if entry.mode == _SUBMODULE_MODE:
             shown = os.path.relpath(top / entry.path)
-            hint = f"review it as a repository of its own: `cd {shown}`, then `schemactl diff git:{entry.object[:12]}`"
-            raise InputError(f"`{shown}` is a git submodule, and `git:` reads none", hint=hint)
+            hint = f"review it as a separate repository: `cd {shown}`, then `schemactl diff git:{entry.object[:12]}`"
+            raise InputError(f"`{shown}` is a git submodule, which `git:` cannot read", hint=hint)
 
 
 def files_at(revision: str, paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> tuple[TextFile, ...]:

@@ -53,7 +53,7 @@ def schema_for(sources: Sequence[str]) -> str:
     'orders_2024'
     """
     if len(sources) != 1:
-        problem = "several sources do not name a schema" if sources else "nothing names a schema"
+        problem = "several sources do not name a schema" if sources else "no schema name given"
         raise InputError(problem, hint=_WAY_OUT)
     name = re.sub(r"\W+", "_", _name_of(sources[0])).strip("_").lower()
     if not name.isidentifier():
@@ -70,7 +70,7 @@ def file_beside(source: str) -> Path | None:
     existing_paths = [path for name in names if stem and (path := Path(source).parent / name).is_file()]
     if len(existing_paths) > 1:
         files = backquoted(existing_paths)
-        raise InputError(f"`{source}` has several schema files beside it: {files}", hint="keep one of them")
+        raise InputError(f"`{source}` has several schema files next to it: {files}", hint="delete the other files")
     return existing_paths[0] if existing_paths else None
 
 

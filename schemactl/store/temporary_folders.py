@@ -162,5 +162,5 @@ def private_folder(environment: Mapping[str, str] | None = None) -> Path:
     # Another user could have made it, or can look into it.
     if not (stat.S_ISDIR(status.st_mode) and is_own and (os.name == "nt" or not status.st_mode & 0o077)):
         hint = "remove it, or name a folder of mode 0700 in `XDG_RUNTIME_DIR`"
-        raise InputError(f"`{folder}` is not private to this user: what lies in it could be another's", hint=hint)
+        raise InputError(f"`{folder}` is not private to this user", hint=hint)
     return folder

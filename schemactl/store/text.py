@@ -82,7 +82,7 @@ def decode(content: bytes, path: str, max_bytes: int = MAX_BYTES) -> str:
     if is_duckdb or content.startswith(b"SQLite format 3\0"):
         name, scheme = ("DuckDB", "duckdb") if is_duckdb else ("SQLite", "sqlite")
         hint = f"name it by its address: `{scheme}:///{path}`" if Path(path).is_file() else None
-        raise InputError(f"`{path}` is a database of {name}, not a text", hint=hint)
+        raise InputError(f"`{path}` is a {name} database, not a text file", hint=hint)
     if len(content) > max_bytes:
         raise too_long(path, max_bytes)
     try:
@@ -92,8 +92,8 @@ def decode(content: bytes, path: str, max_bytes: int = MAX_BYTES) -> str:
         column = len(preceding_bytes.rpartition(b"\n")[2].decode("utf-8")) + 1
         location = Location(path, preceding_bytes.count(b"\n") + 1, column)
         is_utf_16 = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
-        hint = "it is UTF-16: save it as UTF-8" if is_utf_16 else "save the file as UTF-8; is it a text file at all?"
-        raise InputError("the text is not UTF-8", at=location, hint=hint) from error
+        hint = "it is UTF-16: save it as UTF-8" if is_utf_16 else "save the file as UTF-8"
+        raise InputError("the file is not UTF-8", at=location, hint=hint) from error
 
 
 def too_long(path: str, max_bytes: int) -> InputError:

@@ -127,7 +127,7 @@ def fields_of(model: type[BaseModel]) -> tuple[ModelField, ...]:
             return tuple(_fields(_unrooted(model), (), Expansion(), skips=bool(_skips(model))))
         except TooManyFieldsError as error:
             message = f"the models within `{model.__name__}` have too many columns: {error}"
-            raise InputError(message, hint="without `skip_nested_types` each such model is one column") from error
+            raise InputError(message, hint="without `skip_nested_types`, each nested model is one column") from error
     first, *others = [fields_of(variant) for variant in dict.fromkeys(variants.models.values())]
     shared = set.intersection(*({field.path for field in fields} for fields in (first, *others)))
     return tuple(field for field in first if field.path in shared)

@@ -191,14 +191,14 @@ def defined_type(column: Column, dialect: str) -> str:
     if column.data_type is DataType.DECIMAL and not is_whole and dialect not in _ANY_SCALE:
         check_scale(column.name, *decimal_sizes(column.properties), f"`{dialect}`")
     if word is None and column.data_type is None:
-        raise ValueError(f"column `{column.name}` has no type that dlt knows")
+        raise ValueError(f"column `{column.name}` has no dlt type")
     if word is None:
         size = column.properties.get("precision")
         words = DIALECTS.get(dialect, _STANDARD)
         limits = {DataType.BIGINT: words.integers[-1][0], DataType.DECIMAL: words.digits, DataType.WEI: words.digits}
         most = limits.get(column.data_type, words.most) if column.data_type is not None else words.most
         message = f"`{dialect}` has no {column.data_type} of precision {size} (`{column.name}`): {most} at most"
-        raise InputError(message, hint="lower the precision in the schema, or leave it out")
+        raise InputError(message, hint="lower the precision in the schema, or remove it")
     return word
 
 

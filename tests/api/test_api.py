@@ -364,10 +364,10 @@ def test_a_column_of_another_type_has_none_of_the_sizes_of_the_one_before() -> N
 
 
 def test_a_write_disposition_that_there_is_not_is_refused_before_anything_is_written(work: Path) -> None:
-    with pytest.raises(InputError, match="`apend` is none of the choices of `write_disposition`") as caught:
+    with pytest.raises(InputError, match="`apend` is not a choice of `write_disposition`") as caught:
         infer([{"id": 1}], "shop", write_disposition="apend")  # type: ignore[arg-type]
     assert caught.value.hint == "did you mean `append`?"
-    with pytest.raises(InputError, match="`zzz` is none of the choices of `write_disposition`"):
+    with pytest.raises(InputError, match="`zzz` is not a choice of `write_disposition`"):
         api.normalize([{"id": 1}], "shop", "duckdb:///a.duckdb", write_disposition="zzz")  # type: ignore[arg-type]
     assert list(work.iterdir()) == []
 
@@ -408,7 +408,10 @@ def failing_query() -> object:
         (mixed_frame, "cannot be read: Could not convert 'x' .*; Conversion failed for column note with type object$"),
         (frame_with_two_columns_of_a_name, "cannot be read: Duplicate column names found"),
         (arrow_with_two_columns_of_a_name, "has several columns `a`"),
-        (intervals, "column `wait` of the data frame has a type that Parquet lacks: `month_day_nano_interval`"),
+        (
+            intervals,
+            "column `wait` of the data frame has a type that Parquet does not support: `month_day_nano_interval`",
+        ),
         (failing_query, "cannot be read: Conversion Error: Could not convert string 'a0' to INT32$"),
     ],
 )
@@ -434,7 +437,7 @@ def test_severities_are_of_rules_that_there_are_and_may_be_words() -> None:
 def test_options_that_documents_do_without_are_checked_nevertheless(work: Path) -> None:
     with pytest.raises(InputError, match="`-1` is not a sample"):
         infer([{"id": 1}], "shop", sample="-1")
-    with pytest.raises(InputError, match="`zz` is none of the choices of `typing_errors`"):
+    with pytest.raises(InputError, match="`zz` is not a choice of `typing_errors`"):
         infer([{"id": 1}], "shop", typing_errors="zz")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="`` is not a name for a table"):
         infer([{"id": 1}], "shop", table="")
@@ -445,9 +448,9 @@ def test_a_schema_in_memory_is_applied_by_a_plan_that_is_kept() -> None:
     schema = build("shop").table("orders").column("id", "bigint").schema()
     with pytest.raises(InputError) as caught:
         apply(schema, "sqlite:///a.db")  # type: ignore[arg-type]
-    message = "`apply` takes a plan's file, a schema file or a REF, not a value of type `Schema`"
+    message = "`apply` needs a plan file, a schema file or a REF, not a value of type `Schema`"
     assert (str(caught.value), caught.value.hint) == (
-        message, '`plan(schema, to, out="x.plan.json")` keeps a plan; apply that',
+        message, 'save the plan with `plan(schema, to, out="x.plan.json")`, and apply the file',
     )  # fmt: skip
 
 
@@ -474,7 +477,7 @@ def test_errors_call_data_in_memory_by_what_it_is_and_not_by_a_temporary_file() 
 
     with pytest.raises(InputError) as caught:
         infer([{"id": 1}], "shop", table_by="type", dry_run=True, engine="local")
-    assert str(caught.value) == "documents:1: 1 record has no text in `type` (--table-by)"
+    assert str(caught.value) == "documents:1: 1 record has no string in `type` (--table-by)"
     with pytest.raises(InputError, match=r"^there are no records in the data frame$"):
         infer(pa.table({"id": pa.array([], "int64")}), "shop", dry_run=True, engine="local")
 

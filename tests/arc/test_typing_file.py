@@ -127,9 +127,9 @@ def test_shared_parts_are_substituted():
     ("text", "location", "reported"),
     [
         ('[{"name": "a"', "f:1:2", "bracket that opens here"),
-        ("[{name: ${nobody}}]", "f:1:9", "nothing is called `nobody`"),
+        ("[{name: ${nobody}}]", "f:1:9", "`nobody` is not defined"),
         ("a: ${b}\nb: ${a}\nschema: []", "f:1:4", "refers to itself"),
-        ('include "other"\nschema: []', "f:1:1", "`include` is not read"),
+        ('include "other"\nschema: []', "f:1:1", "`include` is not supported"),
         ('{"schema": 5}', "f:1:12", "must be a list"),
         ("[1]", "f:1:2", "a field is an object"),
         ("[{name: a b c {} }]", "f:1:15", "an object cannot follow a text"),
@@ -178,8 +178,8 @@ def test_environment_variables_and_files_of_arc_s_documentation_are_read(monkeyp
 @pytest.mark.parametrize(
     ("attributes_of_type", "reported"),
     [
-        ('"type":"timestamp","formatters":["uuuu"],"timezoneId":"Mars/Olympus"', "knows no time zone"),
-        ('"type":"date","formatters":["d/M/y"]', "never makes a date"),
+        ('"type":"timestamp","formatters":["uuuu"],"timezoneId":"Mars/Olympus"', "has no time zone"),
+        ('"type":"date","formatters":["d/M/y"]', "never results in a date"),
         ('"type":"time","formatters":["foo"]', "no value will fit `foo`"),
         ('"type":"long","formatters":["#.##0,00"]', "no value will fit `#.##0,00`"),
     ],

@@ -89,7 +89,7 @@ def test_all_accepts_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert "# as ever" in Path("pyproject.toml").read_text()
     assert re.search(r"\d+ changes, \d findings silenced", capsys.readouterr().out)
     assert run(["accept", "--all", *BOTH, *WHY]) == 0
-    assert capsys.readouterr().out == "nothing to accept\n"
+    assert capsys.readouterr().out == "no findings to accept\n"
 
 
 def test_a_new_settings_file_is_at_the_top_of_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,9 @@ def test_what_lets_nobody_add_a_silence_is_reported_with_how_to_state_it(capsys:
     text = 'diff = {compat = "full"}\n'
     Path("schemactl.toml").write_text(text)
     assert run(["accept", "--all", *BOTH, *WHY]) == 2
-    assert "as tables, `[diff]` and `[[diff.silence]]`, and accept again" in " ".join(capsys.readouterr().err.split())
+    assert "as tables (`[diff]` and `[[diff.silence]]`), then run `accept` again" in " ".join(
+        capsys.readouterr().err.split()
+    )
     assert Path("schemactl.toml").read_text() == text
 
 
@@ -166,7 +168,7 @@ def test_a_fingerprint_of_another_review_is_answered_with_how_to_name_its_base(
         (WHY, "name the fingerprints of findings, or `--all`"),
         (("--all", "--reason", "x"), "`--until` is missing"),
         (("--all", "--until", TO_COME), "`--reason` is missing"),
-        (("--all", "--until", "2020-01-01", "--reason", "x"), "`2020-01-01` is over already"),
+        (("--all", "--until", "2020-01-01", "--reason", "x"), "`--until 2020-01-01` is in the past"),
         (("--all", "--until", "soon", "--reason", "x"), "`soon` is not a date"),
     ],
 )

@@ -153,7 +153,7 @@ def test_a_value_for_stored_rows_that_the_column_cannot_hold_is_no_sound_file(
 @pytest.mark.parametrize(
     ("stated", "place", "message"),
     [
-        ("d: {data_type: decimal, precision: 5, scale: 9}", "5:45", "more digits after the point than digits"),
+        ("d: {data_type: decimal, precision: 5, scale: 9}", "5:45", "the scale is larger than the precision"),
         ("d: {data_type: text, x-enum: 5}", "5:28", "`x-enum` of `t.d` is `5`, not a list of values"),
         ("d: {data_type: bigint, x-minimum: a}", "5:30", "`x-minimum` of `t.d` is no limit: `a` is not a `bigint`"),
         ("d: {data_type: date, x-maximum: soon}", "5:28", "`x-maximum` of `t.d` is no limit: `soon` is not a `date`"),

@@ -86,7 +86,7 @@ def test_a_loss_on_export_is_reported_and_an_error_where_asked(work: Path, capsy
 
 def test_a_file_of_one_table_is_asked_for_its_table(work: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["export", "shop", "--to", "bigquery"]) == 2
-    assert "there are several: `orders`, `orders__lines`" in capsys.readouterr().err
+    assert "the schema has several: `orders`, `orders__lines`" in capsys.readouterr().err
     assert run(["export", "shop", "--to", "bigquery", "--nested"]) == 0
 
 

@@ -79,7 +79,7 @@ def test_a_broken_contract_is_reported_and_fails(work: Path, capsys: pytest.Capt
     assert run(["import", "new.yaml", "--name", "shop"]) == 1
     out = capsys.readouterr().out
     assert "contract: `orders.note`: columns is freeze" in out
-    assert out.endswith("nothing was written\n")
+    assert out.endswith("nothing written\n")
 
 
 def test_the_document_follows_its_schema(work: Path, capsys: pytest.CaptureFixture[str]):
@@ -194,4 +194,4 @@ def test_a_quiet_import_says_only_what_is_pending_or_forbidden(work: Path, capsy
     assert run(["import", "new.yaml", "--name", "shop", "--quiet"]) == 1
     out = capsys.readouterr().out.splitlines()
     assert out[0].startswith("contract: `orders.note`: columns is freeze")
-    assert out[-1] == "nothing was written"
+    assert out[-1] == "nothing written"

@@ -158,8 +158,8 @@ def test_wrong_records_inside_documents(
     ("asked", "message"),
     [
         (("--dispatch", "a=b"), "`--dispatch` names tables by a field's values"),
-        (("--table-by", "kind", "--dispatch", "a"), "`a` does not name a value and a table"),
-        (("--table-by", "kind", "--dispatch", "a=b,a=c"), "`--dispatch` states `a` twice"),
+        (("--table-by", "kind", "--dispatch", "a"), "`a` is not VALUE=TABLE"),
+        (("--table-by", "kind", "--dispatch", "a=b,a=c"), "`--dispatch` sets `a` twice"),
         (("--table-by", "a..b"), "`a..b` is not a path to a field"),
         (("--table-by", ""), "`` is not a path to a field"),
     ],
@@ -371,12 +371,12 @@ def test_traceback_is_shown_on_demand_only(flow: Flow, capsys: pytest.CaptureFix
         (("infer", "a", "--nmae", "x"), "no such option: --nmae\nhint: did you mean `--name`?"),
         (("infer", "a", "b"), "several sources do not name a schema\nhint: name the schema: `--name NAME`"),
         (("infer", "2026-01-31.csv"), "`2026-01-31.csv` does not name a schema"),
-        (("infer", "--name", "x"), "there is no source"),
-        ((*CALL, "--table", "a", "--table", "b"), "`--table a` and `--table b` are about the same sources"),
-        ((*CALL, "--table", "=b.csv"), "`--table =b.csv` lacks a part"),
+        (("infer", "--name", "x"), "no source given"),
+        ((*CALL, "--table", "a", "--table", "b"), "`--table a` and `--table b` name two tables for the same sources"),
+        ((*CALL, "--table", "=b.csv"), "`--table =b.csv` must be TABLE=SOURCE"),
         ((*CALL, "--name"), "option `--name` requires an argument\nhint: `schemactl infer --help`"),
         ((*CALL, "--format", "jsno"), "`jsno` is not a value of `--format`\nhint: did you mean `json`?"),
-        ((*CALL, "--conf", "x"), "`x` is not a setting of Spark"),
+        ((*CALL, "--conf", "x"), "`x` is not a Spark setting"),
     ],
 )
 def test_wrong_call_is_answered_with_the_way_out(
@@ -402,7 +402,7 @@ def test_files_that_are_left_out_are_reported_on_standard_error(
 
     printed = capsys.readouterr()
     assert code == 0
-    assert printed.err.startswith("warning: a file of no known format was left out: `data/README.md`;")
+    assert printed.err.startswith("warning: a file of unknown format was skipped: `data/README.md`;")
     assert printed.err.count("\n") == 1
     reported = json.loads(printed.out)["warnings"] if "json" in options else []
     assert [each["files"] for each in reported] == [["data/README.md"]] * len(reported)

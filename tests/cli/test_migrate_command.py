@@ -62,28 +62,28 @@ def test_the_settings_file_names_the_destination(dataset: Dataset, capsys: pytes
         (["plan", "./added.yaml"], "no destination is named"),
         (["plan", "./added.yaml", "--to", "duckdv:///x"], "is not the address of a destination"),
         (["plan", "./added.yaml", "--to", "spark:x"], "`spark:x` does not name a schema of a Spark catalog"),
-        (["plan", "./added.yaml", "--from", "./first.yaml", "--to", "@"], "`--from` says what an engine has"),
+        (["plan", "./added.yaml", "--from", "./first.yaml", "--to", "@"], "`--from` needs `--dialect`"),
         (["plan", "./added.yaml", "--dialect", "snwflake"], "there is no dialect `snwflake`"),
-        (["plan", "./added.yaml", "--dialect", "snowflake", "--to", "@"], "engines that are not connected"),
+        (["plan", "./added.yaml", "--dialect", "snowflake", "--to", "@"], "`--dialect` writes a script offline"),
         (["plan", "./added.yaml", "--to", "@", "--out", "a.json"], "`a.json` is not the name of a plan"),
         (["plan", "@", "--to", "@"], "names tables, not a schema"),
-        (["apply", "./added.yaml", "--dir", "migrations", "--to", "@"], "name what is to be applied"),
-        (["plan", "./added.yaml", "--to", "@", "--name", "x"], "is for migrations of a folder"),
-        (["plan", "./added.yaml", "--dir", "m", "--out", "x.plan.json"], "has a file in its folder"),
-        (["plan", "./added.yaml", "--dir", "m"], "says for which dialect"),
+        (["apply", "./added.yaml", "--dir", "migrations", "--to", "@"], "no schema, plan or folder given"),
+        (["plan", "./added.yaml", "--to", "@", "--name", "x"], "`--name` needs `--dir`"),
+        (["plan", "./added.yaml", "--dir", "m", "--out", "x.plan.json"], "cannot be used with `--dir`"),
+        (["plan", "./added.yaml", "--dir", "m"], "no dialect given"),
         (["plan", "./added.yaml", "--dir", "m", "--dialect", "snowflake"], "there is no destination `snowflake`"),
         (["status", "--dir", "m", "--to", "@"], "there is no folder `m`"),
         (["check", "m"], "there is no folder `m`"),
         (["apply", "./added.yaml", "--to", "@", "--lock-timeout", "soon"], "is not a number of seconds"),
         (["apply", "./added.yaml", "--to", "@", "--step-lock-timeout", "-1"], "is not a number of seconds"),
-        (["apply", "./added.yaml", "--to", "@", "--lock-retries", "-1"], "is not a whole number of 0 or more"),
+        (["apply", "./added.yaml", "--to", "@", "--lock-retries", "-1"], "is not a whole number, 0 or greater"),
         (["apply", "./added.yaml", "--to", "@", "--statement-timeout", "soon"], "is not a number of seconds"),
-        (["rollback", "--to", "@", "--steps", "0"], "is not a whole number of 1 or more"),
-        (["rollback", "--to", "@", "--steps", "1", "--to-hash", "a"], "say two things"),
-        (["rollback", "--to", "@", "--steps", "9"], "steps fewer to undo"),
+        (["rollback", "--to", "@", "--steps", "0"], "is not a whole number, 1 or greater"),
+        (["rollback", "--to", "@", "--steps", "1", "--to-hash", "a"], "cannot be used together"),
+        (["rollback", "--to", "@", "--steps", "9"], "too many steps"),
         (["status", "nothing", "--to", "@"], "nothing"),
         (["verify", "--to", "@", "--sample", "some"], "`some` is not a sample"),
-        (["verify", "--to", "@", "--sample", "10%", "--skip-rows"], "`--skip-rows` reads no rows"),
+        (["verify", "--to", "@", "--sample", "10%", "--skip-rows"], "`--skip-rows` and `--sample` cannot"),
     ],
 )
 def test_a_wrong_call_is_reported(
@@ -104,7 +104,7 @@ def test_a_printed_report_is_not_applied_and_the_way_to_save_a_plan_is_reported(
         assert run(["migrate", "apply", name, *to, "--yes"]) == 2
         err = capsys.readouterr().err
         assert "this is a report that `schemactl migrate --format json` has printed" in err
-        assert "--out FILE.plan.json` saves one" in err
+        assert "create a plan with `schemactl migrate plan" in err
         assert "engine_version" not in err
 
 
@@ -132,7 +132,7 @@ def test_what_loses_data_is_named_and_left_out(dataset: Dataset, capsys: pytest.
     assert run(["migrate", "apply", *call, "--yes", "--allow-destructive"]) == 0
     assert "applied 1 step in" in capsys.readouterr().out
     assert run(["migrate", "rollback", "--to", dataset.url, "--yes"]) == 1
-    assert "refused: step 1 cannot be undone: its values are gone" in capsys.readouterr().out
+    assert "refused: step 1 cannot be undone: its values are lost" in capsys.readouterr().out
 
 
 def test_status_and_verify_report_what_was_changed_by_hand(
@@ -144,7 +144,7 @@ def test_status_and_verify_report_what_was_changed_by_hand(
     assert run(["migrate", "status", "--to", dataset.url, "--check"]) == 1
     out = capsys.readouterr().out
     assert "drift: `orders.by_hand`: new column" in out
-    assert out.endswith("Not settled: 1 change by hand, or by others.\n")
+    assert out.endswith("Not settled: 1 change of drift.\n")
     assert run(["migrate", "status", "--to", dataset.url]) == 0
     assert run(["migrate", "verify", "--to", dataset.url]) == 1
 
@@ -157,9 +157,9 @@ def test_verify_reports_that_a_run_stands_half_done(dataset: Dataset, capsys: py
 
     assert run(call) == 1
     out = capsys.readouterr().out
-    assert f"unfinished: 2 of 3 steps to the schema {ADDED.version_hash} are done" in " ".join(out.split())
+    assert f"unfinished: 2 of 3 steps to the schema {ADDED.version_hash} completed" in " ".join(out.split())
     assert "`apply` ends it, `rollback` undoes it" in out
-    assert "A run stands half done; 1 difference (" in out
+    assert "A run is unfinished; 1 difference (" in out
     assert run([*call, "--format", "json"]) == 1
     document = json.loads(capsys.readouterr().out)
     check_document(document, "migrate-verify")
@@ -223,7 +223,7 @@ def test_a_primary_key_is_planned_where_it_is_asked_for_and_taken_back(
     assert run(["migrate", "plan", *call, "--out", "keyed.plan.json", "--quiet"]) == 0
     capsys.readouterr()
     assert run(["migrate", "apply", "keyed.plan.json", "--yes", "--quiet"]) == 2
-    assert "the address in a plan is for people to read" in capsys.readouterr().err
+    assert "`apply` does not connect to an address from a plan" in capsys.readouterr().err
     assert run(["migrate", "apply", "keyed.plan.json", "--to", dataset.url, "--yes", "--quiet"]) == 0
     assert run(["migrate", "status", *call, "--check"]) == 0
     assert primary_key(dataset) == {"id"}
@@ -243,7 +243,7 @@ def test_a_primary_key_that_rows_share_is_refused_with_examples(
     call = [put(KEYED, "keyed.yaml"), "--to", dataset.url, "--primary-keys"]
     assert run(["migrate", "apply", *call, "--yes"]) == 1
     reported = " ".join(capsys.readouterr().out.split())
-    assert "2 rows of `orders` have in `id` a null, or what another row has" in reported
+    assert "2 rows of `orders` have a null or a duplicate value in `id`" in reported
     assert primary_key(dataset) == set()
 
 

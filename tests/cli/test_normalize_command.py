@@ -213,7 +213,7 @@ def test_what_stops_a_load_is_a_finding(flow: Flow, capsys: pytest.CaptureFixtur
 
     assert run(CALL) == 1
 
-    assert capsys.readouterr().out.endswith("nothing loaded: values fit no column\n")
+    assert capsys.readouterr().out.endswith("nothing loaded: values do not fit any column\n")
 
 
 @pytest.mark.parametrize("outcome", [Outcome.LOADED_BEFORE, Outcome.NOTHING_NEW])

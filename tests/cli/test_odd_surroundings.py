@@ -58,7 +58,7 @@ def test_wrong_value_of_a_setting_is_placed(
         ('severity = {D302 = "off"}', "`off` is not a severity for `D302`"),
         ('severity = ["D301=warn", "D302=off"]', "`off` is not a severity for `D302`"),
         ('severity = {D9 = "warn"}', "there is no rule `D9`"),
-        ('severity = {D302 = ""}', "`D302` states no level"),
+        ('severity = {D302 = ""}', "`D302` has no level"),
     ],
 )
 def test_a_severity_that_is_none_is_placed_and_no_option_is_blamed(

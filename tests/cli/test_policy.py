@@ -251,7 +251,7 @@ def test_a_policy_decides_alone_and_leaves_the_folder_to_the_base(
     [
         ("none.toml", "there is no file `none.toml`"),
         ("git:none", "there is no git revision `none`"),
-        ("git:main", "`git:main` holds no settings"),
+        ("git:main", "`git:main` contains no settings"),
     ],
 )
 def test_a_policy_that_is_not_there_is_an_error(

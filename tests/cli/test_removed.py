@@ -38,7 +38,7 @@ def test_keep_spark_leads_to_spark_connect(args: list[str], work: Path, capsys: 
 def test_java_cache_has_no_successor(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["infer", "a.jsonl", "--java-cache", "cache"]) == 2
 
-    hint = "leave it out, nothing is needed in its place"
+    hint = "remove the option; it is no longer needed"
     assert capsys.readouterr() == ("", f"error: `--java-cache` was removed\nhint: {hint}\n")
 
 
@@ -67,5 +67,5 @@ def test_variables_and_settings_are_reported_and_ignored(
         f"warning: `SCHEMACTL_KEEP_SPARK` {removed} {SPARK_CONNECT}",
         f"warning: schemactl.toml:1: `keep-spark` {removed} {SPARK_CONNECT}",
         f"warning: schemactl.toml:6: `keep-spark` {removed} {SPARK_CONNECT}",
-        f"warning: schemactl.toml:3: `java-cache` {removed} leave it out, nothing is needed in its place",
+        f"warning: schemactl.toml:3: `java-cache` {removed} remove the option; it is no longer needed",
     ]

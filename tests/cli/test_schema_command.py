@@ -138,7 +138,7 @@ def test_the_line_survives_what_schemactl_writes(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["schema", "file", "--name-in", "a.yaml"], "`--name-in` names a file"),
+        (["schema", "file", "--name-in", "a.yaml"], "`--name-in` needs `--output`"),
         (["schema", "file", "--output", "s.json", "--name-in", "a.json"], "cannot name a JSON Schema"),
         (["schema", "table"], "table"),
     ],

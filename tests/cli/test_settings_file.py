@@ -298,10 +298,10 @@ def test_place_of_a_syntax_error_is_reported(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ('on-bad-record = "skipp"\n', "`skipp` is not a value of `on-bad-record`"),
-        ("schemas = true\n", "`schemas` must be a text"),
+        ("schemas = true\n", "`schemas` must be a string"),
         ("schemas = 3\n", "`schemas` must be a path, in quotes"),
         ('quiet = "maybe"\n', "`maybe` is not a value of `quiet`"),
-        ("conf = 1\n", "`conf` must be a table or a list of texts"),
+        ("conf = 1\n", "`conf` must be a table or a list of strings"),
     ],
 )
 def test_wrong_value_in_a_file_is_named_with_its_place(tmp_path: Path, text: str, message: str) -> None:

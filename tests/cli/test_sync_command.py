@@ -53,7 +53,7 @@ def test_an_edit_is_taken_over_and_shown(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().out == "up to date\n"
     put(IMPORT, schema_of(NOTE, Column("place", {"data_type": "text"})))
     assert run(["sync", "shop", "--check"]) == 1
-    assert "the import file was edited and is not taken over" in capsys.readouterr().out
+    assert "the import file has unapplied edits" in capsys.readouterr().out
     assert run(["sync", "shop"]) == 0
     out = capsys.readouterr().out
     assert "  orders.place: new column, text" in out
@@ -68,7 +68,7 @@ def test_what_data_brought_is_not_dropped_without_a_question(
     put(IMPORT, schema_of())
     assert run(["sync", "shop"]) == 2
     captured = capsys.readouterr()
-    assert "orders.note: column removed, was text (data brought it)" in captured.out
+    assert "orders.note: column removed, was text (from data)" in captured.out
     assert "`--yes` agrees beforehand" in captured.err
     answers = io.StringIO("no\nyes\n")
     monkeypatch.setattr(answers, "isatty", lambda: True)
@@ -77,7 +77,7 @@ def test_what_data_brought_is_not_dropped_without_a_question(
     assert "note" in EXPORT.read_text()
     assert run(["sync", "shop"]) == 0
     assert "note" not in EXPORT.read_text()
-    assert "drop `orders.note`, which data brought?" in capsys.readouterr().err
+    assert "drop `orders.note`, which came from data?" in capsys.readouterr().err
 
 
 def test_the_document_follows_its_schema(capsys: pytest.CaptureFixture[str]):

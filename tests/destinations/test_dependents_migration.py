@@ -79,7 +79,7 @@ OTHER = "CREATE TABLE shops (id VARCHAR PRIMARY KEY)"
         ([KEYED.format(""), "CREATE INDEX seen ON orders (a)"], DROP, "has the index `seen`"),
         ([KEYED.format(""), "CREATE INDEX seen ON orders (a)"], retype("b"), "has the index `seen`"),
         ([KEYED.format(""), "CREATE TABLE r (o BIGINT REFERENCES orders (id))"], DROP, "foreign keys of `r`"),
-        ([KEYED.format(" CHECK (length(a) < 9)")], retype("a"), "has a constraint CHECK"),
+        ([KEYED.format(" CHECK (length(a) < 9)")], retype("a"), "has a CHECK constraint"),
         ([OTHER, KEYED.format(" REFERENCES shops (id)")], RenameColumn("orders", "a", "c"), "constraint FOREIGN KEY"),
     ],
 )
@@ -262,7 +262,7 @@ VIEW = "CREATE VIEW seen AS SELECT a FROM orders"
             "column b of table",
         ),
         (["CREATE TABLE orders (a text GENERATED ALWAYS AS ('1') STORED)"], retype("a"), "is generated"),
-        (["CREATE TABLE orders (a text DEFAULT '5')"], retype("a"), "does not become bigint: default for"),
+        (["CREATE TABLE orders (a text DEFAULT '5')"], retype("a"), "cannot become bigint: default for"),
         (["CREATE TABLE orders (a bigint GENERATED ALWAYS AS IDENTITY)"], retype("a", "bigint", "text"), "identity"),
         (
             ["CREATE TABLE shops (id text PRIMARY KEY)", "CREATE TABLE orders (a text REFERENCES shops)"],
@@ -274,7 +274,7 @@ VIEW = "CREATE VIEW seen AS SELECT a FROM orders"
         (
             ["CREATE TABLE orders (a text CONSTRAINT short CHECK (length(a) < 9))"],
             retype("a"),
-            "does not become bigint: function length(bigint) does not exist",
+            "cannot become bigint: function length(bigint) does not exist",
         ),
         (["CREATE TABLE orders (a text)", "CREATE INDEX ON orders (upper(a))"], retype("a"), "upper(bigint)"),
         (
@@ -354,7 +354,7 @@ def test_postgresql_makes_no_texts_of_what_has_none_of_its_own(postgres_url, mad
     ) as session:
         found = session.find_blocker(other("a", "odd"))
         assert found is not None
-        assert "of which values have no text of their own" in found.message
+        assert "whose values have no stable text form" in found.message
 
 
 def test_postgresql_tries_no_type_on_a_column_that_an_earlier_step_makes(postgres_url):

@@ -271,9 +271,9 @@ def test_a_destination_that_takes_no_parquet_gets_another_format(
     ("address", "message"),
     [
         ("dlt:", "does not name a destination"),
-        ("dlt:nowhere?dataset=x", "dlt knows no destination `nowhere`"),
+        ("dlt:nowhere?dataset=x", "dlt has no destination `nowhere`"),
         ("dlt:duckdb?dataset=", "does not name a dataset"),
-        ("dlt:duckdb?host=x", "`host` means nothing to `dlt`"),
+        ("dlt:duckdb?host=x", "`host` is not a parameter of `dlt`"),
         ("dlt:duckdb", "does not name a dataset"),
         ("dlt:duckdb?dataset=none", "dlt has loaded no dataset `none`"),
     ],
@@ -285,7 +285,7 @@ def test_an_address_that_says_nothing_is_refused(address: str, message: str) -> 
 
 def test_what_dlts_configuration_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DESTINATION__FILESYSTEM__BUCKET_URL")
-    with pytest.raises(DestinationError, match="has no value for `bucket_url`") as caught:
+    with pytest.raises(DestinationError, match="is missing `bucket_url`") as caught:
         destination.check_tables(url("filesystem"), shop(orders()))
     assert "secrets.toml" in str(caught.value.hint)
 

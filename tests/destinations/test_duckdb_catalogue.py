@@ -145,7 +145,7 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
     ("url", "message", "hint"),
     [
         ("duckdb:///none.duckdb", "there is no file `none.duckdb`", None),
-        ("duckdb:///.", "`.` is a folder, and `duckdb` keeps its tables in a file", None),
+        ("duckdb:///.", "`.` is a folder, but `duckdb` needs a file", None),
         ("duckdb://x.duckdb", "does not name a file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
         ("duckdb:x.duckdb", "does not name a file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
         ("duckdb:///", "does not name a file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
@@ -167,7 +167,7 @@ def test_a_slash_too_few_is_reported(path: Path) -> None:
     make(path, "create table t (x int)")
     with pytest.raises(InputError) as caught:
         destination.read_catalogue(f"duckdb://{path}")
-    assert caught.value.hint == f"an absolute path takes four slashes: `duckdb:///{path}`"
+    assert caught.value.hint == f"write an absolute path with four slashes: `duckdb:///{path}`"
 
 
 def test_what_is_no_database_is_reported(path: Path) -> None:

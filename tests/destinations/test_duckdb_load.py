@@ -318,7 +318,7 @@ REFUSED = {
     "a view": (["create view sales.orders as select 1 as id"], "is a view", {}),
     "a table of somebody else": (
         ["create table sales.orders (id bigint)", "insert into sales.orders values (1)"],
-        "is not one that dlt or schemactl has made",
+        "was not created by dlt or schemactl",
         {},
     ),
     "a column without values": (
@@ -326,7 +326,7 @@ REFUSED = {
             "create table sales.orders (_dlt_id varchar, _dlt_load_id varchar)",
             "insert into sales.orders values ('a', 'b')",
         ],
-        "holds rows, and `needed` may not be null",
+        "has rows, so the required column `needed` cannot be added",
         {"needed": {"data_type": "bigint", "nullable": False}},
     ),
 }

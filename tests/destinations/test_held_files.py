@@ -27,7 +27,7 @@ def test_file_that_is_no_database_is_not_waited_for_whatever_its_name() -> None:
     with pytest.raises(DestinationError, match="not a valid DuckDB") as reported, await_session(ADDRESS, 3600.0):
         pass
 
-    assert reported.value.hint == "name a DuckDB file, or one that is not there yet"
+    assert reported.value.hint == "use a DuckDB file, or a new file name"
 
 
 def test_duckdb_file_of_another_process_is_in_use() -> None:

@@ -45,7 +45,7 @@ def test_the_catalogue_of_dlts_tables_is_what_its_schema_says(load: Load, tmp_pa
                 each.name: destination.stored(each) for each in complete
             }
     # Without a catalog nobody would learn of new commits.
-    with pytest.raises(DestinationError, match="were made by dlt, without a catalog"):
+    with pytest.raises(DestinationError, match="were created by dlt without a catalog"):
         destination.check_tables(f"iceberg:{folder}?dataset=sales", schema_of(ORDERS))
 
 

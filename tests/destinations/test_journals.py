@@ -380,7 +380,7 @@ def test_the_mark_of_a_rewrite_removes_only_its_own_files(shared: Callable[[str]
     place = shared("iceberg")
     place.write_journal(f"{attempt} orders", "schemactl.rewriting")
     tree = sorted(place.folder.rglob("*.parquet"))
-    with pytest.raises(DestinationError, match="is not how names of new files begin"):
+    with pytest.raises(DestinationError, match="is not a prefix of new files"):
         place.migrate()
     assert sorted(place.folder.rglob("*.parquet")) == tree
     assert place.in_home() == place.before
@@ -399,7 +399,7 @@ def test_what_is_carried_out_is_said(shared: Callable[[str], Shared]) -> None:
 def test_what_is_taken_back_is_said(shared: Callable[[str], Shared], kind: str) -> None:
     place = shared(kind)
     place.write_journal(journal_text(Versions("broken", "shop", "b" * 32, {})))
-    with pytest.warns(CommandWarning, match="took back load `broken`"):
+    with pytest.warns(CommandWarning, match="undid load `broken`"):
         place.load("2")
 
 

@@ -339,10 +339,10 @@ def test_a_load_that_cannot_be_taken_back_reports_both_reasons(place: Place, tmp
         if "clients" in what:
             commits.rename(tmp_path / "hidden")
 
-    reported = r"`clients` takes no nulls.*; what the load had written could not be taken back yet: .*orders"
+    reported = r"`clients` takes no nulls.*; the load could not be undone: .*orders"
     with pytest.raises(DestinationError, match=reported) as caught:
         place.destination.load(place.url, bad, hide)
-    assert "the next load removes what this one has left" in str(caught.value.hint)
+    assert "the next load removes the files of this load" in str(caught.value.hint)
     (tmp_path / "hidden").rename(commits)
     place.load(tmp_path, "3", {"orders": [{"id": 3}]}, [ORDERS])
     assert place.rows("orders", "id") == [1, 3]
@@ -463,9 +463,9 @@ def test_a_table_of_someone_else_is_left_alone(place: Place, tmp_path: Path) -> 
         place.folder.mkdir()
         place.catalog().create_namespace("sales")
         place.catalog().create_table(("sales", "orders"), foreign.schema).append(foreign)
-    with pytest.raises(DestinationError, match="was not made by dlt or schemactl: it has no column `_dlt_id`"):
+    with pytest.raises(DestinationError, match="was not created by dlt or schemactl: it has no column `_dlt_id`"):
         place.destination.check_tables(place.url, schema_of(ORDERS))
-    with pytest.raises(DestinationError, match="was not made by dlt"):
+    with pytest.raises(DestinationError, match="was not created by dlt"):
         place.load(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS])
     assert place.rows("orders", "id") == [1]
 
@@ -505,7 +505,9 @@ def test_who_else_wrote_after_a_broken_load_is_not_overwritten(place: Place, tmp
     version = lake.open("orders").version
     place.load(tmp_path, "2", {"orders": [{"id": 2}]}, [ORDERS])
     lake.write_journal(Versions("killed", "shop", "0" * 32, {"orders": version}))
-    with pytest.raises(DestinationError, match=r"`killed` .* broke off, and others have written to `orders` since"):
+    with pytest.raises(
+        DestinationError, match=r"`killed` .* was interrupted, and another program has written to `orders` since"
+    ):
         place.load(tmp_path, "3", {"orders": [{"id": 3}]}, [ORDERS])
     assert place.rows("orders", "id") == [1, 2]
 

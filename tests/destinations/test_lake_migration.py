@@ -236,7 +236,7 @@ def test_nulls_are_counted_with_the_rows_that_hold_them(folder: Path) -> None:
         assert (found.count, found.rows, found.examples) == (1, 6, (Example({"_dlt_id": "k2"}, None),))
         with pytest.raises(InputError, match="no column `total`"):
             session.unfit(SetNotNull("orders", column("total")))
-        with pytest.raises(InputError, match="only reads writes nothing"):
+        with pytest.raises(InputError, match="read-only session cannot write"):
             session.run(DropColumn("orders", column("amount")), ())
 
 

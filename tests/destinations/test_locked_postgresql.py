@@ -249,12 +249,12 @@ def test_a_plan_shows_who_waits_for_it_and_how_long(dataset: Dataset) -> None:
     assert "lock ACCESS EXCLUSIVE while all rows are read: readers and writers wait" in text
     assert "lock ACCESS EXCLUSIVE while all rows are written: readers and writers wait" in text
     assert "risk blocks readers and writers" in text
-    assert "each lock is held until the last step is done" in " ".join(text.split())
+    assert "holds each lock until the last step ends" in " ".join(text.split())
 
     text = print_plan(planned_for(dataset, MORE, PlanOptions(is_online=True)), Look(120))
 
     assert "lock ROW EXCLUSIVE while all rows are written: writers of the same rows wait for a batch" in text
-    assert "lock SHARE UPDATE EXCLUSIVE while all rows are read: nobody waits" in text
+    assert "lock SHARE UPDATE EXCLUSIVE while all rows are read: no one waits" in text
     assert "lock SHARE ROW EXCLUSIVE for a moment: writers wait" in text
     assert "risk blocks" not in text
 

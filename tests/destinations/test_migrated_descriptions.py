@@ -135,7 +135,7 @@ def test_a_description_is_set_while_others_read_and_write(url: str, capsys: pyte
     assert migrate("apply", FIRST, url, "--yes") == 0
     capsys.readouterr()
     assert run(["migrate", "plan", put(SECOND, "wanted.yaml"), "--to", url]) == 0
-    assert "lock SHARE UPDATE EXCLUSIVE for a moment: nobody waits" in capsys.readouterr().out
+    assert "lock SHARE UPDATE EXCLUSIVE for a moment: no one waits" in capsys.readouterr().out
     # The new column in the place of a described one has its description at the end.
     assert migrate("apply", SECOND, url, "--yes", "--online", "--on-unfit", "expand") == 0
     assert {name: text for name, text in texts(url).items() if "__before_" not in name} == SECOND_TEXTS

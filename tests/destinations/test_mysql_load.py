@@ -108,7 +108,7 @@ def test_a_decimal_with_a_precision_alone_has_no_digits_after_the_point_and_noth
     assert ask(url, "select n from orders") == [(Decimal(5),)]
     found = destination.read_catalogue(url).schema.tables["orders"].columns["n"]
     assert (found.properties["precision"], found.properties["scale"]) == (10, 0)
-    with pytest.raises(DestinationError, match=r"`decimal\(10,0\)`: it keeps no digits after the point"):
+    with pytest.raises(DestinationError, match=r"`decimal\(10,0\)`, which stores no decimal places"):
         load(url, package(tmp_path, schema, "2", {"orders": [order(2, "2", n=Decimal("1.5"))]}))
     assert ask(url, "select count(*) from orders") == [(1,)]
 

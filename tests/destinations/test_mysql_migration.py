@@ -176,7 +176,7 @@ def test_a_run_goes_on_where_a_step_failed(filled: str, monkeypatch: pytest.Monk
         patch.setattr(MySqlSession, "execute", refuse_rename)
         with pytest.raises(DestinationError, match=r"step \d of \d+ failed") as caught:
             apply(filled, SECOND)
-    assert "`apply` goes on from there" in str(caught.value.hint)
+    assert "resume with `apply`" in str(caught.value.hint)
     assert apply(filled, SECOND).outcome is Outcome.DONE
     assert is_settled(filled)
 

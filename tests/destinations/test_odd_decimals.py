@@ -1,4 +1,4 @@
-"""Decimals with more digits after the point than digits are refused by the plan, not by the first statement."""
+"""Decimals with the scale is larger than the precision are refused by the plan, not by the first statement."""
 
 from __future__ import annotations
 

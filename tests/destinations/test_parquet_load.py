@@ -338,7 +338,7 @@ def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path) -> None:
     )
     assert "is a file, not a folder" in _refused(tmp_path / "w" / "x", shop(orders()), tmp_path).message
     (tmp_path / "link").symlink_to(tmp_path / "gone")
-    assert "link to nothing" in _refused(tmp_path / "link", shop(orders()), tmp_path).message
+    assert "broken link" in _refused(tmp_path / "link", shop(orders()), tmp_path).message
 
 
 def test_names_that_are_no_names_of_folders_are_reported(tmp_path: Path) -> None:
@@ -409,7 +409,7 @@ def test_a_table_whose_folder_cannot_be_written_stops_the_load_before_any_file_m
         try:
             destination.load(url, made, quiet)
         except DestinationError as error:
-            os._exit(0 if f"`{folder}` cannot be written to: nothing was loaded" in error.message else 8)
+            os._exit(0 if f"`{folder}` is not writable: nothing loaded" in error.message else 8)
         os._exit(9)
     assert os.WEXITSTATUS(os.waitpid(process, 0)[1]) == 0
     assert tree(tmp_path / "w") == before

@@ -77,7 +77,7 @@ def test_a_column_with_its_old_name_ends_the_load_before_anything_is_written(
     ):
         with pytest.raises(DestinationError, match="old names") as caught:
             refused()
-        assert [each.message for each in caught.value.problems] == ["`orders.note` is to become `orders.memo`"]
+        assert [each.message for each in caught.value.problems] == ["`orders.note` must be renamed to `orders.memo`"]
         assert "schemactl migrate apply shop" in str(caught.value.hint)
     assert module.read_past_loads(address, "shop").load_ids == {"1"}
 
@@ -87,7 +87,7 @@ def test_a_table_with_its_old_name_ends_the_load(loaded: tuple[str, str], tmp_pa
     made = package(tmp_path, shop(Table("sales", table.columns, table.properties)), "2", {"sales": [order(2, "2")]})
     with pytest.raises(DestinationError, match="old names") as caught:
         load(loaded, made)
-    assert [each.message for each in caught.value.problems] == ["`orders` is to become `sales`"]
+    assert [each.message for each in caught.value.problems] == ["`orders` must be renamed to `sales`"]
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,13 @@ def test_columns_that_are_to_change_names_wait_for_the_migration(loaded: tuple[s
 
     for allowed in (first, replaced, shop(orders({"memo": {**TEXT, "x-renamed-from": "gone"}}))):
         check_swaps(allowed, target)
-    with pytest.raises(DestinationError, match="has yet to rename") as caught:
+    with pytest.raises(DestinationError, match="still has old names") as caught:
         check_swaps(shop(both), target)
     messages = [each.message for each in caught.value.problems]
-    assert messages == ["`orders.memo` is to become `orders.note`", "`orders.note` is to become `orders.memo`"]
+    assert messages == [
+        "`orders.memo` must be renamed to `orders.note`",
+        "`orders.note` must be renamed to `orders.memo`",
+    ]
 
     load(loaded, package(tmp_path / "later", shop(both), "3", {"orders": [order(3, "3", note="a", memo="b")]}))
     check_swaps(shop(both), target)  # by now it is history

@@ -264,7 +264,7 @@ REFUSED = {
     "a view": (["create view sales.orders as select 1 as id"], "is a view", {}),
     "a table of somebody else": (
         ["create table sales.orders (id bigint)", "insert into sales.orders values (1)"],
-        "is not one that dlt or schemactl has made",
+        "was not created by dlt or schemactl",
         {},
     ),
     "a column without values": (
@@ -272,7 +272,7 @@ REFUSED = {
             "create table sales.orders (_dlt_id varchar, _dlt_load_id varchar)",
             "insert into sales.orders values ('a', 'b')",
         ],
-        "holds rows, and `needed` may not be null",
+        "has rows, so the required column `needed` cannot be added",
         {"needed": {"data_type": "bigint", "nullable": False}},
     ),
     "a column that the load lacks": (["create table sales.orders (more int not null)"], 'column "more"', {}),
@@ -356,7 +356,7 @@ def test_a_name_that_would_be_cut_is_refused(database: str, tmp_path: Path) -> N
     name = "ж" * 32
     made = package(tmp_path, shop(orders({name: {"data_type": "text"}})), "1", {"orders": [order(1)]})
     for attempt in (lambda: destination.check_tables(database, made.schema), lambda: load(database, made)):
-        with pytest.raises(DestinationError, match=f"up to 63 bytes; of columns of table `orders` `{name}` is longer"):
+        with pytest.raises(DestinationError, match=f"up to 63 bytes; in columns of table `orders`, `{name}` is longer"):
             attempt()
 
 
@@ -375,7 +375,7 @@ def test_rights_that_are_missing_are_reported_before(database: str, tmp_path: Pa
         destination.check_tables(url, schema)
     assert 'GRANT CREATE ON DATABASE "shop"' in str(caught.value.hint)
     with pytest.raises(
-        DestinationError, match='cannot put rows into table "sales"."orders"'.replace(".", "[.]")
+        DestinationError, match='cannot insert rows into table "sales"."orders"'.replace(".", "[.]")
     ) as caught:
         destination.check_tables(f"{url}?dataset=sales", schema)
     assert "grant the user" in str(caught.value.hint)
@@ -399,7 +399,7 @@ def test_datasets_that_the_user_may_not_look_into_are_not_in_the_way(database: s
         destination.check_tables(f"{url}?dataset=of_others", two(tmp_path).schema)
     assert "USAGE" in str(caught.value.hint)
     make(database, "grant create on database shop to guest")
-    with pytest.raises(DestinationError, match='cannot put rows into table "of_others"') as caught:
+    with pytest.raises(DestinationError, match='cannot insert rows into table "of_others"') as caught:
         destination.check_tables(f"{url}?dataset=of_others", two(tmp_path).schema)
     assert "grant the user" in str(caught.value.hint)
     make(database, "drop owned by guest cascade", "drop role guest")

@@ -138,7 +138,7 @@ def test_apply_that_others_overtake_while_it_reads_is_no_failure(
 
     assert codes == [1]
     printed = capsys.readouterr()
-    assert "the plan is refused" in printed.out
+    assert "plan refused" in printed.out
     assert printed.err == ""
 
 

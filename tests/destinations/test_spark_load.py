@@ -350,7 +350,7 @@ def test_a_load_that_is_certain_and_has_lost_a_table_is_reported(
     spark.sql(f"DROP TABLE {url.partition(':')[2]}._schemactl_new_1_orders")
     for _ in range(2):
         with pytest.raises(
-            DestinationError, match=r"load `1` .* its table `_schemactl_new_1_orders` is gone"
+            DestinationError, match=r"load `1` .* its table `_schemactl_new_1_orders` is missing"
         ) as caught:
             destination.load(url, made, quiet)
         assert "`_schemactl_pending_1`" in str(caught.value.hint)
@@ -388,7 +388,7 @@ def test_what_is_there_and_does_not_fit_is_reported(tmp_path: Path, url: str, sp
     assert refused() == "`orders` is a view"
     spark.sql(f"DROP VIEW {name}.orders")
     spark.sql(f"CREATE TABLE {name}.orders (id BIGINT) USING parquet")
-    assert refused() == "`orders` was not made by dlt or schemactl: it has no `_dlt_id`"
+    assert refused() == "`orders` was not created by dlt or schemactl: it has no `_dlt_id`"
     spark.sql(f"ALTER TABLE {name}.orders ADD COLUMNS (_dlt_id STRING, note DOUBLE)")
     assert refused() == "`orders.note` is double there, and string in the schema"
     there = spark.sql(f"SHOW TABLES IN {name}").collect()

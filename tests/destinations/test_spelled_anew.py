@@ -165,7 +165,7 @@ def test_a_plan_reports_what_an_undo_spells_in_another_way_and_does_not_refuse_i
     capsys.readouterr()
     assert run(plan) == 0
     shown = capsys.readouterr().out
-    assert "`orders.v`: 1 value is kept, but is spelled in another way once that is undone" in " ".join(shown.split())
+    assert "`orders.v`: 1 value is kept, but is written differently after an undo" in " ".join(shown.split())
     assert '"007" -> "7"' in shown
     assert run([*plan, "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)

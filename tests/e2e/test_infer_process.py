@@ -148,7 +148,7 @@ def test_bad_record_stops_or_is_skipped(work: Path) -> None:
     skipped = infer("orders.jsonl", "--on-bad-record", "skip")
 
     assert (stopped.returncode, stopped.stdout) == (2, "")
-    assert stopped.stderr.startswith("error: 1 record cannot be read\n  orders.jsonl:2:8: this cannot be read, ")
+    assert stopped.stderr.startswith("error: 1 record cannot be read\n  orders.jsonl:2:8: unreadable record, ")
     assert left == ["orders.jsonl"]
     assert skipped.returncode == 0
     assert "1 record could not be read, the first is orders.jsonl:2; skipped" in skipped.stdout

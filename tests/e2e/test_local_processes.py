@@ -169,7 +169,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(work: Path) -> None:
 
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
-        "error: the disk is full that the rows of a load are kept on\n"
+        "error: the disk with the rows of the load is full\n"
         "hint: name a folder on another disk: TMPDIR, or `--staging` of a load\n"
     )
     assert left_files() == []

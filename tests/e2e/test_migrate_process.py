@@ -100,7 +100,7 @@ def test_a_run_step_by_step_goes_on_where_it_was_killed(dataset: Dataset, killed
         assert (unfinished["done"], unfinished["steps"]) == (done, STEPS)
     answer = migrate(*call[1:])
     assert answer.returncode == 0
-    assert "an earlier run has done 2 of these steps; 1 is left" in answer.stdout
+    assert "an earlier run completed 2 of these steps; 1 is left" in answer.stdout
     assert dataset.columns() == ["id", "amount", "memo", "old", "paid"]
     assert migrate("verify", "--to", dataset.url).returncode == 0
 
@@ -111,7 +111,7 @@ def test_a_run_that_was_killed_half_way_is_undone(dataset: Dataset, killed: Comm
     assert killed(*call, begin=(2,)).code == -signal.SIGKILL
     other = migrate("apply", "./first.yaml", "--to", dataset.url, "--yes")
     assert other.returncode == 1
-    assert "stands half done" in other.stdout
+    assert "is unfinished" in other.stdout
 
     answer = migrate("rollback", "--to", dataset.url, "--yes")
 
@@ -139,7 +139,7 @@ def test_a_person_is_asked(work: Path) -> None:
     answer = run([COMMAND, *call])
     assert answer.returncode == 2
     assert "create table `orders`" in answer.stdout
-    assert "there is no terminal to ask on" in answer.stderr
+    assert "no terminal for confirmation" in answer.stderr
     for said, code in (("no", 1), ("yes", 0)):
         terminal = pexpect.spawn(str(COMMAND), call, encoding="utf-8", timeout=60, dimensions=(50, 100))
         terminal.expect_exact("Type `yes` to confirm: ")

@@ -99,7 +99,7 @@ def test_a_migration_killed_between_copy_and_rename_is_finished_by_the_next_run(
         timeout=TIME_LIMIT_SECONDS,
     )
     finished = "`_schemactl_copy_orders` of `spark_catalog`.`shop` is `orders` now"
-    warning = f"warning: finished a migration step that had broken off: {finished}\n"
+    warning = f"warning: finished an interrupted migration step: {finished}\n"
     assert (again.returncode, again.stderr) == (0, warning)
     assert pq.read_table(tables / "orders").to_pylist() == [{"id": 1, "memo": "x"}, {"id": 2, "memo": None}]
     assert not (tables / "_schemactl_copy_orders").exists()

@@ -88,7 +88,10 @@ def test_life_of_a_folder_of_tables(work: Path) -> None:
     before = files(work)
     answer = normalize("orders.jsonl", "--load-id", "monday")
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout == "shop: load monday was loaded before\n\nnothing to do: parquet:warehouse has it\n"
+    assert (
+        answer.stdout
+        == "shop: load monday was loaded before\n\nnothing to do: parquet:warehouse already has this load\n"
+    )
     assert files(work) == before
 
     # no new files
@@ -143,7 +146,7 @@ def test_bad_record_stops_the_load(work: Path) -> None:
     answer = normalize("orders.jsonl")
 
     assert (answer.returncode, answer.stdout) == (2, "")
-    assert answer.stderr.startswith("error: 1 record cannot be read\n  orders.jsonl:2:8: this cannot be read, ")
+    assert answer.stderr.startswith("error: 1 record cannot be read\n  orders.jsonl:2:8: unreadable record, ")
     assert list(files(work)) == ["orders.jsonl"]
     assert rows_left() == []
 

@@ -36,23 +36,23 @@ def reported(name: str, content: str | bytes, *numbers: int, text: str = "?", en
 @pytest.mark.parametrize(
     ("line", "column", "reason"),
     [
-        (r'{"a": "\ud800"}', 8, "half of a surrogate pair is not a character"),
-        (r'{"a": "\\\udc00"}', 10, "half of a surrogate pair is not a character"),
+        (r'{"a": "\ud800"}', 8, "a surrogate pair is incomplete"),
+        (r'{"a": "\\\udc00"}', 10, "a surrogate pair is incomplete"),
         ('{"b": "NaN", "a": NaN}', 19, "`NaN` is not a JSON number"),
         ("[-Infinity]", 2, "`-Infinity` is not a JSON number"),
-        ('{"a": 01}', 8, "a number begins with 0"),
-        ("01", 2, "a number begins with 0"),
+        ('{"a": 01}', 8, "a number starts with 0"),
+        ("01", 2, "a number starts with 0"),
         ('{"a": 1 "b": 2}', 9, "expecting ',' delimiter"),
         ("1 2", 3, "something follows the document"),
         ('{"a": "\t"}', 8, "invalid control character"),
         ("9" * 1001, 1, "a number has more than 1,000 digits"),
-        ('{"b": "1e400", "a": [1, {"c": -1e400}]}', 31, "`-1e400` is past all doubles"),
-        (f"[{'9' * 400}, {'9' * 400}.5]", 404, f"`{'9' * 40}…` is past all doubles"),
+        ('{"b": "1e400", "a": [1, {"c": -1e400}]}', 31, "`-1e400` is too large for a double"),
+        (f"[{'9' * 400}, {'9' * 400}.5]", 404, f"`{'9' * 40}…` is too large for a double"),
     ],
 )
 def test_a_line_that_is_no_json_is_reported_with_column_and_reason(line: str, column: int, reason: str) -> None:
     (found,) = reported("a.jsonl", f'{{"a": 1}}\n\n{line}\n', 3)
-    assert found.startswith(f"a.jsonl:3:{column}: this cannot be read, {reason}: ")
+    assert found.startswith(f"a.jsonl:3:{column}: unreadable record, {reason}: ")
 
 
 def selected(name: str, content: str, *bad: tuple[int, str], path: str = "data") -> list[str]:
@@ -65,7 +65,7 @@ def selected(name: str, content: str, *bad: tuple[int, str], path: str = "data")
 def test_records_inside_of_lines_are_reported_by_the_line_of_their_document() -> None:
     lines = ['{"data": [{"id": 1}, {"id": 2}]}', "", '{"data": [{"id": 3}, {"id": x}]}', '{"page": 2}']
     assert selected("a.jsonl", "\n".join(lines), (4, "?"), (5, "--records: there is no `data`")) == [
-        'a.jsonl:3:29: this cannot be read, expecting value: {"data": [{"id": 3}, {"id": x}]}',
+        'a.jsonl:3:29: unreadable record, expecting value: {"data": [{"id": 3}, {"id": x}]}',
         "a.jsonl:4: there is no `data`: the object has `page`",
     ]
 
@@ -73,7 +73,7 @@ def test_records_inside_of_lines_are_reported_by_the_line_of_their_document() ->
 def test_records_inside_of_a_document_are_reported_by_line_and_column() -> None:
     content = '{"page": 1,\n "data": [{"id": 1},\n  {"id": x}]}'
     (problem,) = selected("a.json", content, (2, "?"))
-    assert problem.startswith("a.json:3:10: this cannot be read, expecting value")
+    assert problem.startswith("a.json:3:10: unreadable record, expecting value")
     fault = "--records: there is no `dta`; did you mean `data`?; the object has `data`"
     assert selected("a.json", '{"data": [1]}', (1, fault), path="dta") == [
         "a.json: there is no `dta`: the object has `data`"
@@ -83,20 +83,20 @@ def test_records_inside_of_a_document_are_reported_by_line_and_column() -> None:
 def test_octets_that_are_no_utf8_are_reported() -> None:
     content = b'{"a": "\xc3\xa9"}\r\n{"a": "\xe9t\xe9"}\n'
     assert reported("a.jsonl", content, 2) == [
-        'a.jsonl:2:8: this cannot be read, the byte 0xE9 is not UTF-8: {"a": "\ufffdt\ufffd"}'
+        'a.jsonl:2:8: unreadable record, the byte 0xE9 is not UTF-8: {"a": "\ufffdt\ufffd"}'
     ]
 
 
 def test_of_a_long_line_the_part_around_the_fault_is_shown() -> None:
     (found,) = reported("a.jsonl", '{"a": "' + "x" * 1_000 + '", "b": q, "c": "' + "y" * 1_000 + '"}\n', 1)
-    assert found.startswith("a.jsonl:1:1016: this cannot be read, expecting value: …xxx")
+    assert found.startswith("a.jsonl:1:1016: unreadable record, expecting value: …xxx")
     assert 'x", "b": q, "c": "yyy' in found
     assert len(found) < 200
 
 
 def test_a_fault_in_a_list_is_reported_by_its_line_and_column() -> None:
     (found,) = reported("a.json", '[\n  {"a": 1},\n  {"a": 2,\n   "b": }\n]\n', 1)
-    assert found == 'a.json:4:9: this cannot be read, expecting value: {"a": 2, "b": } ]'
+    assert found == 'a.json:4:9: unreadable record, expecting value: {"a": 2, "b": } ]'
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_fault_far_down_a_large_list_is_found(name: str) -> None:
     rows = [f'{{"id": {number}, "text": "{"x" * 300}\\u00e9]"}}' for number in range(3_000)]
     content = "[\n" + ",\n".join([*rows, '{"id": 01}', rows[0]]) + "\n]"
     (found,) = reported(name, gzip.compress(content.encode()) if name.endswith(".gz") else content, 1)
-    assert found.startswith(f"{name}:3002:9: this cannot be read, a number begins with 0: ")
+    assert found.startswith(f"{name}:3002:9: unreadable record, a number starts with 0: ")
 
 
 def test_a_value_that_is_too_large_to_be_held_is_reported_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,8 +131,8 @@ def test_a_value_that_is_too_large_to_be_held_is_reported_by_its_number(monkeypa
     content = '{"a": "' + "x" * 300_000 + '", "b": }'
     assert reported("a.json", content, 1, text='{"a":\n "x') == ['a.json: record 1 cannot be read: {"a": "x']
     assert reported("a.jsonl", content + "\nq\n", 1, 2, text='{"a": "x') == [
-        'a.jsonl:1: this cannot be read: {"a": "x',
-        "a.jsonl:2:1: this cannot be read, expecting value: q",
+        'a.jsonl:1: unreadable record: {"a": "x',
+        "a.jsonl:2:1: unreadable record, expecting value: q",
     ]
 
 
@@ -155,7 +155,7 @@ def test_csv_of_other_separators_and_encodings(encoding: str) -> None:
 
 def test_a_csv_row_that_is_not_the_one_spark_reported_of_keeps_its_row() -> None:
     (found,) = reported("a.csv", "id,name\n1,b,c\n", 2, text="more cells than columns: 7, b, c")
-    assert found == "a.csv, row 2: this cannot be read: more cells than columns: 7, b, c"
+    assert found == "a.csv, row 2: unreadable record: more cells than columns: 7, b, c"
 
 
 def test_what_is_gone_or_elsewhere_is_reported_by_number() -> None:
@@ -163,7 +163,7 @@ def test_what_is_gone_or_elsewhere_is_reported_by_number() -> None:
     far = BadRecord(Position("s3://bucket/a.json", 1), "[")
     files = [Input("gone.jsonl", "ndjson"), Input("s3://bucket/a.json", "json")]
     assert [str(problem) for problem in explain_bad_records([gone, far], files)] == [
-        "gone.jsonl:3: this cannot be read: nul l",
+        "gone.jsonl:3: unreadable record: nul l",
         "s3://bucket/a.json: record 1 cannot be read: [",
     ]
 
@@ -177,7 +177,7 @@ def test_what_is_gone_or_elsewhere_is_reported_by_number() -> None:
             "b.csv",
             "id\n",
             2,
-            'line 2, column 1: the quote of this cell never closes, it goes on to line 4: "078-05-1120',
+            'line 2, column 1: the quote of this cell is not closed; the cell goes on to line 4: "078-05-1120',
         ),
         ("c.xml", "", 1, "<a>078-05-1120"),
     ],

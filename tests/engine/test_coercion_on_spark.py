@@ -417,7 +417,7 @@ def test_a_text_that_is_no_unicode_is_no_value_of_another_type(session):
 
 
 def test_a_column_without_type_has_no_stored_type():
-    with pytest.raises(ValueError, match="`a` has no data type yet"):
+    with pytest.raises(ValueError, match="`a` has no data type"):
         stored_type(Column("a"))
 
 

@@ -55,20 +55,22 @@ def outcome(engine: Engine, name: str, content: str | bytes, *others: str) -> tu
 def test_a_quote_that_never_closes_is_a_bad_record(engine: Engine, name: str, pack) -> None:
     documents, bad, _ = outcome(engine, name, pack(OPEN.encode()))
     assert documents == [{"id": "1", "name": "a"}]
-    assert bad == [f'{name}:3:3: the quote of this cell never closes, it takes the rest of the file: "open 3,c 4,d']
+    assert bad == [
+        f'{name}:3:3: the quote of this cell is not closed; the cell contains the rest of the file: "open 3,c 4,d'
+    ]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_a_quote_that_never_closes_is_found_in_any_encoding(engine: Engine, encoding: str) -> None:
     documents, bad, _ = outcome(engine, "a.csv", 'é;n\r\n1;"ü\r\n2"\r\n2;"ö\r\n3;c\r\n'.encode(encoding))
     assert documents == [{"é": "1", "n": "ü\n2"}]
-    assert bad == ['a.csv:4:3: the quote of this cell never closes, it takes the rest of the file: "ö 3;c']
+    assert bad == ['a.csv:4:3: the quote of this cell is not closed; the cell contains the rest of the file: "ö 3;c']
 
 
 def test_a_quote_that_the_next_quoted_cell_ends_takes_the_rows_between(engine: Engine) -> None:
     documents, bad, _ = outcome(engine, "a.csv", 'id,name,x\n1,a,\n2,"open,z\n3,c,y\n4,"d",e\n5,f,g\n')
     assert documents == [{"id": "1", "name": "a"}, {"id": "5", "name": "f", "x": "g"}]
-    assert bad == ['a.csv:3:3: the quote of this cell never closes, it goes on to line 5: "open,z 3,c,y 4,"d"']
+    assert bad == ['a.csv:3:3: the quote of this cell is not closed; the cell continues to line 5: "open,z 3,c,y 4,"d"']
 
 
 def test_an_open_quote_is_found_where_the_number_of_quotes_is_even(engine: Engine) -> None:
@@ -80,12 +82,12 @@ def test_an_open_quote_is_found_where_the_number_of_quotes_is_even(engine: Engin
 def test_only_the_row_that_is_reported_is_bad(engine: Engine) -> None:
     documents, bad, _ = outcome(engine, "a.csv", 'a,b\n"""x\ny""",1\n2,"x\ny\n')
     assert documents == [{"a": '"x\ny"', "b": "1"}]
-    assert bad == ['a.csv:4:3: the quote of this cell never closes, it takes the rest of the file: "x y']
+    assert bad == ['a.csv:4:3: the quote of this cell is not closed; the cell contains the rest of the file: "x y']
 
 
 def test_an_open_quote_beyond_the_columns_is_reported_rather_than_the_cell(engine: Engine) -> None:
     _, bad, _ = outcome(engine, "a.csv", 'id\n1,"open\n2\n')
-    assert bad == ['a.csv:2:3: the quote of this cell never closes, it takes the rest of the file: "open 2']
+    assert bad == ['a.csv:2:3: the quote of this cell is not closed; the cell contains the rest of the file: "open 2']
 
 
 def test_an_open_quote_in_one_file_leaves_the_others_whole(engine: Engine) -> None:
@@ -99,7 +101,9 @@ def test_a_header_with_an_open_quote_makes_its_file_one_bad_record(engine: Engin
     Path("b.csv").write_text("id\n1\n")
     documents, bad, _ = outcome(engine, "a.csv", 'id,"name\n1,a\n2,b\n', "b.csv")
     assert documents == [{"id": "1"}]
-    assert bad == ['a.csv:1:4: the quote of this cell never closes, it takes the rest of the file: "name 1,a 2,b']
+    assert bad == [
+        'a.csv:1:4: the quote of this cell is not closed; the cell contains the rest of the file: "name 1,a 2,b'
+    ]
 
 
 def test_faults_beyond_a_block_are_found_and_good_blocks_are_not(
@@ -124,7 +128,8 @@ def test_quotes_that_are_not_doubled_are_warned_of(engine: Engine) -> None:
     assert [row["name"] for row in documents] == ['"a\\"b"', '"say "hi""', '5" nail']
     assert bad == []
     assert reported == [
-        "a.csv:2:3: this cell and 1 more have quotes inside that are not doubled: read as it stands, with all quotes"
+        "a.csv:2:3: this cell and 1 more have quotes inside that are not doubled: reading the cell unchanged, "
+        "with all quotes"
     ]
 
 

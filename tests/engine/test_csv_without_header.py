@@ -32,7 +32,7 @@ def scan(engine: Engine, content: str, has_header: bool | None, name: str = "a.c
     return found, [str(warning.message) for warning in caught if issubclass(warning.category, LeftOutWarning)]
 
 
-WAY = "`--no-header` reads it as a record, `--header` ends this warning"
+WAY = "use `--no-header` to read it as a record, or `--header` to end this warning"
 
 
 @pytest.mark.parametrize(

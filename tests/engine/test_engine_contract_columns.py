@@ -149,7 +149,7 @@ def test_types_that_only_spark_reads_are_refused_here(
     name, message, hint, code = local.error
     assert (name, hint, code) == ("InputError", "`--engine spark` reads it", 2)
     assert message.startswith(f"{contract.data}/rows/part-")
-    assert "which this machine does not read" in message
+    assert "which the local engine cannot read" in message
     assert described in message
 
 

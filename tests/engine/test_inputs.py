@@ -238,7 +238,7 @@ def test_a_missing_file_is_reported_with_the_nearest_one() -> None:
 
 def test_an_empty_folder_and_a_glob_without_matches_are_reported() -> None:
     Path("empty").mkdir()
-    with pytest.raises(InputError, match="the folder `empty` holds no files"):
+    with pytest.raises(InputError, match="the folder `empty` contains no files"):
         find_inputs(["empty"])
     with pytest.raises(InputError, match=r"no file matches `\*\.jsonl`"):
         find_inputs(["*.jsonl"])
@@ -296,9 +296,9 @@ def test_a_table_is_a_table() -> None:
         ("a.jsonl.gz", LINES.encode(), "not a gzip"),
         ("a.jsonl.gz", gzip.compress(LINES.encode(), mtime=0)[:12], "ends too early"),
         ("a.jsonl.bz2", LINES.encode(), "cannot be read"),
-        ("a.jsonl", gzip.compress(LINES.encode(), mtime=0), "its name does not say"),
-        ("a.jsonl.GZ", gzip.compress(LINES.encode(), mtime=0), "its name does not say"),
-        ("a.json", bz2.compress(LINES.encode()), "its name does not say"),
+        ("a.jsonl", gzip.compress(LINES.encode(), mtime=0), "its name does not show"),
+        ("a.jsonl.GZ", gzip.compress(LINES.encode(), mtime=0), "its name does not show"),
+        ("a.json", bz2.compress(LINES.encode()), "its name does not show"),
     ],
 )
 def test_a_broken_compression_is_reported(name: str, content: bytes, message: str) -> None:
@@ -327,7 +327,7 @@ def test_inputs_are_grouped_by_format_in_order() -> None:
 def test_a_file_of_a_folder_that_is_no_data_is_left_out_with_a_warning() -> None:
     write("d/x.csv", "id\n1\n")
     write("d/README.md", "# Read me\n")
-    with pytest.warns(LeftOutWarning, match=r"a file of no known format was left out: `d/README\.md`"):
+    with pytest.warns(LeftOutWarning, match=r"a file of unknown format was skipped: `d/README\.md`"):
         assert formats("d") == ["csv"]
     with pytest.warns(LeftOutWarning, match=r"`d/README\.md`"):
         assert formats("d/*") == ["csv"]
@@ -337,7 +337,7 @@ def test_many_files_that_are_no_data_are_counted() -> None:
     write("d/x.jsonl")
     for number in range(7):
         write(f"d/n{number}.md", "# Read me\n")
-    with pytest.warns(LeftOutWarning, match=r"7 files of no known format were left out: .*`d/n4\.md` and 2 more"):
+    with pytest.warns(LeftOutWarning, match=r"7 files of unknown format were skipped: .*`d/n4\.md` and 2 more"):
         find_inputs(["d"])
 
 
@@ -389,7 +389,7 @@ def test_a_pattern_takes_each_file_once_whatever_links_lead_to_it() -> None:
 
 def test_a_link_to_nowhere_is_reported_as_such() -> None:
     Path("a.jsonl").symlink_to("nowhere")
-    with pytest.raises(InputError, match=r"`a\.jsonl` is a link to `nowhere`, which is not there"):
+    with pytest.raises(InputError, match=r"`a\.jsonl` is a link to `nowhere`, which does not exist"):
         find_inputs(["a.jsonl"])
 
 
@@ -397,7 +397,7 @@ def test_a_link_to_nowhere_in_a_folder_is_left_out_with_a_warning() -> None:
     write("d/a.jsonl")
     Path("d/gone.jsonl").symlink_to("nowhere")
     Path("d/round.jsonl").symlink_to("round.jsonl")
-    said = "2 links to nothing were left out: `d/gone.jsonl`, `d/round.jsonl`"
+    said = "2 broken links were skipped: `d/gone.jsonl`, `d/round.jsonl`"
     with pytest.warns(LeftOutWarning, match=said):
         assert [each.path for each in find_inputs(["d"])] == ["d/a.jsonl"]
 
@@ -418,7 +418,7 @@ def test_a_folder_without_rights_is_reported_and_not_left_out() -> None:
 @needs_posix
 def test_a_pipe_is_refused_rather_than_waited_for() -> None:
     os.mkfifo("a.jsonl")
-    with pytest.raises(InputError, match="this is not a file"):
+    with pytest.raises(InputError, match="this is not a regular file"):
         find_inputs(["a.jsonl"])
 
 
@@ -430,7 +430,7 @@ def test_standard_input_is_no_source() -> None:
 @pytest.mark.parametrize(("name", "title"), [("a.parquet", "Parquet"), ("a.orc", "ORC"), ("a.avro", "Avro")])
 def test_a_file_that_does_not_start_as_its_format_is_refused_before_spark_reads_it(name: str, title: str) -> None:
     write(name, "id,name\n1,x\n")
-    with pytest.raises(InputError, match=f"this is not a valid {title} file: it does not start as one"):
+    with pytest.raises(InputError, match=f"this is not a valid {title} file: its first bytes are wrong"):
         find_inputs([name])
 
 
@@ -453,7 +453,7 @@ def test_a_file_that_the_user_names_reports_nothing_by_its_folder() -> None:
 def test_a_plain_text_beside_records_is_left_out_of_a_folder_with_a_warning() -> None:
     write("d/x.csv", "id\n1\n")
     write("d/README.txt", "Read me\n")
-    with pytest.warns(LeftOutWarning, match=r"a plain text beside records was left out: `d/README\.txt`"):
+    with pytest.warns(LeftOutWarning, match=r"a text file next to records was skipped: `d/README\.txt`"):
         assert formats("d") == ["csv"]
 
 
@@ -490,7 +490,7 @@ def test_address_that_lacks_a_slash_is_reported_how_it_begins() -> None:
     with pytest.raises(InputError, match=r"there is no `s3:/bucket/a\.csv`") as caught:
         find_inputs(["s3:/bucket/a.csv"])
 
-    assert caught.value.hint == "an address begins with `s3://`"
+    assert caught.value.hint == "write an address as `s3://...`"
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.tsv.gz"])

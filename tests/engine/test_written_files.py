@@ -35,7 +35,7 @@ WRITTEN = ("warehouse", "tmp", "not/there")
 
 @pytest.mark.parametrize("source", [".", "**", "../{}"])
 def test_files_of_our_own_below_a_source_are_left_out(data_folder: Path, source: str) -> None:
-    message = r"left out: 1 in `tmp`, 2 in `warehouse`"
+    message = r"skipped: 1 in `tmp`, 2 in `warehouse`"
     with pytest.warns(LeftOutWarning, match=message):
         assert remaining(source.format(data_folder.name), written=WRITTEN) == ["a.jsonl"]
 
@@ -47,7 +47,7 @@ def test_files_of_our_own_are_known_by_another_path(data_folder: Path) -> None:
 
 @pytest.mark.parametrize("source", ["warehouse", "warehouse/*", "./warehouse/../warehouse", "latest"])
 def test_a_source_of_nothing_but_our_own_files_is_refused(data_folder: Path, source: str) -> None:
-    with pytest.raises(InputError, match=r"no files but those where schemactl writes: 2 in `warehouse`"):
+    with pytest.raises(InputError, match=r"only files of the destination: 2 in `warehouse`"):
         remaining(source, written=WRITTEN)
 
 

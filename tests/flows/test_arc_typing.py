@@ -162,7 +162,7 @@ def test_columns_are_found_by_name_else_by_place(shop: Shop):
     with pytest.warns(CommandWarning, match="`w` as `id`"):
         load(shop, "w,x,y,z\n8,,2,\n", load_id="2")
     assert sorted(row[0] for row in shop.rows("customer", "id")) == [7, 8]
-    with pytest.raises(InputError, match="4 fields and the data 3 columns: the source lacks `seen`"):
+    with pytest.raises(InputError, match="4 fields and the data 3 columns: the source does not have `seen`"):
         load(shop, "id,born,amount\n1,,\n", load_id="3")
 
 
@@ -178,7 +178,7 @@ def test_text_columns_of_parquet_are_typed_and_columns_of_the_type_are_taken_as_
         (None, None, Decimal("2.00")),
     ]
     pyarrow.parquet.write_table(table.set_column(0, "id", pa.array([1.5, 2.5])), "customer.parquet")
-    with pytest.raises(InputError, match="the column `id` is `double`, and no text that could become `long`"):
+    with pytest.raises(InputError, match="the column `id` is `double`, not text that could become `long`"):
         shop.load("customer.parquet", table="customer", typing=source_of("column", fields), load_id="2")
 
 
@@ -251,7 +251,7 @@ def test_an_arc_schema_states_the_patterns_of_data(tmp_path: Path, monkeypatch: 
         "id": ("id", "long"), "born": ("born", "date"), "Full Name": ("Full Name", "string")
     }  # fmt: skip
     assert (fields["born"]["formatters"], fields["born"]["nullableValues"]) == (["dd/MM/uuuu"], ["N/A"])
-    with pytest.raises(InputError, match="`--data` finds the patterns of an Arc schema"):
+    with pytest.raises(InputError, match="`--data` needs `--to arc`"):
         export(replace(call, to="avro", data=Path("data.csv")))
     with pytest.raises(InputError, match="cannot read `nothing"):
         export(replace(call, data=Path("nothing.csv")))

@@ -123,5 +123,5 @@ def test_a_catalogue_alone_is_compared_with_the_schema_of_its_name(work: Path) -
 def test_a_catalogue_has_no_history_and_its_rows_are_not_counted() -> None:
     with pytest.raises(InputError, match="has no older versions"):
         compare(DUCKDB, "shop.yaml", is_transitive=True)
-    with pytest.raises(InputError, match="cannot be held against data"):
+    with pytest.raises(InputError, match="cannot be compared with data"):
         compare("shop.yaml", DUCKDB, data=DataRequest(("x.jsonl",)))

@@ -100,7 +100,7 @@ def test_contracts_of_tables_that_go_before_that_of_the_call_are_named(shop: Sho
     shop.load(shop.write("a.jsonl", {"id": 1, "lines": [{"n": 1}]}))
     state("orders__lines", "columns: evolve")
     report = shop.load(shop.write("b.jsonl", {"id": 2, "lines": [{"n": 1, "m": "x"}]}), contract="freeze")
-    assert hints(report) == ["the contract of table `orders__lines` goes before `--contract` for table `orders__lines`"]
+    assert hints(report) == ["the contract of table `orders__lines` overrides `--contract` for table `orders__lines`"]
     state("orders", "data_type: freeze")
     found = violation(shop.load(shop.write("c.jsonl", {"id": "x"})))
     assert found.schema_contract["data_type"] == {"mode": "freeze", "level": "table orders"}
@@ -110,6 +110,6 @@ def test_what_a_contract_leaves_out_and_evolves_is_named(shop: Shop) -> None:
     shop.load(shop.write("a.jsonl", {"id": 1}))
     report = shop.load(shop.write("b.jsonl", {"id": "x", "l": [1]}), contract="columns=freeze")
     assert hints(report) == [
-        "the contract of the call leaves out `data_type`, which evolves: `orders.id__v_text`",
-        "the contract of the call leaves out `tables`, which evolves: `orders__l`",
+        "the contract of the call does not set `data_type`, which evolves: `orders.id__v_text`",
+        "the contract of the call does not set `tables`, which evolves: `orders__l`",
     ]

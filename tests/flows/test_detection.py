@@ -197,7 +197,7 @@ def test_another_list_holds_for_new_columns_and_the_report_says_so(shop: Shop) -
     shop.feed({"a": "5"}, file="orders.jsonl")
     report = shop.feed({"a": "5", "b": "6"}, file="orders.jsonl", detect="+digits")
     assert report.hints == (
-        "detectors of table `orders` are now `digits`, `iso_timestamp`; columns that are there keep their types",
+        "detectors of table `orders` are now `digits`, `iso_timestamp`; existing columns keep their types",
     )
     assert shop.types() == {"a": "text", "b": "bigint"}
     shop.feed({"c": "7"}, file="orders.jsonl")

@@ -85,7 +85,7 @@ def test_tables_have_the_names_that_the_call_gives_them(shop: Shop) -> None:
 
 def test_records_of_no_table_load_nothing(shop: Shop) -> None:
     shop.write("events.jsonl", *EVENTS, {"x": 1}, {"kind": "", "x": 2})
-    with pytest.raises(InputError, match="2 records have no text in `kind`") as caught:
+    with pytest.raises(InputError, match="2 records have no string in `kind`") as caught:
         shop.load("events.jsonl", table=None, dispatch=Dispatch(("kind",)))
     assert str(caught.value.at) == "events.jsonl:5"
     assert shop.files() == ["events.jsonl"]
@@ -113,7 +113,7 @@ def test_a_contract_refuses_tables_of_a_stream(shop: Shop) -> None:
 
 def test_a_field_with_a_value_for_each_record_names_no_tables(shop: Shop) -> None:
     shop.write("events.jsonl", *({"id": at} for at in range(MOST_TABLES + 1)))
-    with pytest.raises(InputError, match="`--table-by id` makes more than 1,000 tables"):
+    with pytest.raises(InputError, match="`--table-by id` results in more than 1,000 tables"):
         shop.load("events.jsonl", table=None, dispatch=Dispatch(("id",)))
 
 

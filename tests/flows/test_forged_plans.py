@@ -70,7 +70,7 @@ def call_first(document: dict[str, Any]) -> None:
         (DROPPED, call_safe, "the risk or the undo of the plan's step 1 is not that of the step"),
         (ADDED, forget_undo, "the risk or the undo of the plan's step 1 is not that of the step"),
         (ADDED, leave_out, "do not lead to its schema: `orders` would still need another step, add column"),
-        (ADDED, call_first, "the plan's schema has not the hash"),
+        (ADDED, call_first, "the plan's schema does not match its hash"),
     ],
 )
 def test_a_plan_that_is_not_what_its_steps_make_it_is_refused(
@@ -97,7 +97,7 @@ def test_statements_of_a_forged_run_in_the_ledger_are_not_run(
     put_run(dataset, Path("a.plan.json").read_text())
     for command in (["apply", "./wanted.yaml", "--yes"], ["status", "./wanted.yaml"], ["plan", "./wanted.yaml"]):
         assert run(["migrate", *command, "--to", dataset.url, "--quiet"]) == 2
-        assert "the ledger's statements of step 1 are not those of the step" in capsys.readouterr().err
+        assert "the ledger's statements of step 1 do not match the step" in capsys.readouterr().err
     assert dataset.sql("SELECT id, a, b FROM @.orders") == [(1, "x", "y")]
 
 
@@ -122,7 +122,7 @@ def test_a_run_in_the_ledger_whose_steps_are_called_done_records_no_schema_that_
 
 
 def put_run(dataset: Dataset, plan: str, done: int = 0) -> None:
-    """Put a run that stands half done into the ledger."""
+    """Write an unfinished run into the ledger."""
     document = json.loads(plan)
     values = {
         "run_id": "forged", "plan_hash": document["hash"], "schema_name": "shop", "from_hash": FIRST.version_hash,
@@ -180,7 +180,7 @@ def test_a_key_that_is_not_in_the_environment_is_reported(
         monkeypatch.setenv("PLAN_KEY", key)
     arguments = ["migrate", "plan", put(ADDED, "wanted.yaml"), "--to", dataset.url, "--out", "a.plan.json", *SIGNED]
     assert run(arguments) == 2
-    assert "the environment has no `PLAN_KEY`" in capsys.readouterr().err
+    assert "environment variable `PLAN_KEY` is not set" in capsys.readouterr().err
     assert not Path("a.plan.json").exists()
 
 

@@ -103,13 +103,13 @@ def test_each_of_several_files_brings_its_tables(tmp_path: Path):
 def test_two_files_must_agree_on_a_table(tmp_path: Path):
     one = file_of(tmp_path, with_table("orders", id="bigint"), "a.schema.yaml")
     other = file_of(tmp_path, with_table("orders", id="text"), "b.schema.yaml")
-    with pytest.raises(InputError, match=r"a.schema.yaml` and `.*b.schema.yaml` bring different tables `orders`"):
+    with pytest.raises(InputError, match=r"a.schema.yaml` and `.*b.schema.yaml` contain different tables `orders`"):
         import_into_shop(tmp_path, one, other)
 
 
 def test_the_format_can_be_reported_where_the_name_does_not(tmp_path: Path):
     file = file_of(tmp_path, with_table("orders", id="bigint"), "orders.txt")
-    with pytest.raises(InputError, match="does not say its format"):
+    with pytest.raises(InputError, match="does not show its format"):
         import_into_shop(tmp_path, file)
     assert import_into_shop(tmp_path, file, source="dlt").changes_schema
 
@@ -197,7 +197,7 @@ def models_file(folder: Path, start: str) -> Path:
 @pytest.mark.usefixtures("models")
 def test_of_two_formats_with_one_ending_the_text_reports_which_it_is(tmp_path: Path):
     assert "orders" in import_into_shop(tmp_path, models_file(tmp_path, "# by hand\n")).after.tables
-    with pytest.raises(InputError, match="may be of several formats") as caught:
+    with pytest.raises(InputError, match="matches several formats") as caught:
         import_into_shop(tmp_path, models_file(tmp_path, "entities:\n"))  # dlt's key is in there, too
     assert caught.value.hint == "name it with `--from dlt` or `--from models`"
     file = models_file(tmp_path, "entities:\n")
@@ -209,7 +209,7 @@ def test_a_format_that_is_only_written_is_not_read(tmp_path: Path):
     (tmp_path / "a.sheet").write_text("shop")
     with pytest.raises(InputError, match="files of the format `sheet` are only written"):
         import_into_shop(tmp_path, tmp_path / "a.sheet", source="sheet")
-    with pytest.raises(InputError, match="does not say its format"):
+    with pytest.raises(InputError, match="does not show its format"):
         import_into_shop(tmp_path, tmp_path / "a.sheet")
 
 

@@ -284,7 +284,7 @@ def test_other_names_are_reported_by_the_command(tmp_path: Path, capsys: pytest.
     file = tmp_path / "shop.sql"
     file.write_text('create table "Orders" ("orderId" int, ADDR2LINE text, Note text);')
     assert run(["import", str(file), "--name", "shop", "--schemas", str(tmp_path / "schemas"), "--strict"]) == 0
-    assert "other names in the schema: Orders.orderId becomes orders.order_id\n" in capsys.readouterr().err
+    assert "names changed in the schema: Orders.orderId becomes orders.order_id\n" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):

@@ -340,7 +340,7 @@ def test_a_saved_plan_is_applied_as_it_was_shown_and_no_other_statements() -> No
     steps = [replace(each, statements=("SELECT 1",)) if REWRITE in each.statements else each for each in made.steps]
     Path("forged.plan.json").write_text(write_plan(replace(made, steps=tuple(steps))))
 
-    with pytest.raises(InputError, match="not those of its steps"):
+    with pytest.raises(InputError, match="do not match its steps"):
         apply("forged.plan.json")
     assert rows() == STORED
     assert apply("a.plan.json").outcome is Outcome.DONE
@@ -439,7 +439,7 @@ def test_of_steps_done_at_once_a_failure_reports_all_and_keeps_none(monkeypatch:
 
     with monkeypatch.context() as patched:
         patched.setattr(ParquetMigration, "rewrite", full)
-        with pytest.raises(DestinationError, match=r"steps 1 to \d of \d failed, 0 are done: the disk is full"):
+        with pytest.raises(DestinationError, match=r"steps 1 to \d of \d failed; 0 completed before: the disk is full"):
             apply("./after.yaml")
     assert rows() == STORED
     assert status().planned.done == 0

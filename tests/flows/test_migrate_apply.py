@@ -142,7 +142,7 @@ def test_what_loses_data_is_left_out_until_it_is_allowed_and_cannot_be_undone(da
     assert "old" not in dataset.columns()
     again = undo(dataset)
     assert [each.kind for each in again.blockers] == [BlockerKind.IMPOSSIBLE]
-    assert "cannot be undone: its values are gone" in again.blockers[0].message
+    assert "cannot be undone: its values are lost" in again.blockers[0].message
 
 
 def test_values_that_do_not_survive_refuse_the_step_under_its_old_name(dataset: Dataset) -> None:
@@ -218,7 +218,7 @@ def test_a_plan_is_refused_where_the_destination_moves_before_it_is_agreed_to(da
     request = ApplyRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
     report = apply_migration(request, agree, lambda: nullcontext(None))
 
-    assert [each.hint for each in report.planned.blockers] == ["somebody else changed it meanwhile: look again"]
+    assert [each.hint for each in report.planned.blockers] == ["another session changed it: run the command again"]
     assert "memo" not in dataset.columns()
 
 
@@ -234,7 +234,7 @@ def test_a_saved_plan_is_refused_where_the_destination_moved(dataset: Dataset) -
     dataset.sql("ALTER TABLE @.orders DROP COLUMN by_hand")
     assert apply(dataset, "a.plan.json").outcome is Outcome.DONE
     again = apply(dataset, "a.plan.json")
-    assert again.planned.blockers[0].message == "this plan was applied before"
+    assert again.planned.blockers[0].message == "this plan is already applied"
 
 
 def test_a_plan_for_another_place_or_with_other_statements_is_refused(dataset: Dataset, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_plan_for_another_place_or_with_other_statements_is_refused(dataset: D
     made = read_plan(Path("a.plan.json").read_text(), "a.plan.json")
     step = replace(made.steps[0], statements=("DROP TABLE orders",))
     Path("evil.plan.json").write_text(write_plan(replace(made, steps=(step, *made.steps[1:]))))
-    with pytest.raises(InputError, match="not those of its steps"):
+    with pytest.raises(InputError, match="do not match its steps"):
         apply(dataset, "evil.plan.json")
     moved = replace(made, place=replace(made.place, dataset="other"))
     Path("other.plan.json").write_text(write_plan(moved))
@@ -286,7 +286,7 @@ def test_a_database_that_existed_before_is_taken_over(
     assert take_over(FIRST).outcome is Outcome.NOTHING
     assert status(made).is_settled
     assert [run.state for run in status(made).runs] == ["baseline"]
-    with pytest.raises(InputError, match="no run that could be undone"):
+    with pytest.raises(InputError, match="no run to undo"):
         undo(made)
 
 

@@ -187,7 +187,7 @@ def test_values_that_a_primary_key_would_lose_are_counted_before_anything_is_don
     (blocker,) = report.blockers
     assert blocker.kind is BlockerKind.UNFIT
     lost = "2 values of `orders.code` would not survive"
-    assert blocker.message == f"{lost}, and a primary key takes no nulls in their place"
+    assert blocker.message == f"{lost}, and a primary key cannot contain nulls instead"
     assert "`--primary-keys`" in blocker.hint
     assert sorted(report.counted[0].examples)[0].startswith('"x"')
     assert apply(empty, after, on_unfit=on_unfit).planned.blockers == (blocker,)
@@ -209,7 +209,7 @@ def test_values_that_a_required_column_would_lose_are_counted_before_anything_is
     report = plan(empty, schema_of(ID, column("code", "bigint", nullable=False), before=before), on_unfit="expand")
 
     (blocker,) = report.blockers
-    assert blocker.message == "1 value of `orders.code` would not survive, and it takes no nulls in their place"
+    assert blocker.message == "1 value of `orders.code` would not survive, and it cannot contain nulls instead"
     assert blocker.hint == "fix them, or allow nulls in the schema"
     free = schema_of(ID, column("code", "bigint"), before=before)
     assert apply(empty, free, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE

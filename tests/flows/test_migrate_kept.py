@@ -58,7 +58,7 @@ def test_what_a_destructive_plan_drops_is_kept_until_it_is_cleaned(
 ) -> None:
     assert apply(dataset, put(BOTH, "both.yaml")).outcome is Outcome.DONE
     dataset.sql("INSERT INTO @.extra VALUES (1), (2)")
-    assert "Nothing is kept" in clean(dataset, capsys)
+    assert "No backups" in clean(dataset, capsys)
     fewer = bump(replace(BOTH, tables=FIRST.tables))
 
     report = apply(dataset, put(fewer, "fewer.yaml"), allows_destructive=True)
@@ -75,7 +75,7 @@ def test_what_a_destructive_plan_drops_is_kept_until_it_is_cleaned(
         copy = replace(dataset, path=Path(str(report.copy)))
         assert copy.sql("SELECT id FROM @.extra ORDER BY 1") == [(1,), (2,)]
     assert kept in clean(dataset, capsys)
-    assert "Nothing is kept" in clean(dataset, capsys)
+    assert "No backups" in clean(dataset, capsys)
     assert undo(dataset).outcome is Outcome.REFUSED
 
 

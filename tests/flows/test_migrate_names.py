@@ -198,8 +198,8 @@ def test_values_that_an_older_version_left_under_wrong_names_are_noticed_and_men
 
     assert run(["migrate", "verify", "--to", empty.url]) == 1
     found = capsys.readouterr().out
-    assert "`sales.a` does not hold the values of `b`, as `x-renamed-from` says" in found
-    assert "`sales.b` does not hold the values of `a`, as `x-renamed-from` says" in found
+    assert "`sales.a` does not contain the values of `b`, its name in `x-renamed-from`" in found
+    assert "`sales.b` does not contain the values of `a`, its name in `x-renamed-from`" in found
 
     apply(empty, sales(before=swapped, a=["b"], b=["a"]))
     assert empty.sql("SELECT a, b FROM @.sales") == [("of b", "of a")]

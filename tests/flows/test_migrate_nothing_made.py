@@ -24,10 +24,10 @@ def test_a_run_that_has_made_nothing_is_undone_without_a_name(work: Path, capsys
     in_the_way.write_text("a file in the place of the table's folder")
     to = "delta:made"
     assert run(["migrate", "apply", put(schema_of(ID), "shop.yaml"), "--to", to, "-y"]) == 3
-    assert "`schemactl migrate rollback` undoes what is done" in capsys.readouterr().err
+    assert "undo the completed steps with `schemactl migrate rollback`" in capsys.readouterr().err
     other = put(schema_of(ID, table="sales"), "other.yaml")
     assert run(["migrate", "apply", other, "--to", to, "-y"]) == 1
-    assert "stands half done" in " ".join(capsys.readouterr().out.split())
+    assert "is unfinished" in " ".join(capsys.readouterr().out.split())
     assert run(["migrate", "status", "--to", to]) == 0
     assert "half done" in " ".join(capsys.readouterr().out.split())
     assert run(["migrate", "rollback", "--to", to, "-y"]) == 0

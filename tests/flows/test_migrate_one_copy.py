@@ -241,7 +241,9 @@ def test_of_steps_that_share_a_copy_all_are_done_or_none(dataset: Dataset, is_st
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(kind, "execute", execute)
         reported_so = (
-            f"steps {first} to {last} of 9 failed, {first - 1} are done" if is_step_by_step else "the disk is full"
+            f"steps {first} to {last} of 9 failed; {first - 1} completed before"
+            if is_step_by_step
+            else "the disk is full"
         )
         with pytest.raises(DestinationError, match=reported_so):
             apply(dataset, AFTER, is_step_by_step=is_step_by_step)
@@ -287,7 +289,7 @@ def test_a_plan_that_somebody_made_share_more_copies_is_refused(dataset: Dataset
     forged = replace(shown, steps=(*steps, *(replace(each, done_with=None) for each in shown.steps[2:])))
     Path("forged.plan.json").write_text(write_plan(forged))
 
-    with pytest.raises(InputError, match="not those of its steps"):
+    with pytest.raises(InputError, match="do not match its steps"):
         apply_what(dataset, "forged.plan.json")
 
 

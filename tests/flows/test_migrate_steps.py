@@ -158,5 +158,5 @@ def test_values_that_become_the_same_are_counted_before_they_become_a_key(datase
     report = apply_migration(request, lambda _: True, lambda: nullcontext(None))
     assert report.is_refused
     (blocker,) = report.planned.blockers
-    assert blocker.message == "2 rows of `orders` have in `note` a null, or what another row has"
+    assert blocker.message == "2 rows of `orders` have a null or a duplicate value in `note`"
     assert dataset.sql("SELECT note FROM orders ORDER BY id") == [("1",), ("01",)]

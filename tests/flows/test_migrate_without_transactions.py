@@ -263,7 +263,7 @@ def test_what_cannot_be_undone_is_reported_before_anything_is_undone(lake: Lake,
     assert apply(lake, changed(before)).outcome is Outcome.DONE
     report = undo(lake)
     assert report.outcome is Outcome.REFUSED
-    assert "cannot be undone: its values are gone" in report.blockers[0].message
+    assert "cannot be undone: its values are lost" in report.blockers[0].message
     assert lake.rows("id, amount, memo, currency, paid") == AFTER
 
 
@@ -316,7 +316,7 @@ def test_a_partitioned_table_is_refused_before_the_first_step(lake: Lake, before
     (blocker,) = refused.planned.blockers
     assert (blocker.kind, blocker.numbers) == (BlockerKind.IMPOSSIBLE, (1, 2, 3, 4))
     assert "is partitioned (`day=1/" in blocker.message
-    assert blocker.hint == "write the table anew with the tool that partitions it"
+    assert blocker.hint == "rewrite the table with the tool that partitions it"
     assert status(lake).runs == ()
 
 
@@ -346,7 +346,7 @@ def test_files_that_disagree_about_a_type_are_reported_by_plan_status_verify_and
     verified = verify(VerifyRequest(None, lake.url, Path("schemas")))
     assert not verified.is_clean
     (found,) = verified.disagreements
-    assert (found.table, found.hint) == ("orders", "write the files anew that have another type, then migrate")
+    assert (found.table, found.hint) == ("orders", "rewrite the files with a different type, then migrate")
     assert f"and text in `{old.name}`" in found.message
     report = undo(lake)
     assert report.outcome is Outcome.REFUSED
@@ -433,7 +433,7 @@ def test_an_odd_value_in_a_run_that_stands_half_done_is_to_be_mended_or_the_run_
     assert refused.outcome is Outcome.REFUSED
     (blocker,) = refused.planned.blockers
     assert (blocker.kind, blocker.numbers) == (BlockerKind.UNFIT, (4,))
-    assert blocker.hint == "fix them, or take back the run that stands half done: `schemactl migrate rollback`"
+    assert blocker.hint == "fix them, or undo the unfinished run: `schemactl migrate rollback`"
     assert status(lake).planned.blockers == (blocker,)
     assert undo(lake).outcome is Outcome.DONE
     (again,) = apply(lake, schema).planned.blockers
@@ -469,11 +469,11 @@ def test_a_failing_undo_reports_how_far_it_came(lake: Lake, before: Schema, monk
         real(self, *args)
 
     monkeypatch.setattr(ParquetMigration, "rewrite", failing)
-    with pytest.raises(DestinationError, match="steps 4 to 1 were not undone, 1 step was before them: the disk"):
+    with pytest.raises(DestinationError, match="steps 4 to 1 were not undone; 1 step was undone before them: the disk"):
         undo(lake)
     monkeypatch.undo()
     monkeypatch.chdir(folder.parents[2])
     assert undo(lake).outcome is Outcome.DONE
     assert lake.rows("id, amount, note, old") == BEFORE
-    with pytest.raises(InputError, match="no run that could be undone"):
+    with pytest.raises(InputError, match="no run to undo"):
         undo(lake)

@@ -144,7 +144,7 @@ def test_a_migration_whose_schema_was_loaded_but_whose_tables_are_as_before_has_
 
     assert (standing.at, standing.pending) == ("0001_create_orders", ())
     assert standing.blocker is not None
-    assert "the schema of `0002_add`, which the tables do not have: `orders.amount`" in standing.blocker.message
+    assert "the schema of `0002_add`, but the tables do not match it: `orders.amount`" in standing.blocker.message
     assert apply(dataset).outcome is Outcome.REFUSED
     request = ApplyRequest(put(ADDED, "added.yaml"), dataset.url, Path("schemas"), PlanOptions())
     assert apply_migration(request, lambda _: True, lambda: nullcontext(None)).outcome is Outcome.DONE
@@ -340,7 +340,7 @@ def test_a_file_that_was_changed_added_or_removed_is_refused() -> None:
     document = json.loads(held.read_text())
     document["plans"]["duckdb"]["steps"].pop()
     held.write_text(json.dumps(document))
-    assert "`0002_add.json`: this migration was changed after it was made" in problems()
+    assert "`0002_add.json`: this migration was changed after it was created" in problems()
     held.unlink()
     assert "`0002_add.json` is missing" in problems()
 
@@ -387,8 +387,8 @@ def test_two_branches_that_add_the_same_number_are_found_and_one_moves(tmp_path:
         shutil.copy(path, FOLDER)
 
     found = problems()
-    assert "number 2 is there twice: `0002_color` and `0002_size`" in found
-    with pytest.raises(InputError, match="nothing says which of these moves: `0002_color`, `0002_size`"):
+    assert "duplicate number 2: `0002_color` and `0002_size`" in found
+    with pytest.raises(InputError, match="cannot tell which of these to move: `0002_color`, `0002_size`"):
         rebase_folder(FOLDER)
 
     report = rebase_folder(FOLDER, ["0002_size"])
@@ -417,7 +417,7 @@ def test_branches_whose_changes_do_not_go_together_are_refused() -> None:
     for path in Path("theirs").iterdir():
         shutil.copy(path, FOLDER)
 
-    with pytest.raises(InputError, match="`0002_double` would have other steps with duckdb behind the others"):
+    with pytest.raises(InputError, match="`0002_double` would have different duckdb steps after the move"):
         rebase_folder(FOLDER, ["0002_double"])
     assert (FOLDER / "0002_double.json").exists()
 
@@ -464,7 +464,7 @@ def test_the_commands_say_what_is_pending(tmp_path: Path, capsys: pytest.Capture
     assert run(["migrate", "apply", "--dir", "migrations", "--to", url, "--yes"]) == 0
     assert "0001_create_orders: applied 3 steps in" in capsys.readouterr().out
     assert run(["migrate", "apply", "--to", url, "--yes"]) == 2
-    assert "name what is to be applied" in capsys.readouterr().err
+    assert "no schema, plan or folder given" in capsys.readouterr().err
 
 
 @pytest.mark.destinations

@@ -76,7 +76,7 @@ def test_a_pull_request_sees_steps_risk_lock_and_undo(capsys: pytest.CaptureFixt
         "| 3 | change type of `orders.amount`: bigint -> double | rewrites the table | ACCESS EXCLUSIVE while all rows"
     )
     assert row in out
-    assert "| not possible: its values are gone |" in out
+    assert "| not possible: its values are lost |" in out
 
 
 def test_systems_of_ci_read_the_findings(capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,7 +164,7 @@ def test_plan_status_and_verify_have_the_same_formats(capsys: pytest.CaptureFixt
 def test_a_script_has_no_report_for_ci(capsys: pytest.CaptureFixture[str]) -> None:
     script = ["migrate", "plan", "./first.yaml", "--dialect", "snowflake"]
     assert run([*script, "--report", "sarif=script.sarif"]) == 2
-    assert "this result has no format `sarif`" in capsys.readouterr().err
+    assert "`sarif` is not a format of this result" in capsys.readouterr().err
     assert not Path("script.sarif").exists()
     assert run([*script, "--report", "json=script.json"]) == 0
     assert json.loads(Path("script.json").read_text())["plan"]["steps"]

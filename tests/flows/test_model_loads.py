@@ -311,7 +311,7 @@ def test_a_union_makes_a_table_of_each_variant(shop: Shop) -> None:
     with show_examples(Examples.MASKED):
         masked = load(shop, "Event", odd).inference.typing[0].message
     assert masked.startswith("Input tag 'xxxx' found using")
-    with pytest.raises(InputError, match="the model takes no record"):
+    with pytest.raises(InputError, match="the model accepts no record"):
         load(shop, "Event", [{"kind": "view"}], "data_type=discard_row")
     view = [*EVENTS, {"kind": "view"}]
     assert load(shop, "Event", view, "data_type=evolve,columns=evolve").outcome is Outcome.LOADED
@@ -327,7 +327,7 @@ def test_a_variant_that_forbids_unknown_keys_stops_the_load(shop: Shop, tmp_path
     with sys_path(tmp_path), pytest.raises(PipelineStepFailed, match="not implemented for Pydantic validation"):
         load_by_dlt("Mixed", events, tmp_path, table_name=lambda event: event["kind"])
 
-    with pytest.warns(CommandWarning, match=r"`columns=discard_value` goes before `extra='forbid'` of `Return`"):
+    with pytest.warns(CommandWarning, match=r"`columns=discard_value` overrides `extra='forbid'` of `Return`"):
         asked = load(shop, "Mixed", events, "columns=discard_value")
     assert (asked.outcome, asked.rows_loaded) == (Outcome.LOADED, 2)
 
@@ -582,13 +582,13 @@ def test_options_that_a_model_leaves_no_room_for() -> None:
     typing = find_typing_of("id")
     call = {"sources": ("a.csv",), "name": "shop", "table": None, "schemas": Path("schemas")}
     both = InferRequest(**call, typing=typing, model=find_model("order_models:Order", None))
-    with pytest.raises(InputError, match="`--model` and `--typing` do not go together"):
+    with pytest.raises(InputError, match="`--model` and `--typing` cannot be used together"):
         part_by_table(both, new_schema("shop"))
     union = find_model("order_models:Event", None)
     by_file = InferRequest(**call, model=union, dispatch=Dispatch(("kind",)), table_per_file=True)
     with pytest.raises(InputError, match="`--model` and `--table-per-file` do not go together"):
         part_by_table(by_file, new_schema("shop"))
-    with pytest.raises(InputError, match="`--table` names one table"):
+    with pytest.raises(InputError, match="`--table` cannot name the tables"):
         import_files(ImportRequest((), None, "shop", Path("schemas"), model="order_models:Event", table="t"))
 
 
@@ -606,7 +606,7 @@ def find_typing_of(name: str) -> Any:
         ("order_models:NUMBER", None, "is not a Pydantic model: Unable to generate pydantic-core schema for 3$"),
         ("order_models:Size", None, "is not a Pydantic model: no document is of this type"),
         ("order_models:date", None, "is not a Pydantic model: no document is of this type"),
-        ("order_models:Order", "data_type=discard_value", "a model cannot leave out single values"),
+        ("order_models:Order", "data_type=discard_value", "a model cannot discard single values"),
         ("broken_models:Order", None, "does not import"),
     ],
 )
@@ -618,5 +618,5 @@ def test_models_that_cannot_be_used(stated: str, contract: str | None, message: 
 
 
 def test_a_contract_that_contradicts_the_model_is_warned_of() -> None:
-    with pytest.warns(CommandWarning, match=r"the contract `columns=freeze` goes before `extra='allow'`"):
+    with pytest.warns(CommandWarning, match=r"the contract `columns=freeze` overrides `extra='allow'`"):
         find_model("order_models:Open", "columns=freeze")

@@ -57,7 +57,7 @@ def test_a_new_field_waits_for_the_next_load_and_is_no_drift(url: str) -> None:
 
     (note,) = planned.plan.notes
     assert (note.kind, note.table, note.column) == (NoteKind.WAITS, "orders", "meta")
-    assert note.message == "gets with the next load what is new in it: `b`"
+    assert note.message == "gets new fields with the next load: `b`"
     status = find_status(wanted, url, SCHEMAS, PlanOptions())
     assert status.is_settled
     assert verify(VerifyRequest(wanted, url, SCHEMAS)).is_clean
@@ -71,7 +71,7 @@ def test_a_type_that_no_load_makes_is_reported_and_stays_drift(url: str, kind: s
 
     (note,) = planned.plan.notes
     assert (note.kind, note.column) == (NoteKind.DRIFT, "meta")
-    assert "no step makes one the other" in note.message
+    assert "no step can convert it" in note.message
     (drift,) = verify(VerifyRequest(wanted, url, SCHEMAS)).drift
     assert isinstance(drift, ColumnPropertyChanged)
 

@@ -66,7 +66,7 @@ def test_a_file_counts_once_the_sum_file_knows_it_and_a_changed_or_missing_one_i
     add(FIRST)
     add(ADDED, "add")
     file = write("0002_add.postgresql.2.before.sql")
-    assert problems() == [f"`{file.name}` was added, and the sum file does not know it"]
+    assert problems() == [f"`{file.name}` was added, but is not in the checksum file"]
     assert run(["migrate", "hash", str(FOLDER)]) == 0
     assert problems() == []
 
@@ -90,7 +90,7 @@ def test_the_next_migration_holds_the_own_sql_of_the_one_before_it_fast() -> Non
     file.write_text(OWN.replace("'x'", "'y'"))
 
     report = hash_folder(FOLDER)
-    message = "`0003_size` was made for another `0002_color` than the one that is there"
+    message = "`0003_size` was created for a different version of `0002_color`"
     assert [each.message for each in report.problems] == [message]
 
 
@@ -123,7 +123,7 @@ def test_the_next_migration_holds_the_own_sql_of_the_one_before_it_fast() -> Non
         (
             "0001_create_orders.postgresql.1.after.sql",
             OWN,
-            "step 1 makes dlt's own `_dlt_version`, and is left out where that is there",
+            "step 1 creates dlt's own `_dlt_version`, and is skipped if the table exists",
         ),
     ],
 )
@@ -154,14 +154,14 @@ def test_a_dialect_that_keeps_each_statement_takes_an_empty_file_only() -> None:
     add(ADDED, "add")
     write("0002_add.duckdb.1.before.sql")
     hash_folder(FOLDER)
-    assert "`0002_add` has SQL of its own for duckdb, and none for mysql" in problems()
+    assert "`0002_add` has custom SQL for duckdb, but not for mysql" in problems()
     file = write("0002_add.mysql.1.before.sql", "-- none is needed\n")
     hash_folder(FOLDER)
     assert problems() == []
 
     file.write_text(OWN)
 
-    assert "mysql keeps each statement at once: own SQL could not be taken back where a step fails" in problems()
+    assert "mysql commits each statement: custom SQL could not be rolled back if a step fails" in problems()
 
 
 def test_a_rebase_renumbers_own_sql_with_its_migration(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_pull_request_sees_own_sql_and_that_nobody_can_judge_it(capsys: pytest
     assert [each["own"][0]["file"] for each in document["plans"] if "own" in each] == [file.name]
     for name in ("github", "gitlab", "sarif", "junit", "markdown"):
         assert "M107" in lint(capsys, "--format", name)
-    own = f"after it: `{file.name}`, 1 statement, if its precondition gives rows; undone by 1 statement"
+    own = f"after it: `{file.name}`, 1 statement, if its precondition returns rows; undone by 1 statement"
     row = f"| 1 | add column `orders.color`, text<br>{own} |"
     assert row in lint(capsys, "--format", "markdown")
     assert lint(capsys, "--fail-on", "warn", code=1)
@@ -224,7 +224,7 @@ def test_own_sql_without_an_undo_is_a_finding(capsys: pytest.CaptureFixture[str]
     hash_folder(FOLDER)
     document = json.loads(lint(capsys, "--format", "json"))
     assert sorted(each["rule"] for each in document["findings"]) == ["M103", "M107"]
-    assert "`0002_color.postgresql.1.after.sql` does not say how it is undone" in lint(capsys)
+    assert "`0002_color.postgresql.1.after.sql` does not declare its undo" in lint(capsys)
 
 
 def test_an_earlier_migration_whose_own_sql_a_branch_changes_is_found(capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,5 +263,5 @@ def test_a_plan_with_own_sql_is_not_applied_from_a_file(capsys: pytest.CaptureFi
 
     assert run(["migrate", "apply", "first.plan.json", *to, "--yes"]) == 2
 
-    assert "SQL of one's own runs from a folder of migrations, not from a plan" in capsys.readouterr().err
+    assert "custom SQL runs from a migrations folder, not from a plan" in capsys.readouterr().err
     assert not Path("x.duckdb").exists()

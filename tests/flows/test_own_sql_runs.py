@@ -225,7 +225,7 @@ def test_own_sql_without_an_undo_makes_its_step_final(dataset: Dataset) -> None:
     refused = undo(dataset)
 
     assert refused.outcome is Outcome.REFUSED
-    assert f"`{file.name}` does not say how it is undone" in refused.blockers[0].message
+    assert f"`{file.name}` does not declare its undo" in refused.blockers[0].message
     assert rows(dataset) == MENDED
 
 
@@ -233,7 +233,7 @@ def test_a_rollback_needs_the_folder_and_the_files_as_they_were_applied(dataset:
     file = write(dataset.kind, When.BEFORE, MEND)
     apply(dataset)
 
-    with pytest.raises(InputError, match="has SQL of its own, which runs from its folder only"):
+    with pytest.raises(InputError, match="has custom SQL, which runs only from its folder"):
         undo(dataset, folder=None)
     write(dataset.kind, When.BEFORE, MEND.replace("old = 'o'", "old = 'p'"))
     with pytest.raises(InputError, match="does not have `0002_numbers` as it was applied"):
@@ -255,10 +255,10 @@ def test_own_sql_that_somebody_writes_into_the_ledger_is_not_run(dataset: Datase
     held = dataset.sql("SELECT plan FROM @._schemactl_migrations WHERE plan LIKE '%mended%'")
     assert "SET old = 'o' WHERE" in held[0][0]
 
-    with pytest.raises(InputError, match="this plan was changed after it was made"):
+    with pytest.raises(InputError, match="this plan was changed after it was created"):
         undo(dataset)
     forge_ledger(dataset)
-    with pytest.raises(InputError, match="the ledger has other SQL of `0002_numbers`'s own than the folder"):
+    with pytest.raises(InputError, match="the custom SQL of `0002_numbers` in the ledger differs from the folder"):
         undo(dataset)
 
     assert rows(dataset) == MENDED
@@ -312,7 +312,7 @@ def test_a_run_that_is_killed_between_steps_goes_on_or_is_undone(
     assert stand(FOLDER, dataset.url).is_unfinished
     assert ("paid" in dataset.columns()) is not first
 
-    with pytest.raises(InputError, match="has SQL of its own, which runs from its folder only"):
+    with pytest.raises(InputError, match="has custom SQL, which runs only from its folder"):
         apply_migration(
             ApplyRequest(put(NUMBERS, "wanted.yaml"), dataset.url, Path("schemas"), PlanOptions()),
             lambda _: True,

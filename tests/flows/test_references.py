@@ -191,7 +191,7 @@ def test_a_bare_revision_is_reported_how_to_be_named(history, name):
     git("update-ref", "refs/remotes/origin/next", "HEAD")
     with pytest.raises(InputError, match=f"`{name}` does not name a schema") as caught:
         find_schemas(name, history)
-    assert caught.value.hint == f"git knows it as a revision: `git:{name}`"
+    assert caught.value.hint == f"`{name}` is a git revision: write `git:{name}`"
     assert find_schemas(f"git:{name}", history)
 
 
@@ -199,7 +199,7 @@ def test_a_bare_revision_is_reported_how_to_be_named(history, name):
 def test_what_git_does_not_know_is_reported_without_it(history, name):
     with pytest.raises(InputError) as caught:
         find_schemas(name, history)
-    assert "git knows it" not in str(caught.value.hint)
+    assert "is a git revision" not in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("name", ["shop", "geo", "draft", "drafts"])
@@ -254,7 +254,7 @@ def test_a_folder_without_schemas_is_reported(folder, tmp_path):
 def test_a_folder_of_parquet_is_reported_how_to_be_named(folder, tmp_path):
     (tmp_path / "lake" / "orders").mkdir(parents=True)
     (tmp_path / "lake" / "orders" / "1.parquet").touch()
-    with pytest.raises(InputError, match="there is no schema in `lake`, but Parquet") as caught:
+    with pytest.raises(InputError, match="`lake` contains Parquet files, not schemas") as caught:
         find_schemas("lake", folder)
     assert caught.value.hint == "its tables: `parquet:lake`"
 

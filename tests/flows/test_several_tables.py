@@ -104,7 +104,9 @@ def test_an_empty_file_among_others_stops_nothing(local_engine: Engine, is_by_fi
 def test_the_only_table_of_a_schema_takes_the_data() -> None:
     write("february.jsonl")
 
-    with pytest.warns(LeftOutWarning, match="the only table of schema `shop`; `--table february` makes another"):
+    with pytest.warns(
+        LeftOutWarning, match="the only table of schema `shop`; `--table february` creates another table"
+    ):
         assert parted(request("february.jsonl"), shop("orders")) == {"orders": ["february.jsonl"]}
     assert parted(request("february.jsonl"), shop("orders", "people")) == {"february": ["february.jsonl"]}
     assert parted(request("february.jsonl", table="other"), shop("orders")) == {"other": ["february.jsonl"]}
@@ -117,8 +119,8 @@ def test_near_twin_of_a_table_is_refused_where_nobody_can_be_asked() -> None:
     with pytest.raises(InputError, match="no table `telemetry01`, but `telemetry_01`") as caught:
         parted(request("telemetry01.jsonl"), before)
     assert caught.value.hint is not None
-    assert "`--table telemetry01` makes a new one" in caught.value.hint
-    with pytest.warns(LeftOutWarning, match="a new table is made"):
+    assert "`--table telemetry01` to create a table" in caught.value.hint
+    with pytest.warns(LeftOutWarning, match="creating a new table"):
         assert list(parted(request("telemetry01.jsonl", table="telemetry01"), before)) == ["telemetry01"]
 
 
@@ -137,7 +139,7 @@ def test_near_twin_of_a_table_is_asked_about(answer: bool) -> None:
     else:
         with pytest.raises(InputError, match="nothing was done"):
             parted(call, shop("telemetry_01", "other"))
-    assert asked == ["there is no table `telemetry01`, but `telemetry_01`; make a new table `telemetry01`"]
+    assert asked == ["there is no table `telemetry01`, but a table `telemetry_01`; create a new table `telemetry01`"]
 
 
 def test_unlike_files_in_one_table_are_warned_of() -> None:
@@ -145,7 +147,9 @@ def test_unlike_files_in_one_table_are_warned_of() -> None:
     write("in/prices.jsonl", {"sku": 1, "price": 2, "since": "x"})
     Path("in/people.csv").write_text("id,name,mail\n1,2,3\n")
 
-    with pytest.warns(LeftOutWarning, match=r"unlike files go to one table: `in/people\.csv` has `id`") as caught:
+    with pytest.warns(
+        LeftOutWarning, match=r"files with different fields go to the same table: `in/people\.csv` has `id`"
+    ) as caught:
         warn_of_unlike(part_by_table(request("in"), shop()))
     [warning] = [each.message for each in caught]
     assert isinstance(warning, LeftOutWarning)
@@ -165,7 +169,7 @@ def test_files_with_some_keys_in_common_are_not_warned_of() -> None:
     ("asked", "message"),
     [
         ({"table": "orders", "table_per_file": True}, "names the tables"),
-        ({"table": "Orders", "others": (("orders", "a.jsonl"),)}, "with sources and without"),
+        ({"table": "Orders", "others": (("orders", "a.jsonl"),)}, "with and without a source"),
         (
             {"others": (("orders", "b.jsonl"),), "hints": Hints((parse_column("id:text"),))},
             "`--column id` does not name a table",

@@ -127,7 +127,7 @@ def test_nulls_stop_a_load_where_the_contract_keeps_them_out(capsys: pytest.Capt
     for contract in ("discard_row", "discard_value"):
         capsys.readouterr()
         assert load(nulls, contract=f"data_type={contract}") == 1
-        assert "orders.id allows none, but $.id is null 1 time" in capsys.readouterr().out
+        assert "orders.id is required, but $.id is null 1 time" in capsys.readouterr().out
         assert column().nullable is False
     assert load(nulls) == 3
     assert "`schemactl migrate apply`" in capsys.readouterr().err

@@ -134,7 +134,7 @@ def test_columns_that_swap_their_names_take_their_types_along(start):
         ("net", {**brought["gross"], **renamed_from("gross")}),
         ("note", brought["note"]),
     ]
-    # What is taken over is not taken over again.
+    # What is taken over is not applied again.
     put(IMPORT, schema_of({"net": {**renamed_from("gross"), "unique": True}, "gross": renamed_from("net")}))
     sync()
     assert columns()["net"] == {**brought["gross"], **renamed_from("gross"), "unique": True}

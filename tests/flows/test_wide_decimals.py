@@ -10,7 +10,7 @@ from schemactl.cli.app import run
 from schemactl.flows.normalize import Call, NormalizeRequest, prepare
 from schemactl.flows.request import InferRequest
 
-MORE = "`t.d` has 50 digits, and a load into `{}` brings 38 at most"
+MORE = "`t.d` has 50 digits; a load into `{}` supports up to 38"
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("size", "message"),
     [
         ("decimal(50,40)", MORE),
-        ("decimal(5)", "`t.d`: a load has no decimal(5,9) (`d`): more digits after the point than digits"),
+        ("decimal(5)", "`t.d`: a load has no decimal(5,9) (`d`): the scale is larger than the precision"),
     ],
 )
 def test_a_stated_size_that_no_load_brings_is_refused(

@@ -342,9 +342,12 @@ exposures: [{name: board}]
         ("models:\n- columns: []", "s.yml:2:3: an item of `models` has no `name`"),
         ("models:\n- name: a\n  columns: 7", "s.yml:3:12: `columns` must be a list"),
         ("models:\n- name: a\n  columns: {id: {data_type: bigint}}", "s.yml:3:12: `columns` must be a list"),
-        ("models:\n- name: a\n  columns: [{name: yes}]", "s.yml:3:20: `name` must be a text"),
+        ("models:\n- name: a\n  columns: [{name: yes}]", "s.yml:3:20: `name` must be a string"),
         ("models:\n- name: a\n  columns: [{name: b, tests: 7}]", "s.yml:3:30: `tests` must be a list"),
-        ("models:\n- name: a\n  columns: [{name: b, constraints: [{type: []}]}]", "s.yml:3:44: `type` must be a text"),
+        (
+            "models:\n- name: a\n  columns: [{name: b, constraints: [{type: []}]}]",
+            "s.yml:3:44: `type` must be a string",
+        ),
     ],
 )
 def test_a_container_of_a_wrong_type_is_refused_with_its_place(text: str, message: str):

@@ -100,7 +100,7 @@ def test_columns_that_are_small_each_are_too_many_together(read):
     wide = {"Inner": [(f"f{n}", None) for n in range(1_000)], "T": [(f"c{n}", "Inner") for n in range(1_000)]}
 
     with pytest.raises(
-        InputError, match=r"types that name each other have more than 1\d\d,\d\d\d nested fields"
+        InputError, match=r"types that refer to each other have more than 1\d\d,\d\d\d nested fields"
     ) as raised:
         read(wide)
 
@@ -158,7 +158,7 @@ def test_schemas_composed_of_each_other_twice_end():
         definitions[f"r{number}"] = {"allOf": [{"$ref": f"#/$defs/r{number - 1}"}] * 2}
 
     for document in ({"properties": {"x": {"$ref": "#/$defs/r39"}}}, {"$ref": "#/$defs/r39"}):
-        with pytest.raises(InputError, match="types that name each other do so more than"):
+        with pytest.raises(InputError, match="types that refer to each other do so more than"):
             jsonschema.read(json.dumps({**document, "$defs": definitions}), "t.json")
 
 
@@ -166,7 +166,7 @@ def test_a_table_composed_of_too_long_a_chain_is_refused():
     definitions: dict[str, object] = {"r0": {"properties": {"a": {"type": "integer"}}}}
     definitions |= {f"r{number}": {"$ref": f"#/$defs/r{number - 1}"} for number in range(1, 3_000)}
 
-    with pytest.raises(InputError, match=r"composed of schemas that name each other in more than \d+ levels"):
+    with pytest.raises(InputError, match=r"composed of schemas that refer to each other in more than \d+ levels"):
         jsonschema.read(json.dumps({"$ref": "#/$defs/r2999", "$defs": definitions}), "t.json")
 
 

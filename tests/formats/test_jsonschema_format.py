@@ -133,9 +133,12 @@ def test_an_edited_type_wins_over_its_hints():
     [
         ("[]", "is an object"),
         ('{"type": "string"}', "describes no object"),
-        ('{"type": "object", "properties": {"A b": {}, "a_b": {}}}', "become one name `a_b`"),
-        ('{"x-dlt": {}, "$defs": {"t": {"properties": {"a": {"x-dlt": {"data_type": "int"}}}}}}', "no column can have"),
-        ('{"x-dlt": {"settings": 1}, "$defs": {}}', "what no schema can"),
+        ('{"type": "object", "properties": {"A b": {}, "a_b": {}}}', "both become `a_b`"),
+        (
+            '{"x-dlt": {}, "$defs": {"t": {"properties": {"a": {"x-dlt": {"data_type": "int"}}}}}}',
+            "invalid for a column",
+        ),
+        ('{"x-dlt": {"settings": 1}, "$defs": {}}', "cannot express the whole file"),
         ('{"type": ', "ends within a value"),
         ('{"properties": 7}', "a.json:1:16: `properties` must be an object"),
         ('{"properties": {"a": {"properties": []}}}', "a.json:1:37: `properties` must be an object"),
@@ -309,7 +312,7 @@ def test_a_reference_to_another_file_is_reported_beside_what_is_read(schema: obj
 
 
 def test_a_file_that_is_but_a_reference_to_another_one_is_refused():
-    with pytest.raises(InputError, match=r":1:2: `\$ref: other.json` leads out of the file"):
+    with pytest.raises(InputError, match=r":1:2: `\$ref: other.json` refers to another file"):
         table_of({"$ref": "other.json"})
 
 
@@ -389,7 +392,7 @@ def test_definitions_that_lead_to_each_other_without_end_are_any_json(count: int
 def test_definitions_that_include_each_other_twice_are_refused(place: str):
     twice = {f"a{at}": {"allOf": [{"$ref": f"#/$defs/a{at + 1}"}] * 2} for at in range(40)}
     document = {"properties": {"a": PLACES[place]({})}, "$defs": {"lossy": twice["a0"], **twice, "a40": {}}}
-    with pytest.raises(InputError, match="types that name each other do so more than"):
+    with pytest.raises(InputError, match="types that refer to each other do so more than"):
         table_of(document)
 
 

@@ -220,7 +220,7 @@ def test_contracts_are_reported_from_other_files():
         ("schema: {orders: {}}", "c.yaml:2:9: `schema` must be a list"),
         ("schema: [7]", "c.yaml:2:10: an item of `schema` must be an object"),
         ("schema:\n- properties: []", "c.yaml:3:3: an item of `schema` has no `name`"),
-        ("schema:\n- name: no", "c.yaml:3:9: `name` must be a text"),
+        ("schema:\n- name: no", "c.yaml:3:9: `name` must be a string"),
         ("schema:\n- name: orders\n  properties: 7", "c.yaml:4:15: `properties` must be a list"),
         ("schema:\n- name: orders\n  properties: {id: {}}", "c.yaml:4:15: `properties` must be a list"),
         ("schema:\n- name: orders\n  properties:\n  - {name: id, items: 7}", "c.yaml:5:23: `items` must be an object"),
@@ -265,9 +265,9 @@ def test_a_type_that_is_not_stated_is_reported():
     }
     document = odcs.read(json.dumps(contract), "t.odcs.json")
     assert [describe_loss(each) for each in document.losses] == [
-        "t.a: type `type: none stated` becomes type `data_type: text`",
+        "t.a: type `type: unspecified` becomes type `data_type: text`",
         f"t.s: `logicalTypeOptions.maxLength: {large}`",
-        "t.o.b: type `type: none stated` becomes type `data_type: text`",
+        "t.o.b: type `type: unspecified` becomes type `data_type: text`",
     ]
 
 

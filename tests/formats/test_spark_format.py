@@ -81,11 +81,11 @@ def test_types_of_others():
     [
         ("", "ends too early", 1),
         ("a", "ends too early", 2),
-        ("a INT b INT", "`b` stands where `,` was expected", 7),
+        ("a INT b INT", "expected `,`, found `b`", 7),
         ("a STRUCT<b INT", "ends too early", 15),
         ("a DECIMAL(x)", "a number", 11),
         ("a INT NOT b", "`NULL`", 11),
-        ("a INT COMMENT b", "a text in quotes", 15),
+        ("a INT COMMENT b", "a string in quotes", 15),
         ("a " + "ARRAY<" * 200, "nested deeper", None),
     ],
 )

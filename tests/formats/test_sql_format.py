@@ -251,9 +251,9 @@ def test_types_of_dialects(dialect: str, kind: str, properties: dict[str, Any]) 
         ("mysql", "bit(8)", "t.c: type `type: BIT(8)` becomes type `data_type: text`"),
         ("postgres", "bit varying(5)", "t.c: type `type: varbit(5)` becomes type `data_type: text`"),
         ("postgres", "varchar(10)[]", "t.c: type `type: VARCHAR(10)[]` becomes type `data_type: json`"),
-        ("sqlite", "", "t.c: type `type: none stated` becomes type `data_type: text`"),
-        ("sqlite", "ANY", "t.c: type `type: none stated` becomes type `data_type: text`"),
-        ("sqlite", "UNIQUE", "t.c: type `type: none stated` becomes type `data_type: text`"),
+        ("sqlite", "", "t.c: type `type: unspecified` becomes type `data_type: text`"),
+        ("sqlite", "ANY", "t.c: type `type: unspecified` becomes type `data_type: text`"),
+        ("sqlite", "UNIQUE", "t.c: type `type: unspecified` becomes type `data_type: text`"),
         ("duckdb", "INT[3]", "t.c: type `type: INT[3]` becomes type `data_type: json`"),
         ("databricks", "MAP<INT, STRING>", "t.c: type `type: MAP<INT, STRING>` becomes type `data_type: json`"),
         ("databricks", "STRUCT<a: INTERVAL>", "t.c.a: type `type: INTERVAL` becomes type `data_type: text`"),
@@ -936,7 +936,7 @@ def test_a_reference_that_becomes_no_foreign_key_is_lost_where_they_are_asked_fo
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("CREATE TABLE a.t (x int); CREATE TABLE b.t (y int)", "two statements make a table `t`"),
+        ("CREATE TABLE a.t (x int); CREATE TABLE b.t (y int)", "two statements create a table `t`"),
         ("CREATE TABLE (", "this is not `postgres` SQL"),
         ("SELECT 1", "there is no CREATE TABLE"),
         ("", "there is no"),

@@ -106,17 +106,17 @@ def test_line_ends_of_windows_change_nothing() -> None:
         ("SELECT 1;\n-- schemactl: undo\nSAVEPOINT a", 3, "`SAVEPOINT` is about transactions"),
         ("SELECT 1;\n-- schemactl: rollback\nSELECT 2", 2, "there is no section `rollback`"),
         ("-- schemactl: undo\n-- schemactl: undo\n", 2, "there are two sections `undo`"),
-        ("SELECT 1;\n-- schemactl: run\nSELECT 2", 1, "statements stand above the first section"),
-        ("/*\n-- schemactl: undo\n*/ SELECT 1", 2, "this marker stands behind something else, or within a comment"),
+        ("SELECT 1;\n-- schemactl: run\nSELECT 2", 1, "there are statements above the first section"),
+        ("/*\n-- schemactl: undo\n*/ SELECT 1", 2, "this marker is not at the start of a line, or is in a comment"),
         (
             "/* a /* b */\n-- schemactl: undo\n*/ SELECT 1",
             2,
-            "this marker stands behind something else, or within a comment",
+            "this marker is not at the start of a line, or is in a comment",
         ),
-        ("SELECT 1; -- schemactl: undo", 1, "this marker stands behind something else, or within a comment"),
-        ("-- schemactl: precondition\nSELECT 1; SELECT 2", 1, "a precondition is one query"),
-        ("-- schemactl: precondition\nDELETE FROM a", 1, "a precondition is one query"),
-        ("-- schemactl: precondition\n", 1, "a precondition is one query"),
+        ("SELECT 1; -- schemactl: undo", 1, "this marker is not at the start of a line, or is in a comment"),
+        ("-- schemactl: precondition\nSELECT 1; SELECT 2", 1, "a precondition must be one query"),
+        ("-- schemactl: precondition\nDELETE FROM a", 1, "a precondition must be one query"),
+        ("-- schemactl: precondition\n", 1, "a precondition must be one query"),
         ("SELECT 'a", None, "this is not SQL"),
         ("SELECT 1 /* a", None, "this is not SQL"),
         ("CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; COMMIT;", 1, "a `BEGIN` has no `END`"),
@@ -140,7 +140,7 @@ def test_many_comments_before_a_marker_take_no_time() -> None:
 
 
 def test_nothing_instead_of_a_step_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing would run instead of the step"):
+    with pytest.raises(InputError, match="the file has no statement to run instead of the step"):
         read("-- schemactl: undo\nSELECT 1", when=When.INSTEAD)
 
 
@@ -198,7 +198,7 @@ def test_a_step_or_a_dialect_that_is_not_there_is_named() -> None:
 def test_a_dialect_without_own_sql_says_so_with_an_empty_file() -> None:
     texts = {"0007_add.duckdb.2.before.sql": "SELECT 1"}
     _, problems = attached(texts, "duckdb", "sqlite")
-    assert problems == ["`0007_add` has SQL of its own for duckdb, and none for sqlite"]
+    assert problems == ["`0007_add` has custom SQL for duckdb, but not for sqlite"]
     assert attached({**texts, "0007_add.sqlite.1.after.sql": "-- none is needed\n"}, "duckdb", "sqlite")[1] == []
 
 
@@ -214,7 +214,7 @@ def test_a_plan_says_that_a_step_whose_own_sql_has_no_undo_cannot_be_undone() ->
     made = plan(
         {"0007_add.duckdb.1.after.sql": "SELECT 1", "0007_add.duckdb.2.after.sql": "SELECT 1\n-- schemactl: undo"}
     )
-    assert made.steps[0].undo.note == "`0007_add.duckdb.1.after.sql` does not say how it is undone"
+    assert made.steps[0].undo.note == "`0007_add.duckdb.1.after.sql` does not declare its undo"
     assert not made.steps[0].undo.is_possible
 
 

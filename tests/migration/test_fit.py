@@ -37,23 +37,23 @@ def test_all_values_fit_a_type_with_room_for_them(before: Column, after: Column)
 @pytest.mark.parametrize(
     ("before", "after", "conversion", "lost"),
     [
-        (column("bigint"), column("bigint", 32), Conversion.DEPENDS, "integers beyond 32 bits would not survive"),
-        (column("bigint", 54), column("double"), Conversion.LOSES, "integers beyond 2^53 lose their last digits"),
+        (column("bigint"), column("bigint", 32), Conversion.DEPENDS, "integers of more than 32 bits would not survive"),
+        (column("bigint", 54), column("double"), Conversion.LOSES, "integers above 2^53 lose their last digits"),
         (column("text"), column("text", 5), Conversion.DEPENDS, "values of more than 5 characters would not survive"),
         (column("binary", 9), column("binary", 1), Conversion.DEPENDS, "values of more than 1 byte would not survive"),
-        (column("bigint"), column("text", 5), Conversion.DEPENDS, "what is beyond text(5) would not survive"),
+        (column("bigint"), column("text", 5), Conversion.DEPENDS, "values that do not fit text(5) would not survive"),
         (
             column("bigint"),
             column("decimal", 10, 0),
             Conversion.DEPENDS,
-            "what is beyond decimal(10, 0) would not survive",
+            "values that do not fit decimal(10, 0) would not survive",
         ),
         # 18 digits before the point are left where the scale alone is stated.
         (
             column("bigint"),
             column("decimal", scale=20),
             Conversion.DEPENDS,
-            "what is beyond decimal(38, 20) would not survive",
+            "values that do not fit decimal(38, 20) would not survive",
         ),
         (
             column("decimal", 12, 2),
@@ -65,20 +65,20 @@ def test_all_values_fit_a_type_with_room_for_them(before: Column, after: Column)
             column("decimal", 12, 4),
             column("decimal", 12, 2),
             Conversion.LOSES,
-            "digits beyond 2 after the point are lost",
+            "decimal places after the first 2 are lost",
         ),
         (
             column("timestamp"),
             column("timestamp", 3),
             Conversion.LOSES,
-            "fractions of seconds beyond 3 digits are lost",
+            "fractional seconds are cut to 3 digits",
         ),
-        (column("json"), column("bool"), Conversion.REFUSED, "dlt takes no json as bool"),
+        (column("json"), column("bool"), Conversion.REFUSED, "dlt does not convert json to bool"),
         (
             Column("x", {"x-database-type": "point"}),
             column("text"),
             Conversion.REFUSED,
-            "dlt has no type for `point`",
+            "dlt has no type `point`",
         ),
     ],
 )

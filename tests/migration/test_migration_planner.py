@@ -94,7 +94,7 @@ def test_what_nobody_knows_is_left_alone_and_reported():
         (NoteKind.DRIFT, "extra", None),
     }
     (of_required,) = (note for note in proposal.notes if note.column == "must")
-    assert "may not be null" in of_required.message
+    assert "is required" in of_required.message
 
 
 def test_what_the_last_schema_had_is_dropped_last_and_nested_tables_before_their_parents():
@@ -158,7 +158,7 @@ def test_names_that_differ_in_case_alone_are_one_name_where_the_destination_says
 @pytest.mark.parametrize(
     ("tables", "limits", "reported"),
     [
-        ([table("orders", NOTE), table("Orders", NOTE)], NameLimits(is_case_sensitive=False), "are one name"),
+        ([table("orders", NOTE), table("Orders", NOTE)], NameLimits(is_case_sensitive=False), "are the same name"),
         ([table("orders", column("a"), column("A"))], NameLimits(is_case_sensitive=False), "`orders`: "),
         ([table("größe" * 12, NOTE)], NameLimits(max_bytes=63), "longer than 63 bytes"),
     ],
@@ -417,11 +417,11 @@ def test_what_is_undone_says_what_is_not_as_before():
     wanted = [table("orders", column("x", "bigint"), column("id", "bigint"), column("new"))]
     undo = {type(each.step): each.undo for each in planned(there, wanted, there).steps}
     assert not undo[DropColumn].is_possible
-    assert undo[DropColumn].note == "its values are gone"
+    assert undo[DropColumn].note == "its values are lost"
     assert kinds(undo[AddColumn].steps) == [DropColumn]
     (back,) = undo[ChangeType].steps
     assert (back.before.data_type, back.after.data_type, back.needs_check) == ("bigint", "text", True)
-    assert "spelling" in undo[ChangeType].note
+    assert "canonical form" in undo[ChangeType].note
     assert kinds(undo[DropNotNull].steps) == [SetNotNull]
 
 

@@ -143,7 +143,7 @@ def test_a_guess_goes_on_from_where_a_table_is_kept():
     assert all(isinstance(each, RenameTable) for each in found)
     assert list(tables["b"].columns) == ["old"]
     reported = [note for note in plan(after, known=before, before=before).notes if note.kind is NoteKind.RENAME]
-    assert [(note.table, "may be `b` under another name" in note.message) for note in reported] == [("bees", True)]
+    assert [(note.table, "possibly `b` under a new name" in note.message) for note in reported] == [("bees", True)]
 
 
 NAMES = st.sampled_from(["a", "b", "c", "a__x", "b__x", "a__x__y", "c__x"])

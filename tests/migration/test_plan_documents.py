@@ -123,9 +123,9 @@ def _edited(**changes):
         ('{"steps": []}', "this is not a plan"),
         (_edited(schemactl_plan=2), "format 2"),
         (_edited(schemactl_plan=True), "format True"),
-        (_edited(steps=[]), "changed after it was made"),
-        (_edited(hash="0"), "changed after it was made"),
-        (_edited(more=1), "changed after it was made"),
+        (_edited(steps=[]), "changed after it was created"),
+        (_edited(hash="0"), "changed after it was created"),
+        (_edited(more=1), "changed after it was created"),
     ],
 )
 def test_what_is_no_plan_or_was_changed_is_refused(text, reported):
@@ -160,7 +160,7 @@ def test_a_printed_report_is_reported_from_a_plan_and_from_a_schema_with_the_way
 def test_a_plan_where_a_schema_is_wanted_is_reported_how_to_be_run():
     reported = mistaken_for_schema(write_plan(plan_for(THERE, WANTED)), "saved.json")
     assert (reported.message, str(reported.at)) == ("this is a plan, not a schema", "saved.json")
-    assert reported.hint == "`schemactl migrate apply` runs it, from a file whose name ends in `.plan.json`"
+    assert reported.hint == "name the file `NAME.plan.json`, so `schemactl migrate apply` can run it"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_a_module_of_the_users(tmp_path, monkeypatch):
             "did you mean `relational_no_coercion`",
         ),
         ("no.such.module", "no normalizer `no.such.module`", "known: nested, relational"),
-        ("json", "holds no normalizer", "plan"),
+        ("json", "contains no normalizer", "plan"),
     ],
 )
 def test_what_is_no_normalizer_is_reported(module, message, hint):

@@ -48,5 +48,5 @@ def test_records_that_cannot_be_read_are_placed_where_the_first_is_known(trouble
 
 def test_what_goes_with_a_rejected_row_says_so(troubled: InferenceReport) -> None:
     gone = replace(troubled.violations[1], goes_with_row=True)
-    assert "(contract columns=discard_value; goes with its row," in show_violation(gone).plain
-    assert "goes with" not in show_violation(troubled.violations[1]).plain
+    assert "(contract columns=discard_value; rejected with its row)" in show_violation(gone).plain
+    assert "with its row" not in show_violation(troubled.violations[1]).plain

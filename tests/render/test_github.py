@@ -164,7 +164,7 @@ def test_no_more_annotations_are_asked_for_than_github_shows_and_the_last_one_co
     assert {name: names.count(name) for name in names} == {"error": 10, "warning": 10, "notice": 10}
     last = commands[-1][2]
     assert "12 errors, 11 warnings, 15 notes" in last
-    assert "2 errors, 1 warning, 6 notices beyond what GitHub shows for a step" in last
+    assert "2 errors, 1 warning, 6 notices more than GitHub shows for a step" in last
 
 
 def test_ten_of_each_kind_need_no_summary() -> None:
@@ -205,4 +205,4 @@ def test_more_rules_than_github_shows_are_named() -> None:
 
     last = read(render(replace(report, reviews=(review,), unmatched=(), expired=())))[-1][2]
 
-    assert "2 errors beyond what GitHub shows for a step: C310 error (1), C311 error (1)" in last
+    assert "2 errors more than GitHub shows for a step: C310 error (1), C311 error (1)" in last

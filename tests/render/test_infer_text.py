@@ -74,7 +74,7 @@ def test_columns_of_the_call_are_not_said_to_be_dlts(new_schema: InferenceReport
     report = replace(new_schema, tables=(replace(first, columns=(*first.columns, stated)), *others))
 
     lines = [line.lstrip("│├└─ ") for line in print_inference(report, Look(None)).splitlines()]
-    assert "+ note: stated, no value so far" in lines
+    assert "+ note: declared, no values yet" in lines
     assert "+ _dlt_load_id, _dlt_id: added by dlt" in lines
 
 
@@ -82,9 +82,7 @@ def test_values_that_leave_a_column_null_are_said_to_go_elsewhere(new_schema: In
     null = NullFinding("orders", "id", "$.id", 1, Position("orders.jsonl", 2), "id__v_text")
     printed = print_inference(replace(new_schema, nulls=(null,)), Look(None))
 
-    assert (
-        "orders.id allows no null, but 1 value of $.id goes to id__v_text instead, first in orders.jsonl:2" in printed
-    )
+    assert "orders.id is required, but 1 value of $.id goes to id__v_text instead, first in orders.jsonl:2" in printed
 
 
 def test_nested_table_stands_under_its_parent_whatever_the_order(new_schema: InferenceReport) -> None:

@@ -152,8 +152,8 @@ def test_quiet_load_says_only_what_needs_attention(
         "warning",
     ]
     assert print_load(stopped, look).splitlines()[-1] == (
-        "nothing loaded: the data violates a frozen contract, the data holds nulls where the schema allows none, "
-        "values would overwrite one another, values fit no column"
+        "nothing loaded: the data violates a frozen contract, the data contains nulls in required columns, "
+        "values would overwrite each other, values do not fit any column"
     )
 
 
@@ -161,7 +161,7 @@ def test_balance_accounts_for_each_record(discarded: NormalizeReport) -> None:
     lines = print_load(discarded, Look(None)).splitlines()
 
     assert "1,007 records = 990 loaded + 14 rejected + 3 skipped" in lines
-    assert "rejected rows and values are kept in table `_rejects`" in lines
+    assert "saved rejected rows and values in table `_rejects`" in lines
 
 
 def test_rows_with_the_key_of_others_have_a_count_of_their_own(loaded: NormalizeReport) -> None:
@@ -261,16 +261,16 @@ def test_texts_that_could_not_be_typed_are_reported_with_what_becomes_of_them(lo
     ]
     typed = replace(loaded, outcome=Outcome.STOPPED, inference=replace(loaded.inference, typing=tuple(found)))
     reported = print_load(typed, Look(200))
-    assert "2 texts of `born`, first in a.csv, row 8: Unable to convert 'x' to date (null, see `_errors`)" in reported
+    assert "2 strings of `born`, first in a.csv, row 8: Unable to convert 'x' to date (null, see `_errors`)" in reported
     assert "Unable to convert 'x' to date (rejected)" in reported
-    assert "1 text of `id`, first in a.csv, row 10: Non-null value expected (no null allowed)" in reported
-    assert "texts could not be typed" in reported
+    assert "1 string of `id`, first in a.csv, row 10: Non-null value expected (the column is required)" in reported
+    assert "strings could not be typed" in reported
     lost = replace(found[0], mode="fail", converted=0)
     reported = print_load(replace(typed, inference=replace(typed.inference, typing=(lost,))), Look(200))
-    assert "'x' to date; no text of the column can be typed (--typing-errors column loads nulls)" in reported
+    assert "'x' to date; no string of the column can be typed (--typing-errors column loads nulls)" in reported
     by_model = TypingFinding("id", 1, Position("a.csv", 10), "Field required", "fail", True, "data_type=freeze")
     judged = replace(typed, inference=replace(typed.inference, typing=(by_model,)))
-    assert "nothing loaded: the model does not take the data" in print_load(judged, Look(200))
+    assert "nothing loaded: the model rejects the data" in print_load(judged, Look(200))
     document = json.loads(render_document(typed.to_dict()))
     check_document(document, "normalize")
     assert document["stops"] == ["typing"]

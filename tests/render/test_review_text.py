@@ -186,7 +186,7 @@ def test_contract_violation_stands_apart_from_the_tree() -> None:
             Counted(9, 2, ("a", 1), Location("x.jsonl", 4)),
             '2 of 9 values do not survive, such as "a", 1, first in x.jso',
         ),
-        (Counted(5_000, 0), "data: none of 5,000 values is lost"),
+        (Counted(5_000, 0), "data: 0 of 5,000 values lost"),
     ],
 )
 def test_finding_says_what_the_data_says(counted: Counted, words: str) -> None:
@@ -273,7 +273,7 @@ def test_a_value_that_is_the_same_on_both_sides_is_no_change_to_show() -> None:
         (Impact(readers=Severity.ERROR, data=Severity.ERROR), "breaks readers, stored rows"),
         (Impact(Severity.ERROR, Severity.ERROR, Severity.DEPENDS), "breaks readers, writers, may break stored rows"),
         (Impact(readers=Severity.WARN, writers=Severity.INFO), "may break readers"),
-        (Impact(readers=Severity.INFO), "breaks no one"),
+        (Impact(readers=Severity.INFO), "breaks nothing"),
     ],
 )
 def test_each_finding_ends_with_who_it_breaks(impact: Impact, ending: str, is_quiet: bool) -> None:

@@ -178,7 +178,7 @@ def test_of_more_findings_than_github_takes_the_worst_are_written() -> None:
     assert len(run["results"]) == 5_000
     assert [result["level"] for result in run["results"][:4]] == ["error", "error", "error", "note"]
     [invocation] = run["invocations"]
-    assert "1,003 results left out" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+    assert "1,003 results omitted" in invocation["toolExecutionNotifications"][0]["message"]["text"]
     assert "toolExecutionNotifications" not in run_of(report)["invocations"][0]
 
 
@@ -195,7 +195,7 @@ def test_the_first_of_each_rule_is_written_before_others_and_the_rules_left_out_
     assert kinds[:2] == [("C204", "error"), ("T102", "error")]
     assert kinds[-2:] == [("C204", "error"), ("C204", "warning")]
     text = run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
-    assert "1,002 results left out: C204 error (1,002); GitHub" in text
+    assert "1,002 results omitted: C204 error (1,002); GitHub" in text
 
 
 def test_silences_that_cover_nothing_are_notifications_of_the_configuration() -> None:

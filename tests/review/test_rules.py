@@ -140,7 +140,7 @@ def test_an_installed_module_without_a_rule_is_refused_whatever_rules_it_imports
 def test_a_rule_that_states_another_id_than_its_name_is_refused(monkeypatch):
     """It could not be silenced: settings know rules by the names that they are installed under."""
     installed(monkeypatch, "z102_own", "Z199")
-    with pytest.raises(InputError, match="the rule that is installed as `z102_own` states the id `Z199`"):
+    with pytest.raises(InputError, match="the rule installed as `z102_own` has the id `Z199`"):
         all_rules.__wrapped__()
 
 

@@ -87,11 +87,11 @@ def test_parsed():
 @pytest.mark.parametrize(
     ("item", "message", "hint"),
     [
-        ({"rule": "C204"}, "silence 1 has no `reason`", "say why the rule is accepted, for those who read it later"),
+        ({"rule": "C204"}, "silence 1 has no `reason`", "add a reason for the silence"),
         (
             {"rule": "C204", "reason": "  "},
             "silence 1 has no `reason`",
-            "say why the rule is accepted, for those who read it later",
+            "add a reason for the silence",
         ),
         ({"reason": "a"}, "silence 1 has no `rule`", "the id of a rule, such as `C204`"),
         ({"rule": "c204", "reason": "a"}, "silence 1: there is no rule `c204`", "did you mean `C204`?"),
@@ -105,12 +105,12 @@ def test_parsed():
         (
             {"rule": "C204", "reason": "a", "until": "soon"},
             "silence 1: `until` is `soon`, not a date",
-            "write it as `2026-03-31`",
+            "write a date like `2030-06-30`",
         ),
         (
             {"rule": "C204", "reason": "a", "until": datetime(2026, 3, 31, 12)},
             "silence 1: `until` is `2026-03-31 12:00:00`, not a date",
-            "write it as `2026-03-31`",
+            "write a date like `2030-06-30`",
         ),
         ("C204", "silence 1 is not a table", "keys: rule, table, column, fingerprint, severity, reason, until"),
     ],

@@ -34,7 +34,7 @@ def test_forms(stated, contract):
         ({"columns": "discard"}, "there is no contract mode `discard`", "discard_row"),
         ({"column": "freeze"}, "a contract has no entity `column`", "did you mean `columns`?"),
         ("data_types=freeze", "a contract has no entity `data_types`", "did you mean `data_type`?"),
-        ("columns=freeze,columns=evolve", "the contract states `columns` twice", None),
+        ("columns=freeze,columns=evolve", "the contract sets `columns` twice", None),
         ({"columns": None}, "there is no contract mode `None`", "known: "),
         (["freeze"], "is not a contract", "a mode"),
     ],

@@ -135,8 +135,8 @@ def test_values_of_an_enum_are_a_list():
     ("stated", "message"),
     [
         ("a:bool(3)", "`bool` has no size"),
-        ("a:text(3,1)", "`text` has no digits after the point"),
-        ("a:decimal(2,10)", "`decimal(2,10)` has more digits after the point than digits"),
+        ("a:text(3,1)", "`text` has no scale"),
+        ("a:decimal(2,10)", "`decimal(2,10)` has a scale larger than its precision"),
         ("a:text,x-enum=open", "`x-enum=open` is not a list of values"),
         ("a:text,x-enum=[open", "`[open` is neither a list nor a mapping"),
     ],

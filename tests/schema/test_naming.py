@@ -245,8 +245,8 @@ def test_a_users_class_by_its_path(modules: Path) -> None:
         ("import no_such_module_at_all", "no_such_module_at_all"),
         ("1 / 0", "division by zero"),
         ("raise SystemExit(0)", "does not import: 0"),
-        ("VALUE = 1", "holds no naming convention"),
-        ("class NamingConvention: pass", "cannot be made"),
+        ("VALUE = 1", "contains no naming convention"),
+        ("class NamingConvention: pass", "cannot create the naming convention"),
     ],
 )
 def test_a_users_module_that_is_wrong_is_reported(modules: Path, source: str, message: str) -> None:

@@ -95,7 +95,7 @@ def test_everything_that_dlt_knows_is_valid():
         ("nulable", True, "did you mean `nullable`?"),
         ("foreign_key", True, "since engine version 10 it is `parent_key`"),
         ("type", "text", "did you mean `data_type`?"),
-        ("owner", "me", "keys of your own start with `x-`"),
+        ("owner", "me", "start your own keys with `x-`"),
     ],
 )
 def test_a_wrong_column_property_is_placed_and_explained(key: str, value: Any, hint: str):
@@ -169,7 +169,7 @@ def test_a_wrong_section_is_placed(section: str, value: Any, keys: tuple[Any, ..
 
 
 def test_a_hint_beside_default_hints_is_sent_below_them():
-    assert only(stored(settings={"partition": ["a"]})).hint == "hints of columns stand below `default_hints`"
+    assert only(stored(settings={"partition": ["a"]})).hint == "write hints of columns below `default_hints`"
 
 
 def test_the_config_of_a_foreign_normalizer_is_its_own():

@@ -125,7 +125,7 @@ def test_the_name_is_read_off_the_file(path, name):
 
 def test_a_missing_schema_comes_with_a_way_out(tmp_path):
     folder = SchemasFolder.at(tmp_path)
-    assert "makes the first" in str(missing_schema(folder, "github").hint)
+    assert "create a schema" in str(missing_schema(folder, "github").hint)
     folder.exports.mkdir()
     (folder.exports / "github.schema.yaml").write_text("")
     assert missing_schema(folder, "gihub").hint == "did you mean `github`?"

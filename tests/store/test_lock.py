@@ -110,7 +110,7 @@ def test_a_folder_that_is_not_there_is_made(tmp_path):
 
 def test_a_file_in_place_of_the_folder_is_reported(tmp_path):
     (tmp_path / "schemas").write_text("")
-    with pytest.raises(InputError, match="cannot be a folder: a file has its name"), locked(tmp_path / "schemas"):
+    with pytest.raises(InputError, match="cannot be a folder: it or a parent is a file"), locked(tmp_path / "schemas"):
         pass
 
 

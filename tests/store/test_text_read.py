@@ -19,6 +19,6 @@ def test_a_database_is_named_with_its_address(tmp_path: Path) -> None:
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE t (id INTEGER)")
     for path, name, scheme in ((made, "DuckDB", "duckdb"), (other, "SQLite", "sqlite")):
-        with pytest.raises(InputError, match=f"is a database of {name}, not a text") as caught:
+        with pytest.raises(InputError, match=f"is a {name} database, not a text file") as caught:
             read_text(path)
         assert caught.value.hint == f"name it by its address: `{scheme}:///{path}`"

@@ -73,11 +73,11 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     until, reason = _until(options.until), (options.reason or "").strip()
     if not reason:
-        raise InputError("`--reason` is missing", hint="say why, for those who read it later")
+        raise InputError("`--reason` is missing", hint='add a reason: `--reason "..."`')
     if bool(options.fingerprints) is options.all:
         raise InputError("name the fingerprints of findings, or `--all`", hint="`schemactl diff --verbose` shows them")
     if options.head is not None and options.base is None:
-        raise InputError("`--head` is given without `--base`")
+        raise InputError("`--head` needs `--base`")
     references = [reference for reference in (options.base, options.head) if reference is not None]
     values = {
         "references": references or None,
@@ -96,13 +96,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
 def _until(text: str | None) -> date:
     if text is None:
-        raise InputError("`--until` is missing", hint="the last day on which it holds, as `2026-03-31`")
+        raise InputError("`--until` is missing", hint="add the last day of the silence: `--until 2030-06-30`")
     try:
         until = date.fromisoformat(text)
     except ValueError as error:
-        raise InputError(f"`{text}` is not a date (`--until`)", hint="write it as `2026-03-31`") from error
+        raise InputError(f"`{text}` is not a date (`--until`)", hint="write a date like `2030-06-30`") from error
     if until < date.today():
-        raise InputError(f"`{text}` is over already (`--until`)")
+        raise InputError(f"`--until {text}` is in the past")
     return until
 
 
@@ -146,8 +146,8 @@ def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         tables = f"`[{name.removesuffix('.silence')}]` and `[[{name}]]`"
-        hint = f"state its settings of `diff` and their silences as tables, {tables}, and accept again"
-        raise InputError(f"`{path}` takes no further silence: {error}", hint=hint) from error
+        hint = f"write its `diff` settings and silences as tables ({tables}), then run `accept` again"
+        raise InputError(f"cannot add a silence to `{path}`: {error}", hint=hint) from error
     replace_file(path, text.replace("\n", line_end))
     return path
 

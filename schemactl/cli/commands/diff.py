@@ -153,7 +153,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     if options.git:
         return run_for_git(options, terminal)
     if len(options.references) > 2:
-        raise InputError(f"`{options.references[2]}` is one reference too many", hint="BASE and HEAD are compared")
+        raise InputError(f"`{options.references[2]}` is an extra reference", hint="pass BASE and HEAD only")
     with show_progress(terminal.progress if options.data else None) as progress:
         report = diff_schemas(make_request(options), progress)
     write_in_formats(terminal, options, partial(render, report, options), options.output)
@@ -174,7 +174,9 @@ def run_for_git(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.store.git import colors_diffs, text_diff
 
     if len(options.references) not in (_UNMERGED, _PLAIN, _RENAMED):
-        raise InputError("git gives 7 arguments, or 9 where a file was renamed", hint="see docs/ci.md for the set-up")
+        raise InputError(
+            "`--git` needs 7 arguments from git, or 9 for a renamed file", hint="docs/ci.md shows the set-up"
+        )
     if len(options.references) == _UNMERGED:
         terminal.write(f"{escape(options.references[0])}: not merged yet\n")
         return ExitCode.DONE

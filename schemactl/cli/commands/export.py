@@ -61,7 +61,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.losses import print_losses
 
     if options.version_hash is not None and options.tables:
-        raise InputError("`--hash` and `--tables` say two things", hint="use one of them")
+        raise InputError("`--hash` and `--tables` cannot be used together")
     request = ExportRequest(
         reference=options.reference,
         to=options.to,

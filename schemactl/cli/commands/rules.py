@@ -47,6 +47,6 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         return write_report(terminal, options, list(rules.values()), rules_document, print_rules)
     chosen = rules.get(options.rule.upper())
     if chosen is None:
-        hint = did_you_mean(options.rule.upper(), rules) or "`schemactl rules` lists them"
+        hint = did_you_mean(options.rule.upper(), rules) or "`schemactl rules` lists the rules"
         raise InputError(f"there is no rule `{options.rule}`", hint=hint)
     return write_report(terminal, options, chosen, lambda rule: rules_document([rule]), print_rule)

@@ -59,7 +59,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     text = render_document(schema())
     if options.output is None:
         if options.name_in:
-            raise InputError("`--name-in` names a file", hint="write it: `--output FILE`")
+            raise InputError("`--name-in` needs `--output`", hint="add `--output FILE`")
         terminal.write(text)
         return ExitCode.DONE
     from schemactl.flows.files import name_schema

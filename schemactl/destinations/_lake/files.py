@@ -137,7 +137,7 @@ def _values(batch: pyarrow.RecordBatch, field: pyarrow.Field, table: str) -> pya
             values = batch.column(field.name).cast(field.type)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError) as error:
             raise DestinationError(
-                f"column `{field.name}` of `{table}` is `{field.type}` and has no room for a value: "
+                f"column `{field.name}` of `{table}` is `{field.type}` and cannot store a value: "
                 f"{shown_error(str(error))}",
                 hint="widen the column there, or load into a new dataset",
             ) from error

@@ -156,8 +156,8 @@ class LakeLoad(Load[_Commit]):
                 return
             first = error.message if isinstance(error, SchemactlError) else str(error)
             raise DestinationError(
-                f"{first}; what the load had written could not be taken back yet: {second.message}",
-                hint="fix the first, then load again: the next load removes what this one has left",
+                f"{first}; the load could not be undone: {second.message}",
+                hint="fix the first error, then load again: the next load removes the files of this load",
             ) from error
 
     def clean_up(self) -> None:
@@ -168,7 +168,7 @@ def recover(lake: Lake) -> None:
     """End the load that an earlier command has left, and warn of it; raises as ``take_back``."""
     journal = take_back(lake)
     if journal is not None:
-        message = f"took back load `{journal.load_id}`, which had broken off in `{lake.origin}`"
+        message = f"undid load `{journal.load_id}`, which was interrupted in `{lake.origin}`"
         warnings.warn(CommandWarning(message), stacklevel=2)
 
 
@@ -189,8 +189,8 @@ def take_back(lake: Lake) -> Versions | None:
             if table.version != version:
                 if table.is_touched_by_others(version, journal.load_id):
                     raise DestinationError(
-                        f"load `{journal.load_id}` of `{lake.origin}` broke off, "
-                        f"and others have written to `{name}` since",
+                        f"load `{journal.load_id}` of `{lake.origin}` was interrupted, "
+                        f"and another program has written to `{name}` since",
                         hint=f"restore `{name}` to version {version}, or remove the journal, then load again",
                     )
                 if version is None:
@@ -237,21 +237,22 @@ def check_table(lake: Lake, table: Table, lake_table: LakeTable | None) -> None:
     """Raise ``DestinationError`` where a table cannot be loaded: it is not ours, of other types, or names clash."""
     for first_name, second_name in lake.names.clashes(table.columns):
         raise DestinationError(
-            f"columns `{first_name}` and `{second_name}` of `{table.name}` are one in `{lake.origin}`"
+            f"columns `{first_name}` and `{second_name}` of `{table.name}` are the same column in `{lake.origin}`"
         )
     if lake_table is None:
         for name in named(table, "partition"):
             kind = lake.kind_of(table.columns[name])
             if not can_partition(kind):
                 raise DestinationError(
-                    f"`{table.name}.{name}` is hinted `partition`, which a column of type {_said(kind)} cannot be",
+                    f"`{table.name}.{name}` has the hint `partition`, but its type is {_said(kind)}",
                     hint="partition by a text, bigint, bool, date or timestamp column",
                 )
         return
     row_key = first(table, "row_key") or first(table, "x-row-version") or first(table, "unique")
     if row_key and row_key not in lake_table.fields.names:
         raise DestinationError(
-            f"table `{table.name}` of `{lake.origin}` was not made by dlt or schemactl: it has no column `{row_key}`",
+            f"table `{table.name}` of `{lake.origin}` was not created by dlt or schemactl: "
+            f"it has no column `{row_key}`",
             hint="load into another dataset: `?dataset=NAME`",
         )
     if lake_table.blocker:

@@ -57,7 +57,7 @@ def check_writable(folder: Path) -> None:
         ancestor for ancestor in (folder, *folder.absolute().parents) if ancestor.exists() or ancestor.is_symlink()
     )
     if not near.is_dir():
-        fault = "is a file, not a folder" if near.exists() else "is a link to nothing"
+        fault = "is a file, not a folder" if near.exists() else "is a broken link"
         raise DestinationError(f"`{near}` {fault}", hint="name a folder: `--to FOLDER`")
     if not os.access(near, os.W_OK | os.X_OK):
         raise DestinationError(f"`{near}` cannot be written to", hint=f"chmod u+wx {near}")

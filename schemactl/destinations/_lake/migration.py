@@ -123,7 +123,7 @@ def type_words(column: Column) -> str:
             raise InputError(f"no column of type `{own_type}` can be created: `{column.name}`") from error
         return str(own_type)
     if column.data_type is None:
-        raise InputError(f"column `{column.name}` has no type of dlt's")
+        raise InputError(f"column `{column.name}` has no dlt type")
     if structure_of(column) is not None:
         return str(properties[SPARK_TYPE])
     sizes = [properties[name] for name in ("precision", "scale") if properties.get(name) is not None]
@@ -221,9 +221,9 @@ class LakeMigration(Ledger, Generic[T]):
             case DescribeTable(), _:
                 self.describe(step)
             case OnlineStep(), _:
-                raise DestinationError(f"`{self.origin}` does no steps of `--online`")
+                raise DestinationError(f"`{self.origin}` does not support `--online`")
             case _, Way.SCAN if unfit_count := self.unfit(step).count:
-                raise DestinationError(f"{unfit_count:,} rows of `{step.table_name}` stand in the way of `{step.kind}`")
+                raise DestinationError(f"{unfit_count:,} rows in `{step.table_name}` block `{step.kind}`")
             case _, Way.IN_PLACE | Way.SCAN:
                 self.alter(step)
             case _, Way.REWRITE | Way.COPY if isinstance(step, Rewritten):
@@ -246,7 +246,7 @@ class LakeMigration(Ledger, Generic[T]):
 
     def _rewrite(self, steps: Sequence[Step]) -> None:
         if other := next((step for step in steps if not isinstance(step, Rewritten)), None):
-            raise DestinationError(f"`{self.origin}` does no `{other.kind}` by writing rows anew")
+            raise DestinationError(f"`{self.origin}` cannot do `{other.kind}` by rewriting rows")
         table = self.table(steps[0].table_name)
         table_rewritings = rewritings(table.fields, [step for step in steps if isinstance(step, Rewritten)], self.field)
         with (
@@ -278,7 +278,7 @@ class LakeMigration(Ledger, Generic[T]):
             case ChangeType() | Backfill(taken=Taken.FITTING):
                 return count_values(step, *self._rows(step.table, source_of(step).name, share))
             case AddUnique() | AddPrimaryKey():
-                raise DestinationError(f"`{self.origin}` keeps no values from standing in two rows")
+                raise DestinationError(f"`{self.origin}` does not enforce unique values")
             case _:
                 return Unfit()
 

@@ -106,7 +106,7 @@ def in_microseconds(rows: pyarrow.Table) -> pyarrow.Table:
     try:
         return rows if fields.types == rows.schema.types else rows.cast(fields)
     except pyarrow.ArrowInvalid as error:
-        message = f"a value has parts of a microsecond, which would be lost: {shown_error(str(error))}"
+        message = f"a value would lose its digits below a microsecond: {shown_error(str(error))}"
         raise DestinationError(message) from error
 
 
@@ -293,7 +293,7 @@ class Rewriting:
                 is_new = name not in batch.schema.names
                 array = pyarrow.nulls(batch.num_rows, field.type) if is_new else batch.column(name)
             if not field.nullable and array.null_count:
-                raise DestinationError(f"column `{field.name}` holds nulls, and may hold none afterwards")
+                raise DestinationError(f"column `{field.name}` contains nulls, but becomes NOT NULL")
             arrays.append(array)
         return pyarrow.RecordBatch.from_arrays(arrays, schema=self.fields)
 
@@ -314,7 +314,7 @@ def rewritings(before: pyarrow.Schema, steps: Sequence[Rewritten], field_of: Mak
         if missing := next((name for name in needed if name not in fields), None):
             raise DestinationError(f"there is no column `{missing}` in `{step.table}`")
         if new in fields:
-            raise DestinationError(f"there is a column `{new}` in `{step.table}` already")
+            raise DestinationError(f"`{step.table}` already has a column `{new}`")
         renamed = {step.after: step.before} if isinstance(step, RenameColumn) else {}
         written = _write(step, tuple(fields)) if isinstance(step, Written) else None
         before = pyarrow.schema(_fields(step, fields, field_of), metadata=before.metadata)

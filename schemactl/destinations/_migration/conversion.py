@@ -185,7 +185,7 @@ def coerced(value: Any, retype: Retype) -> Any:
     """
     before, after = retype.before.data_type, retype.after.data_type
     if before is None or after is None:
-        raise ValueError("dlt has no type for it")
+        raise ValueError("dlt has no such type")
     coerced_value = coerce(value, before, after)
     if coerced_value is None:
         raise ValueError("JSON's null")
@@ -200,7 +200,7 @@ def _refuse_loss(value: Any, coerced_value: Any, retype: Retype) -> None:
     if after is DataType.BOOL and before in _NUMBERS and value not in (0, 1):
         raise ValueError("a number as truth")
     if after in (DataType.TIMESTAMP, DataType.DATE) and before in _NUMBERS and not retype.counts_seconds:
-        raise ValueError("a number as a moment")
+        raise ValueError("a number as a timestamp")
     if after is DataType.DATE:
         moment = value if isinstance(value, datetime) else coerce(value, before, DataType.TIMESTAMP)
         in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
@@ -281,7 +281,7 @@ def read_value(text: str, column: Column) -> Any:
         ArithmeticError: the same.
     """
     if column.data_type is None:
-        raise ValueError("dlt has no type for it")
+        raise ValueError("dlt has no such type")
     return _READERS[column.data_type](text)
 
 
@@ -338,7 +338,7 @@ def _in_length(value: L, column: Column) -> L:
 def _in_bits(number: int, column: Column) -> int:
     bits = bits_of(column)
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
-        raise ValueError(f"beyond {bits} bits")
+        raise ValueError(f"more than {bits} bits")
     return number
 
 

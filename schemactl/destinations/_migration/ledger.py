@@ -64,7 +64,7 @@ class Ledger(MigrationSession):
     def prepare_writing(self) -> None:
         """Make the dataset if its first table would not; raises ``InputError`` where the session only reads."""
         if self.is_read_only:
-            raise InputError("a session that only reads writes nothing")
+            raise InputError("a read-only session cannot write")
 
     @abstractmethod
     def read_rows(self, table: Table, /, **equal: str) -> Sequence[Mapping[str, Any]]:
@@ -119,7 +119,7 @@ class Ledger(MigrationSession):
         try:
             return schema_from_dict(upgrade(json.loads(_unpacked(row["schema"]))))
         except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            message = f"what `{VERSION_TABLE}` holds under hash `{version_hash}` is not a schema: {error}"
+            message = f"the row of `{VERSION_TABLE}` with hash `{version_hash}` is not a schema: {error}"
             raise InputError(message, hint=error.hint if isinstance(error, InputError) else None) from error
 
     def write_version(self, schema: Schema) -> None:
@@ -182,7 +182,7 @@ def _read(name: str, rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[
     try:
         return [make(row) for row in rows]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DestinationError(f"a row of `{name}` is not what belongs there: {error}") from error
+        raise DestinationError(f"a row of `{name}` is invalid: {error}") from error
 
 
 def _unpacked(stored: str) -> str:

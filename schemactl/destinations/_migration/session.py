@@ -117,7 +117,7 @@ class SqlMigration(Ledger, Generic[D]):
     def _roll_back(self) -> None:
         self._forget_tables()
         # Where the connection is lost the database rolls back by itself; what failed first is reported.
-        with suppress(DestinationError), self.database.wrap_errors("take the migration back"):
+        with suppress(DestinationError), self.database.wrap_errors("undo the migration"):
             self.database.execute("ROLLBACK")
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
@@ -141,7 +141,7 @@ class SqlMigration(Ledger, Generic[D]):
         return nullcontext()
 
     def gives_rows(self, query: str, file: str) -> bool:
-        with self.database.wrap_errors(f"ask the precondition of `{file}`"), self.own_names():
+        with self.database.wrap_errors(f"check the precondition of `{file}`"), self.own_names():
             return bool(self.database.query(self._of_dataset(query)))
 
     def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:
@@ -202,7 +202,7 @@ class SqlMigration(Ledger, Generic[D]):
         Ledger.prepare_writing(self)
         self.relations.clear()
         if self.schema is None and not self.ledger_columns:  # a dataset with tables is there
-            with self.database.wrap_errors("make the dataset"):
+            with self.database.wrap_errors("create the dataset"):
                 if self.dataset not in self.database.datasets():
                     self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {self.engine.name(self.dataset)}")
 
@@ -233,18 +233,18 @@ class SqlMigration(Ledger, Generic[D]):
         return frozenset(filled)
 
     def kept(self) -> tuple[str, ...]:
-        with self.database.wrap_errors("look for what is kept"):
+        with self.database.wrap_errors("look for backups"):
             names = self.database.relation_names(self.place)
         return tuple(sorted(name for name in names if name.startswith(KEPT_PREFIX)))
 
     def drop_kept(self, names: Sequence[str]) -> None:
         self.prepare_writing()
-        with self.transaction(), self.database.wrap_errors("drop what is kept"):
+        with self.transaction(), self.database.wrap_errors("drop the backups"):
             for name in names:
                 self.database.execute(f"DROP TABLE {qualify(self.place, name)}")
 
     def written_otherwise(self, step: Backfill | FillColumn) -> int | None:
-        with self.database.wrap_errors("look for values that were written since"):
+        with self.database.wrap_errors("look for new values"):
             table, written = qualify(self.place, step.table), self.written_value(step)
             name = self.engine.name((step.column if isinstance(step, FillColumn) else step.target).name)
             condition = f"{name} IS NOT NULL AND coalesce({name} <> {written}, TRUE)"
@@ -266,7 +266,7 @@ class SqlMigration(Ledger, Generic[D]):
         if share >= 1.0:
             with self.database.wrap_errors("count values that do not survive"):
                 return self._count(step, table, self._relation(name))
-        with self.database.wrap_errors("look at a sample of the rows", "without `--sample` all rows are read"):
+        with self.database.wrap_errors("read a sample of the rows", "without `--sample` all rows are read"):
             relation = self._relation(name)
             query = self.sampled(table, relation, share)
             return self._count(step, table if query is None else f"({query}) AS sampled", relation)

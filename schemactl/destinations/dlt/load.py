@@ -74,8 +74,8 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 def _open(address: Address, schema: Schema) -> Session:
     if keeps_structure(schema.normalizers):
-        hint = "dlt's normalizer makes tables of them: `normalizers.json.module` in the schema"
-        raise DestinationError(f"`{address}` takes no columns of structs or lists", hint=hint)
+        hint = "use dlt's relational normalizer, which creates tables for them: `normalizers.json.module` in the schema"
+        raise DestinationError(f"`{address}` does not support columns of structs or lists", hint=hint)
     return open_session(address, schema)
 
 
@@ -93,7 +93,7 @@ def _load_all(session: Session, packages: Packages, folder: Path, progress: Prog
     except DestinationError as error:
         if packages.drop_untouched(lambda is_ready: is_kept and is_ready):
             raise
-        hint = f"a part of the load is there, and the next one goes on with it; to give it up, remove `{folder}`"
+        hint = f"the load is incomplete, and the next load resumes it; to cancel it, delete `{folder}`"
         raise DestinationError(error.message, hint=hint) from error
 
 
@@ -101,8 +101,8 @@ def _write(session: Session, packages: Packages, package: LoadPackage) -> None:
     """Write the package of a load, and before it that of its rejects and files, which is loaded after it."""
     if lost := next((staged.table.name for staged in package.tables if staged.superseded), None):
         raise DestinationError(
-            f"table `{lost}`: rows with one primary key have several merge keys, by which dlt would not delete",
-            hint="load them one after the other, or leave the merge key out",
+            f"table `{lost}`: rows with the same primary key have different merge keys, so dlt keeps the old rows",
+            hint="load them one after the other, or remove the merge key",
         )
     with tempfile.TemporaryDirectory(prefix="schemactl-") as folder:
         own_tables = [staged for staged in (package.rejects, _inputs(package, Path(folder))) if staged]

@@ -50,8 +50,8 @@ def parse_address(url: str) -> Address:
     options = dict(pairs)
     others = [key for key in options if key not in ("dataset", "staging")]
     if others or (query and not pairs):
-        hint = "`?dataset=NAME`, `&staging=NAME`; all else stands in dlt's configuration"
-        raise InputError(f"`{others[0] if others else query}` means nothing to `dlt`", hint=hint)
+        hint = "use `?dataset=NAME` and `&staging=NAME`; configure everything else in dlt"
+        raise InputError(f"`{others[0] if others else query}` is not a parameter of `dlt`", hint=hint)
     if not _NAME.fullmatch(name):
         raise InputError(f"`dlt:{name}` does not name a destination of dlt", hint=_FORM)
     return Address(name, options.get("dataset"), options.get("staging"))
@@ -120,8 +120,10 @@ def find_destination(name: str) -> AnyDestination:
         assert destination is not None  # as the name is no None
         return destination
     except (UnknownDestinationModule, DestinationException) as error:
-        hint = "https://dlthub.com/docs/dlt-ecosystem/destinations lists dlt's; or configure one of that name"
-        raise InputError(f"dlt knows no destination `{name}`", hint=hint) from error
+        hint = (
+            "see https://dlthub.com/docs/dlt-ecosystem/destinations, or configure a destination with that name in dlt"
+        )
+        raise InputError(f"dlt has no destination `{name}`", hint=hint) from error
 
 
 def open_session(address: Address, schema: Schema) -> Session:
@@ -155,7 +157,7 @@ def open_session(address: Address, schema: Schema) -> Session:
     except ConfigurationException as error:
         missing = error.fields if isinstance(error, ConfigFieldMissingException) else ()
         fields = backquoted(missing)
-        fault = f"has no value for {fields}" if fields else f"cannot be used: {' '.join(str(error).split())[:_LONGEST]}"
+        fault = f"is missing {fields}" if fields else f"cannot be used: {' '.join(str(error).split())[:_LONGEST]}"
         hint = f"dlt reads `[destination.{address.name}]` in `.dlt/secrets.toml` and `.dlt/config.toml`, and variables "
         raise DestinationError(
             f"dlt's configuration of `{address}` {fault}", hint=f"{hint}`DESTINATION__{address.name.upper()}__...`"

@@ -107,13 +107,13 @@ def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker |
     if dependents.referring:
         table_list = backquoted(dependents.referring)
         return Blocker(
-            f"foreign keys of {table_list} refer to `{table}`, and DuckDB changes no such table",
-            "make the tables without foreign keys first",
+            f"foreign keys of {table_list} refer to `{table}`, so DuckDB cannot alter it",
+            "recreate the tables without foreign keys first",
         )
     if dependents.indexes:
         return Blocker(
-            f"`{table}` has the index {backquoted(dependents.indexes)}, and DuckDB changes no table that has one",
-            "drop it before, and make it again afterwards",
+            f"`{table}` has the index {backquoted(dependents.indexes)}, so DuckDB cannot alter it",
+            "drop it, migrate, recreate it",
         )
     if is_copied:
         dropped = (step.column.name,) if isinstance(step, DropColumn) else ()
@@ -128,7 +128,7 @@ def copy_blocker(table: str, dependents: Dependents, dropped: Collection[str] = 
         return None
     return Blocker(
         f"a copy of `{table}` would lose its {', '.join(lost)}",
-        "take it away first, or change the table by hand and run `schemactl migrate baseline`",
+        "remove it first, or change the table by hand and run `schemactl migrate baseline`",
     )
 
 
@@ -148,8 +148,8 @@ def _of_column(step: Step, dependents: Dependents) -> Blocker | None:
     if kind is None:
         return None
     return Blocker(
-        f"`{step.table}.{name}` has a constraint {kind}, with which DuckDB does not change it so",
-        "make the table without it first",
+        f"`{step.table}.{name}` has a {kind} constraint, so DuckDB cannot alter it",
+        "recreate the table without it first",
     )
 
 

@@ -115,7 +115,7 @@ def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
     if (
         converted.is_sure != FALSE and "/*" not in converted.cast and "*/" not in converted.cast
     ):  # a name could end the comment
-        value += f" /* {_of_rows_there(converted.cast)} where a look at all values finds that it gives the same */"
+        value += f" /* {_of_rows_there(converted.cast)} if it gives the same for all values */"
     return _change_type(step, dataset, value)
 
 
@@ -179,7 +179,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
             shutil.copyfile(self.file, copy)
         except OSError as error:
             message = f"cannot copy the file to `{copy}`: {error.strerror}"
-            raise DestinationError(message, hint="make room there") from error
+            raise DestinationError(message, hint="free space on the disk") from error
 
     def find_blocker(self, step: Step) -> Blocker | None:
         dependents = self._dependents_of(step.table_name)
@@ -195,7 +195,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         return tuple(self._dependents_of(table).of_column_alone(column))
 
     def _dependents_of(self, table: str) -> Dependents:
-        with self.database.wrap_errors("look at what hangs on the tables"):
+        with self.database.wrap_errors("look for dependents of the tables"):
             if not self.dependents:
                 self.dependents.update({"": Dependents(), **read_dependents(self.database, self.dataset)})
         return self.dependents.get(table.lower(), Dependents())

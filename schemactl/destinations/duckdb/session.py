@@ -66,13 +66,13 @@ _IS_EMPTY: Final = """
 """
 
 _HINTS: Final[dict[str, str]] = {
-    "No space left": "make room on the disk, then load again",
-    "File too large": "make room on the disk, then load again",
+    "No space left": "free space on the disk, then load again",
+    "File too large": "free space on the disk, then load again",
     "Permission denied": "check the rights of the file and its folder",
     "Cannot open file": "check the rights of the file and its folder",
-    "not a valid DuckDB": "name a DuckDB file, or one that is not there yet",
+    "not a valid DuckDB": "use a DuckDB file, or a new file name",
     "NOT NULL constraint failed": LACKS_VALUE,
-    "Out of Memory": "give the load more memory, or load fewer files at a time",
+    "Out of Memory": "add memory, or load fewer files at a time",
 }
 
 
@@ -82,7 +82,7 @@ _QUOTED: Final = re.compile(r'"[^"]*"')
 _ROWS_AT_ONCE: Final = 100
 _PAUSE_SECONDS: Final = 0.2
 _IN_USE: Final = "IO Error: Could not set lock on file"
-_END_FIRST: Final = "another process has it open; DuckDB lets one process write at a time: end that first"
+_END_FIRST: Final = "another process has the file open: end it first, as DuckDB allows one writer"
 
 
 @dataclass(frozen=True, slots=True)

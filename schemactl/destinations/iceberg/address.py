@@ -89,7 +89,7 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
             with wrap_iceberg_errors(f"open the catalog `{address.stated}`"):
                 return load_catalog(address.stated, **{key: str(value) for key, value in properties.items()})
         except ValueError as error:
-            raise InputError(f"the configuration of the catalog `{address.stated}` is wrong: {error}") from error
+            raise InputError(f"invalid configuration of the catalog `{address.stated}`: {error}") from error
     with driver("sqlalchemy", "iceberg"):
         from schemactl.destinations.iceberg.folder_catalog import FolderCatalog
     from sqlalchemy.engine import URL

@@ -106,7 +106,7 @@ def check_place(address: Address, schema_name: str, done: str, hint: str) -> Non
         return
     candidates = (address.folder, address.folder / (address.dataset or schema_name))
     if any(candidate.is_dir() and _tables_of_folder(candidate) for candidate in candidates):
-        message = f"the tables in `{address.folder}` were made by dlt, without a catalog, and are not {done} so"
+        message = f"the tables in `{address.folder}` were created by dlt without a catalog and cannot be {done}"
         raise DestinationError(message, hint=hint)
 
 

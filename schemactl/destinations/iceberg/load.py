@@ -69,7 +69,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 def _check_folder(address: Address, schema_name: str) -> None:
     if address.folder is not None:
         check_writable(address.folder)
-    hint = "load into another folder, or give dlt and schemactl one catalogue: iceberg:CATALOG?dataset=NAME"
+    hint = "load into another folder, or use the same catalog for dlt and schemactl: iceberg:CATALOG?dataset=NAME"
     check_place(address, schema_name, "loaded", hint)
 
 

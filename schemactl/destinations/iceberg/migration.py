@@ -147,7 +147,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         opened = self.table(step.table_name)
         if way is Way.REWRITE and opened.blocker:
             message = f"`{opened.name}` {opened.blocker}"
-            hint = "what only changes the catalog can be done: adding, renaming and dropping columns, widening numbers"
+            hint = "only catalog changes are supported: adding, renaming and dropping columns, widening numbers"
             return Blocker(message, hint)
         match step:
             case DropColumn():
@@ -192,7 +192,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         match step:
             case AddColumn():
                 if not step.column.nullable and table.row_count():
-                    raise DestinationError(f"`{name}` has rows, which have no value for `{step.column.name}`")
+                    raise DestinationError(f"`{name}` has rows without a value for `{step.column.name}`")
                 table.claim_names([step.column.name], "")
             case RenameColumn():
                 table.claim_names([step.after], "", step.before)
@@ -303,7 +303,7 @@ def connect(
             recover(lake)
             table = end_rewriting(lake)
             if table is not None:
-                message = f"removed what a migration step on `{table}` had left in `{lake.origin}` when it broke off"
+                message = f"removed files of an interrupted migration step on `{table}` in `{lake.origin}`"
                 warnings.warn(CommandWarning(message), stacklevel=2)
         yield IcebergMigration(lake, is_read_only)
 
@@ -364,7 +364,7 @@ def end_rewriting(lake: IcebergLake) -> str | None:
         return None
     attempt, _, name = mark.partition(" ")
     if not is_attempt(attempt):
-        raise journal_error(f"`{_MARK}` of `{lake.origin}`", f"`{attempt}` is not how names of new files begin")
+        raise journal_error(f"`{_MARK}` of `{lake.origin}`", f"`{attempt}` is not a prefix of new files")
     table = lake.open(name)
     if table is not None and not any(attempt in file.path for file in table.files()):
         table.discard_files(attempt)

@@ -110,7 +110,7 @@ class IcebergLakeTable(LakeTable):
 
         fields = self.chosen(columns)
         if any(is_nested(field.type) for field in fields):
-            message = f"`{self.name}` has structs or lists, and files of deleted rows beside its data"
+            message = f"`{self.name}` has structs or lists and delete files, which cannot be combined"
             raise DestinationError(message, hint=COMPACT)
         projected = self.table.schema().select(*fields.names)
         scan = ArrowScan(self.table.metadata, self.table.io, projected, AlwaysTrue())

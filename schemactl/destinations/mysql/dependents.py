@@ -55,7 +55,7 @@ def find_missing_type(session: MySqlSession, step: Step) -> Blocker | None:
         return None
     for column in step.typed_columns:
         if (own_type := column.properties.get(DATABASE_TYPE)) in _OF_MARIADB:
-            message = f"MySQL has no type `{own_type}`, which MariaDB has: `{step.table_name}.{column.name}`"
+            message = f"MySQL does not have the MariaDB type `{own_type}` of `{step.table_name}.{column.name}`"
             return Blocker(message, "set `data_type`")
     return None
 
@@ -88,8 +88,8 @@ def find_blocker(session: MySqlSession, dataset: str, step: Step) -> Blocker | N
             return None
     if not dependents:
         return None
-    hint = "drop before what it names, and make it again afterwards where still wanted"
-    return Blocker(f"of table `{table}` {', '.join(dependents)} {verb}", hint)
+    hint = "drop these objects, migrate, and recreate them if needed"
+    return Blocker(f"on table `{table}`, {', '.join(dependents)} {verb}", hint)
 
 
 def dependents_of(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
@@ -152,6 +152,6 @@ def _too_long(session: MySqlSession, dataset: str, step: AddUnique | AddPrimaryK
     for column in columns if relation is not None else ():
         kind = relation.columns.get(column, "")  # type: ignore[union-attr]
         if kind in ("longtext", "longblob", "json"):
-            hint = "state a length: `precision: 128`, and migrate that first"
-            return Blocker(f"`{step.table}.{column}` is `{kind}`, of which no index takes the whole", hint)
+            hint = "set a length (`precision: 128`), and migrate that first"
+            return Blocker(f"`{step.table}.{column}` is `{kind}`, which MySQL cannot index in full length", hint)
     return None

@@ -61,7 +61,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     address = parse_address(url)
     with open_session(address) as session:
         dataset = choose_target(session, address.dataset, package.schema.name)
-        with session.wrap_errors(f"make dataset `{dataset}`"):
+        with session.wrap_errors(f"create dataset `{dataset}`"):
             session.execute(ddl_of(session).create_dataset(dataset))
             session.execute(f"USE {quote(dataset)}")  # where temporary tables are
         carry_out(SqlLoad(package, progress, session, dataset))

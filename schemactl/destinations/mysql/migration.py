@@ -171,11 +171,11 @@ class MySqlMigration(MappedMigration[MySqlSession]):
         return f"SELECT * FROM {table} WHERE crc32({ENGINE.name('_dlt_id')}) < {int(share * 2**32)}"
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        with self.database.wrap_errors("look at what hangs on a table"):
+        with self.database.wrap_errors("look for dependents of a table"):
             return find_missing_type(self.database, step) or find_blocker(self.database, self.dataset, step)
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        with self.database.wrap_errors("look at what hangs on a column"):
+        with self.database.wrap_errors("look for dependents of a column"):
             return tuple(dependents_of(self.database, self.dataset, table, column))
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
@@ -203,7 +203,7 @@ class MySqlMigration(MappedMigration[MySqlSession]):
 
     def _describe(self, step: DescribeTable) -> tuple[str, ...]:
         """Return the statements of a step, in which columns keep all else that the server says of them."""
-        with self.database.wrap_errors("look at a table"):
+        with self.database.wrap_errors("read a table"):
             table = ENGINE.table(self.dataset, step.table)
             definition = text_of(self.database.query(f"SHOW CREATE TABLE {table}")[0][1])
         actions = [
@@ -214,7 +214,7 @@ class MySqlMigration(MappedMigration[MySqlSession]):
 
     def _with_kept(self, statement: str, table: str, name: str, column: Column) -> str:
         """Return a change of a column that leaves its collation and its comment as they are."""
-        with self.database.wrap_errors("look at a column"):
+        with self.database.wrap_errors("read a column"):
             rows = self.database.query(_KEPT, self.dataset, table, name)
         collation, comment = rows[0] if rows else (None, "")
         kind = type_of(column)
@@ -252,7 +252,7 @@ def with_comment(definition: str, column: str, text: str | None) -> str:
     """Return a column's definition, of SHOW CREATE TABLE, with another comment; ``DestinationError`` without one."""
     start = definition.find(f"\n  {quote(column)} ")
     if start < 0:
-        raise DestinationError(f"the server states no column `{column}`: {definition}")
+        raise DestinationError(f"the server reports no column `{column}`: {definition}")
     tokens = list(_definition(definition, start))
     words = [token.upper() for token in tokens]
     end = words.index("CHECK") if "CHECK" in words else len(tokens)  # MariaDB's, which comes last

@@ -47,9 +47,9 @@ _HINTS: Final[dict[int, str]] = {
     1044: "grant the user CREATE, ALTER, DROP, SELECT, INSERT, UPDATE and DELETE on the dataset",
     1045: "check the user and the password",
     1142: "grant the user CREATE, ALTER, DROP, SELECT, INSERT, UPDATE and DELETE on the dataset",
-    1062: "two rows have the same values in a primary key, or in a column that is `unique`",
-    1205: "another session holds a lock on it: end that first, or wait",
-    1406: "the column there is narrower than the schema's",
+    1062: "two rows have the same value in a primary key or a `unique` column",
+    1205: "another session has a lock on it: end the session, or wait",
+    1406: "the column is narrower than in the schema",
 }
 """Hints for errors, by their number."""
 
@@ -144,7 +144,7 @@ class MySqlSession(Session):
                 if any(row[index] is not None and row[index] % 1 for row in rows):
                     message = f"column `{column.name}` of table `{staged.table.name}` is `{column_type(column)}`"
                     raise DestinationError(
-                        f"{message}: it keeps no digits after the point", hint="state a `scale` in the schema"
+                        f"{message}, which stores no decimal places", hint="set a `scale` in the schema"
                     )
             yield rows
 
@@ -207,7 +207,9 @@ def parse_address(url: str) -> ServerAddress:
     address = parse_server_address(url, "MySQL")
     unknown = next((key for key in address.parameters if key not in (*_TAKEN, "port", "dbname")), None)
     if unknown:
-        raise InputError(f"`{unknown}` means nothing to `mysql`", hint=f"known: {', '.join(('dataset', *_TAKEN[3:]))}")
+        raise InputError(
+            f"`{unknown}` is not a parameter of `mysql`", hint=f"known: {', '.join(('dataset', *_TAKEN[3:]))}"
+        )
     return ServerAddress(address.parameters, address.dataset or address.parameters.get("dbname"), address.shown)
 
 

@@ -106,7 +106,7 @@ def find_journal(dataset: Path) -> Moves | None:
     journal = read_journal(Moves, text, f"`{path}`")
     for old, new in journal.moves:
         if old != f"{NEW}/{new}":
-            raise journal_error(f"`{path}`", f"`{new}` does not come from `{NEW}/{new}`, but from `{old}`")
+            raise journal_error(f"`{path}`", f"`{new}` comes from `{old}`, not from `{NEW}/{new}`")
         refuse_links(dataset, dataset / old)
     _check_places(dataset, journal)
     return journal
@@ -123,7 +123,7 @@ def _check_places(dataset: Path, journal: Moves) -> None:
         folder, _, file = name.rpartition("/")
         is_of_load = is_bookkeeping(folder) and is_plain_name(file) and file.endswith(JSONL_ENDING)
         if not (name == INIT or is_of_load or _is_of_table(name)):
-            raise journal_error(journal_name, f"no load makes `{name}`")
+            raise journal_error(journal_name, f"no load creates `{name}`")
     # Carried out a second time, it would remove what the first time has brought.
     if len({*targets, *journal.removals}) < len(targets) + len(journal.removals):
         raise journal_error(journal_name, "it names a file twice")
@@ -178,7 +178,7 @@ def recover(dataset: Path) -> None:
         return
     _carry_out(dataset, journal)
     done = f"files moved: {len(journal.moves):,}, removed: {len(journal.removals):,}"
-    message = f"finished a load or a migration step that had broken off in `{dataset}` ({done})"
+    message = f"finished an interrupted load or migration step in `{dataset}` ({done})"
     warnings.warn(CommandWarning(message), stacklevel=2)
 
 
@@ -192,13 +192,13 @@ def forget_gathered(dataset: Path) -> None:
 def check_device(folder: Path, dataset: Path) -> None:
     """Raise ``DestinationError`` where files cannot be moved to a folder in one step: it is on another file system."""
     if folder.exists() and folder.stat().st_dev != dataset.stat().st_dev:
-        raise DestinationError(f"`{folder}` is on another file system than `{dataset}`: nothing can be moved there")
+        raise DestinationError(f"`{folder}` is on another file system than `{dataset}`, so files cannot be moved")
 
 
 def check_rights(folder: Path) -> None:
     """Raise ``DestinationError`` where files cannot be put into a folder, or taken from it, before the first one is."""
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
-        raise DestinationError(f"`{folder}` cannot be written to: nothing was loaded", hint=f"chmod u+wx {folder}")
+        raise DestinationError(f"`{folder}` is not writable: nothing loaded", hint=f"chmod u+wx {folder}")
 
 
 def _carry_out(dataset: Path, journal: Moves) -> None:
@@ -221,7 +221,7 @@ def _move(old: Path, new: Path) -> None:
     except FileNotFoundError as error:
         # A load that is carried out a second time finds it moved.
         if not new.is_file():
-            raise DestinationError(f"`{old}` is gone: the load that was broken off cannot be finished") from error
+            raise DestinationError(f"`{old}` is missing: the interrupted load cannot be finished") from error
 
 
 def _sync(path: Path) -> None:
@@ -246,7 +246,7 @@ def _walk(folder: Path, head: str) -> Iterator[tuple[str, Path]]:
             the like.
     """
     if head.count("/") > _MOST_LEVELS:
-        raise DestinationError(f"`{folder}` is nested too deep", hint=f"at most {_MOST_LEVELS} folders in each other")
+        raise DestinationError(f"`{folder}` is nested too deep", hint=f"at most {_MOST_LEVELS} nested folders")
     for path in _entries(folder):
         name = f"{head}{path.name}"
         counts = not head or path.name.endswith((PARQUET_ENDING, JSONL_ENDING)) or "=" in path.name

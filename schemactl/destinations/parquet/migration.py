@@ -172,8 +172,8 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         files = self._files(table)
         inner = next((name for name in files if "/" in name), None)
         if inner is not None:
-            message = f"`{self.folder / table}` is partitioned (`{inner}`), and its files cannot be written anew"
-            return Blocker(message, "write the table anew with the tool that partitions it")
+            message = f"`{self.folder / table}` is partitioned (`{inner}`), so its files cannot be rewritten"
+            return Blocker(message, "rewrite the table with the tool that partitions it")
         return self.disagreement(table)
 
     def disagreement(self, table: str) -> Blocker | None:
@@ -189,7 +189,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
 
         check_name(table.name)
         if self._found(table.name):
-            raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
+            raise DestinationError(f"`{self.folder}` already has a table `{table.name}`")
         fields = pyarrow.schema([field_of(column) for column in table.columns.values()])
         with self._gathering():
             self._replace(table.name, (), fields, {_new_name(): ()})
@@ -224,7 +224,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         table = self.table(step.table)
         fields = table.fields
         if step.column.name in fields.names:
-            raise DestinationError(f"there is a column `{step.column.name}` in `{step.table}` already")
+            raise DestinationError(f"`{step.table}` already has a column `{step.column.name}`")
         after, name = fields.append(field_of(step.column)), _new_name()
         if name < max(table.held):
             new = after.field(step.column.name)
@@ -283,7 +283,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
             yield
         except OSError as error:
             path = error.filename or self.folder
-            hint = "what had begun is finished by the next command that writes there"
+            hint = "the next command that writes there finishes this step"
             raise DestinationError(f"cannot write `{path}`: {error.strerror or error}", hint=hint) from error
         finally:
             forget_gathered(self.folder)
@@ -331,6 +331,6 @@ def connect(
         try:
             recover(session.folder)
         except OSError as error:
-            message = f"cannot finish what was broken off in `{session.folder}`: {error.strerror or error}"
+            message = f"cannot finish the interrupted step in `{session.folder}`: {error.strerror or error}"
             raise DestinationError(message) from error
         yield session

@@ -114,8 +114,8 @@ def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Tri
     match step:
         case CreateTable() if step.kept:
             rows = database.query(f"SELECT {_oid(dataset, step.kept)} IS NOT NULL")
-            gone = f"`{step.table.name}` was kept as `{step.kept}`, and is gone"
-            return None if rows[0][0] else Blocker(gone, "`apply` with the older schema makes it again, empty")
+            gone = f"`{step.table.name}` was kept as `{step.kept}`, which no longer exists"
+            return None if rows[0][0] else Blocker(gone, "recreate it, empty, with `apply` and the older schema")
         case DropTable():
             table_oid = _oid(dataset, step.table.name)
             rows = database.query_as_user(_DEPENDENTS.format(table=table_oid))
@@ -155,7 +155,7 @@ def find_type_blocker(database: PostgresSession, step: Step) -> Blocker | None:
         ((is_missing, definition),) = database.query_as_user(query)
         schema_definition = column.properties.get(TYPE_DEFINITION)
         if is_missing and schema_definition is None:
-            message = f"the database has no type `{own_type}`, which `{step.table_name}.{column.name}` gets"
+            message = f"the database has no type `{own_type}` for `{step.table_name}.{column.name}`"
             return Blocker(message, "create it first (`CREATE TYPE`, `CREATE EXTENSION`), or set `data_type`")
         if not is_missing and schema_definition not in (None, definition):
             message = f"`{step.table_name}.{column.name}` needs the type `{name}` as `{schema_definition}`"
@@ -169,15 +169,15 @@ def _of_prepared(database: PostgresSession, dataset: str, step: Prepare) -> Bloc
     hint = "plan without `--online`"
     table_oid, prepared = _oid(dataset, step.step.table), step.step
     if database.query(f"SELECT FROM pg_class WHERE oid = {table_oid} AND relkind = 'p'"):
-        return Blocker(f"`{prepared.table}` is partitioned, and is not changed while others write", hint)
+        return Blocker(f"`{prepared.table}` is partitioned, which `--online` does not support", hint)
     if step.phase is Phase.START_SYNC and isinstance(prepared, Backfill):
         dependents = dependents_of(database, dataset, prepared.table, prepared.source.name)
         if "description" in prepared.target.properties:
             dependents = [dependent for dependent in dependents if dependent != "its comment"]  # the new column has it
         if dependents:
             name = f"`{prepared.table}.{prepared.source.name}`"
-            message = f"on {name} hang {', '.join(dependents)}, which a column that takes its place would not have"
-            return Blocker(message, f"{hint}, or drop them before, and make them anew afterwards")
+            message = f"{name} has dependents that its replacement would not have: {', '.join(dependents)}"
+            return Blocker(message, f"{hint}, or drop them, migrate, and recreate them")
     return None
 
 
@@ -218,16 +218,16 @@ def _needed(column: str, dependents: Sequence[str]) -> Blocker | None:
     if not dependents:
         return None
     verb, pronoun = ("needs", "it") if len(dependents) == 1 else ("need", "them")
-    hint = f"drop {pronoun} before, and make {pronoun} again afterwards where still wanted"
+    hint = f"drop {pronoun}, migrate, and recreate {pronoun} if needed"
     return Blocker(f"{', '.join(dependents)} {verb} {column}", hint)
 
 
 def _inherited(table: str, column: str) -> Blocker:
-    return Blocker(f"`{table}.{column}` is inherited from another table", "change that table: this one follows")
+    return Blocker(f"`{table}.{column}` is inherited from another table", "change that table instead")
 
 
 def _partitioned(table: str, column: str) -> Blocker:
-    return Blocker(f"`{table}` is partitioned by `{column}`", "make the table anew")
+    return Blocker(f"`{table}` is partitioned by `{column}`", "recreate the table")
 
 
 def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial: Trial) -> Blocker | None:
@@ -237,8 +237,8 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
     types_with_texts = ", ".join(map(literal, (*sorted(WITH_TEXTS), "int2", "int4", "int8")))
     query = _WITHOUT_TEXTS.format(table=table_oid, column=literal(column), known=types_with_texts)
     if step.before.data_type is None and has_texts(kind) and (textless := database.query(query)):
-        hint = "make the column anew, or state the type that is there"
-        return Blocker(f"{name} is made of {textless[0][0]}, of which values have no text of their own", hint)
+        hint = "recreate the column, or set its current type in the schema"
+        return Blocker(f"{name} contains {textless[0][0]}, whose values have no stable text form", hint)
     related = _related(database, table_oid, column)
     dependents = sorted({dependent for kind, dependent in related if kind in _NEEDS_COLUMN})
     if dependents:
@@ -254,12 +254,16 @@ def _of_changed(database: PostgresSession, dataset: str, step: ChangeType, trial
             case "inherited":
                 return _inherited(table, column)
             case "is generated":
-                return Blocker(f"{name} is generated", "state the type that is there, or make the column anew")
+                return Blocker(f"{name} is generated", "set its current type in the schema, or recreate the column")
             case "identity" if step.after.data_type is not DataType.BIGINT:
                 hint = f'ALTER TABLE "{table}" ALTER COLUMN "{column}" DROP IDENTITY'
-                return Blocker(f"{name} is an identity column, which is of integers", f"take that from it: `{hint}`")
+                return Blocker(
+                    f"{name} is an identity column, which must be an integer", f"drop the identity: `{hint}`"
+                )
             case "foreign key" if step.before.data_type is not step.after.data_type:
-                return Blocker(f"{name} is in the foreign key `{dependent}`", "drop that before, and change both sides")
+                return Blocker(
+                    f"{name} is in the foreign key `{dependent}`", "drop the foreign key, and change both columns"
+                )
             case "partition key":
                 return _partitioned(table, column)
     error = trial(step)
@@ -271,8 +275,8 @@ def _refused(database: PostgresSession, table: str, step: ChangeType, error: str
     """Return PostgreSQL's message when it tried a type, with the possible reasons."""
     rows = database.query_as_user(_ASKING.format(table=table, column=literal(step.before.name)))
     asking = [*(constraint for (constraint,) in rows), *(f"default {default}" for default in defaults)]
-    hint = f"drop before what does not take it, and make it anew afterwards: {', '.join(asking)}" if asking else None
-    fault = f"`{step.table}.{step.before.name}` does not become {column_type(step.after)}"
+    hint = f"drop these objects, migrate, and recreate them: {', '.join(asking)}" if asking else None
+    fault = f"`{step.table}.{step.before.name}` cannot become {column_type(step.after)}"
     return Blocker(f"{fault}: {error}", hint)
 
 

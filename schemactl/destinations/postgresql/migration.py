@@ -305,7 +305,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     def begin(self) -> None:
         if self.holder is not None:
-            with self.holder.wrap_errors("keep the lock of the migration"):
+            with self.holder.wrap_errors("hold the lock of the migration"):
                 self.holder.query("SELECT 1")
         self.database.begin()
 
@@ -325,7 +325,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         return self.database.with_user_path()
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        with self.database.wrap_errors("look at what hangs on a table"):
+        with self.database.wrap_errors("look for dependents of a table"):
             type_blocker = find_type_blocker(self.database, step)
             return type_blocker or find_blocker(self.database, self.dataset, step, self._try)
 
@@ -336,7 +336,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             return view_scripts(self.database, self.dataset, columns) if columns else ()
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        with self.database.wrap_errors("look at what hangs on a column"):
+        with self.database.wrap_errors("look for dependents of a column"):
             return tuple(dependents_of(self.database, self.dataset, table, column))
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
@@ -408,7 +408,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             if not left:
                 return
             if not filled:
-                raise LockNotAvailable(f"{left:,} rows of `{step.table}` are locked by others", hint=_LOCKED)
+                raise LockNotAvailable(f"{left:,} rows of `{step.table}` are locked by other sessions", hint=_LOCKED)
 
     def _fill_pages(self, step: Backfill, batches: Batches, first: int, end: int) -> tuple[int, int]:
         """Fill the rows of some pages; return how many were filled, and how many others hold."""
@@ -490,12 +490,12 @@ class PostgresMigration(MappedMigration[PostgresSession]):
     def _kept_storage(self, step: ChangeType) -> Iterator[None]:
         """Give a column its STORAGE again, which PostgreSQL sets to the new type's when a type changes."""
         query = _STORAGE.format(*map(literal, (self.dataset, step.table, step.before.name)))
-        with self.database.wrap_errors("look at how a column is stored"):
+        with self.database.wrap_errors("read how a column is stored"):
             before = self.database.query(query)
         yield
         if not before or before[0][0] == before[0][1]:
             return
-        with self.database.wrap_errors("keep how a column is stored"):
+        with self.database.wrap_errors("set how a column is stored"):
             after = self.database.query(query)
             # Of a type of fixed length there is only one way.
             if after and after[0][1] != "p" and before[0][0] != after[0][0]:

@@ -67,19 +67,19 @@ READING: Final = (*PLAIN, READ_ONLY)
 LOADING: Final = (*PLAIN, f"lock_timeout = '{_PATIENCE_FOR_OTHERS}'")
 """Settings of a session that loads rows."""
 
-_IN_THE_WAY: Final = "something else has the name: rename that, or name another dataset: `?dataset=NAME`"
-_OTHER_RULES: Final = "the table there has rules that the schema does not know: drop them, or load into another dataset"
+_IN_THE_WAY: Final = "another object has this name: rename it, or use another dataset: `?dataset=NAME`"
+_OTHER_RULES: Final = "the table has rules that the schema does not declare: drop them, or load into another dataset"
 _HINTS: Final[dict[str, str]] = {
     "42501": (
         "grant the user CREATE on the database, CREATE and USAGE on the dataset, "
         "and SELECT, INSERT, UPDATE, DELETE on its tables"
     ),
-    "55P03": "another session holds a lock on it: end that first, or wait",
-    "57014": "`--statement-timeout SECONDS` gives each statement more time; somebody else may have canceled it, too",
-    "22P05": "PostgreSQL keeps no NUL characters: take `\\u0000` out of the data",
-    "53100": "make room on the server's disk, then load again",
-    "22001": "the column there is narrower than the schema's",
-    "23505": "two rows have the same values in a primary key, or in a column that is `unique`",
+    "55P03": "another session has a lock on it: end the session, or wait",
+    "57014": "raise `--statement-timeout SECONDS`, or check whether someone canceled the statement",
+    "22P05": "PostgreSQL does not store NUL characters: remove `\\u0000` from the data",
+    "53100": "free space on the server's disk, then load again",
+    "22001": "the column is narrower than in the schema",
+    "23505": "two rows have the same value in a primary key or a `unique` column",
     "23503": _OTHER_RULES,
     "23514": _OTHER_RULES,
     "428C9": _OTHER_RULES,
@@ -109,7 +109,7 @@ _KINDS: Final[dict[str, type[DestinationError]]] = {
     "55P03": LockNotAvailable,
 }
 
-_LOST: Final = "the connection is lost; load again with the same `--load-id`: what is there already is not loaded twice"
+_LOST: Final = "connection lost; load again with the same `--load-id`: a complete load is not repeated"
 
 
 _SHOWN_SESSIONS: Final = 3
@@ -371,23 +371,23 @@ def hint_of(error: Error, is_read_only: bool) -> str | None:
         return _HINTS.get(error.sqlstate or "")
     message = error.diag.message_primary or ""
     if "row-level security" in message:
-        return "connect as a role with BYPASSRLS, or as the owner where the table has no FORCE ROW LEVEL SECURITY"
+        return "connect as a role with BYPASSRLS, or as the owner if the table has no FORCE ROW LEVEL SECURITY"
     if owned := _OWNED.fullmatch(message):
         owner = f"the role that owns {owned['kind']} {quote(owned['name'])}"
         return f"no GRANT allows that: connect as {owner}, or as a member of it"
     if temporary := _DENIED_TEMPORARY.fullmatch(message):
-        return f"grant the user what is missing: GRANT TEMPORARY ON DATABASE {quote(temporary['name'])} TO ..."
+        return f"grant the user the missing privilege: GRANT TEMPORARY ON DATABASE {quote(temporary['name'])} TO ..."
     denied = _DENIED_FOR.fullmatch(message)
     if denied is not None and denied["kind"] == "database" and not is_read_only:
         missing = f"GRANT CREATE ON DATABASE {quote(denied['name'])} TO ..."
-        return f"grant the user what is missing: {missing}; or CREATE, USAGE on the dataset where that is there already"
+        return f"grant the user the missing privilege: {missing}; or CREATE and USAGE on the dataset, if it exists"
     if denied is None or denied["kind"] not in ("schema", "table", "view"):
         return _TO_READ if is_read_only else _HINTS[_DENIED]
     if denied["kind"] == "schema":
         privilege = "USAGE" if is_read_only else "CREATE, USAGE"
-        return f"grant the user what is missing: GRANT {privilege} ON SCHEMA {quote(denied['name'])} TO ..."
+        return f"grant the user the missing privilege: GRANT {privilege} ON SCHEMA {quote(denied['name'])} TO ..."
     privilege = "SELECT" if is_read_only else "SELECT, INSERT, UPDATE, DELETE"
-    return f"grant the user what is missing: GRANT {privilege} ON {quote(denied['name'])} TO ..."
+    return f"grant the user the missing privilege: GRANT {privilege} ON {quote(denied['name'])} TO ..."
 
 
 def parse_address(url: str) -> ServerAddress:
@@ -442,7 +442,7 @@ def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession)
     ``waiting`` did not get the lock, and cannot run the query itself, as its transaction has failed.
     """
     waiting_pid = waiting.connection.info.backend_pid
-    with session.wrap_errors("look for who holds a lock"):
+    with session.wrap_errors("look for the session with the lock"):
         holders = session.query(_HOLDERS.format(own=waiting_pid, table=literal(table)))
     shown = [_describe(*row) for row in holders[:_SHOWN_SESSIONS]]
     if len(holders) > len(shown):
@@ -494,7 +494,7 @@ def _readable(batch: pa.RecordBatch, staged: StagedTable) -> pa.RecordBatch:
         if is_text and pc.any(pc.match_substring(column, "\0")).as_py():
             raise DestinationError(
                 f"column `{name}` of table `{staged.table.name}`: PostgreSQL refuses NUL characters",
-                hint="take `\\u0000` out of the data, or load into a destination that keeps it",
+                hint="remove `\\u0000` from the data, or load into a destination that stores it",
             )
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

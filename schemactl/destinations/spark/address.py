@@ -61,6 +61,6 @@ def read_address(url: str) -> Namespace:
     if len(steps) != 2 or not all(_PART.fullmatch(step) for step in steps):
         raise InputError(
             f"`{url}` does not name a schema of a Spark catalog",
-            hint="spark:CATALOG.SCHEMA, for one spark:spark_catalog.default",
+            hint="spark:CATALOG.SCHEMA, for example spark:spark_catalog.default",
         )
     return Namespace(*steps)

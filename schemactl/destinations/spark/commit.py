@@ -73,7 +73,7 @@ def _check_step(step: TableMove, number: str, journal_name: str) -> None:
     else:
         is_ours = staged_name.fullmatch(step.source) is not None
     if not is_ours or (step.table.startswith(OURS) and not step.rows):
-        raise journal_error(journal_name, f"no load takes its step on `{step.table}`")
+        raise journal_error(journal_name, f"no load makes its step on `{step.table}`")
 
 
 def _is(name: str, head: str) -> bool:
@@ -92,7 +92,7 @@ def recover(target: Tables) -> Tables:
     pending = read_pending(target)
     if pending is not None:
         carry_out(target, pending, is_again=True)
-        message = f"finished load `{pending.load_id}`, which had broken off in {target.namespace}"
+        message = f"finished load `{pending.load_id}`, which was interrupted in {target.namespace}"
         warnings.warn(CommandWarning(message), stacklevel=2)
     else:
         forget(target)
@@ -124,8 +124,8 @@ def _check_whole(target: Tables, pending: Pending) -> None:
     gone = [name for name in needed if name not in target.held]
     if gone:
         raise DestinationError(
-            f"load `{pending.load_id}` into {target.namespace} broke off, and its table `{gone[0]}` is gone",
-            hint=f"drop `{pending.table}` to give it up, then load again",
+            f"load `{pending.load_id}` into {target.namespace} was interrupted, and its table `{gone[0]}` is missing",
+            hint=f"drop `{pending.table}` to cancel it, then load again",
         )
     for step in pending.steps:
         columns = {frozenset(row) for row in step.rows}

@@ -89,7 +89,7 @@ def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[T.StructFiel
     if isinstance(step, AddColumn):
         name = step.column.name
         if any(_is(field, name) for field in fields):
-            raise DestinationError(f"there is a column `{step.table}.{name}` already")
+            raise DestinationError(f"`{step.table}` already has a column `{name}`")
         null = F.lit(None).cast(spark_type(step.column))
         columns = [Filled(field, _value(field.name)) for field in fields]
         return (*columns, Filled(T.StructField(name, _kind(frame, null)), null))

@@ -66,7 +66,7 @@ class Lease:
             # Whether a holder on another machine is at work shows with its next beat.
             if waited >= self._patience and (since > began or _is_near(last[1])):
                 holder = f"process {last[1]['pid']} of `{last[1]['user']}` on `{last[1]['host']}`"
-                hint = "run the command again when that one has ended"
+                hint = "run the command again after the other one has ended"
                 raise DestinationError(f"`{self._namespace}` is in use by {holder}", hint=hint)
             time.sleep(_LOOK_SECONDS)
             latest = self._last()
@@ -85,8 +85,8 @@ class Lease:
         """
         if time.monotonic() - self._beaten >= LEASE_SECONDS or max(self._numbers(), default=0) != self.number:
             raise DestinationError(
-                f"this command has lost its hold on `{self._namespace}`: it stood still for too long",
-                hint="run it again; what it had committed is finished first",
+                f"this command lost its lock on `{self._namespace}` after a long pause",
+                hint="run it again; it finishes committed steps first",
             )
 
     def release(self) -> None:
@@ -141,8 +141,8 @@ class Lease:
             return self._last()  # dropped by the next holder
         holder = _read_holder(next((row[1] for row in shown if row[0] == _PROPERTY), ""))
         if holder is None:
-            message = f"{self._table(number)} is not a lease that schemactl has made"
-            raise DestinationError(message, hint="drop it, and see to who may make tables there")
+            message = f"{self._table(number)} is not a lease of schemactl"
+            raise DestinationError(message, hint="drop it, and check who can create tables there")
         return number, holder
 
     def _numbers(self) -> frozenset[int]:

@@ -105,7 +105,7 @@ def check_tables(url: str, schema: Schema) -> None:
     chains = chains_to_check(schema)
     for first_name, second_name in NAMES.clashes(table.name for chain in chains for table in chain.tables):
         raise DestinationError(
-            f"`{first_name}` and `{second_name}` are one table to a catalog", hint="rename one of them"
+            f"`{first_name}` and `{second_name}` are the same table in a catalog", hint="rename one of them"
         )
     if active_session() is None:
         _check_chains(schema, chains, None, namespace)
@@ -205,10 +205,10 @@ def _check_chains(schema: Schema, chains: Sequence[Chain], target: Tables | None
     for name in (table.name for table, _ in tables):
         if name.startswith(OURS):
             hint = "rename the table"
-            raise DestinationError(f"`{name}` is a name that loads take for their own tables", hint=hint)
+            raise DestinationError(f"`{name}` is a name that loads use for temporary tables", hint=hint)
         if namespace.has_files and not _SESSION_NAME.fullmatch(name):
-            hint = "the naming convention `sql_cs_v1` makes names that it takes"
-            raise DestinationError(f"Spark's own catalog takes no table named `{name}`", hint=hint)
+            hint = "the naming convention `sql_cs_v1` creates valid names"
+            raise DestinationError(f"the Spark session catalog does not allow the table name `{name}`", hint=hint)
     if target is None:
         return
     stored_tables = target.held
@@ -228,8 +228,8 @@ def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bo
     stored_table = target.held[table.name]
     key = first(table, "row_key")
     if is_view or (key and key not in stored_table.columns):
-        why = "is a view" if is_view else f"was not made by dlt or schemactl: it has no `{key}`"
-        raise DestinationError(f"`{table.name}` {why}", hint="name another schema, or another table: `--table`")
+        why = "is a view" if is_view else f"was not created by dlt or schemactl: it has no `{key}`"
+        raise DestinationError(f"`{table.name}` {why}", hint="use another schema, or another table: `--table`")
     for column in complete(table):
         stored_type = stored_table.columns.get(column.name)
         if stored_type is None or stored_type == column_type(column):
@@ -244,7 +244,7 @@ def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bo
         if fields and blocker is not None:
             field = f"{table.name}.{column.name}.{fields[0]}"
             hint = "load into another schema, or drop the table first"
-            raise DestinationError(f"`{field}` is a new field, for which Spark needs a copy. {blocker}", hint=hint)
+            raise DestinationError(f"`{field}` is a new field, which needs a copy of the table. {blocker}", hint=hint)
 
 
 def _after(column: Column, stored_type: str) -> NestedType | Clash:

@@ -56,7 +56,7 @@ def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> M
     for number, rows in enumerate(family):
         any_rows = rows.new if rows.old is None else rows.old
         if any_rows is None:
-            raise ValueError(f"`{rows.table.name}` has no rows at all")
+            raise ValueError(f"`{rows.table.name}` has no rows")
         old, new = (
             any_rows.where("false") if table_rows is None else table_rows for table_rows in (rows.old, rows.new)
         )

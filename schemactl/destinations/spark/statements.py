@@ -80,5 +80,5 @@ def column_type(column: Column) -> str:
         raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is not a type: `{database_type}`")
     digits = column.properties.get("precision") or 0
     if column.data_type in (DataType.DECIMAL, DataType.WEI) and digits > _MOST_DIGITS:
-        raise InputError(f"Spark has no decimals of {digits} digits: `{column.name}`")
+        raise InputError(f"Spark does not support decimals of {digits} digits: `{column.name}`")
     return checked_type(column, spark_type)

@@ -29,7 +29,7 @@ def stored_type(column: types.Column) -> T.DataType:
     """Return the Spark type that a complete column is stored as (docs/dlt.md §9.3, as DuckDB has it).
 
     Raises:
-        ValueError: the column has no data type yet.
+        ValueError: the column has no data type.
     """
     match column.data_type:
         case DataType.BIGINT:
@@ -40,7 +40,7 @@ def stored_type(column: types.Column) -> T.DataType:
         case DataType.TIMESTAMP:
             return T.TimestampNTZType() if column.is_naive else T.TimestampType()
         case None:
-            raise ValueError(f"the column `{column.name}` has no data type yet")
+            raise ValueError(f"the column `{column.name}` has no data type")
         case data_type:
             return _FIXED_TYPES[data_type]
 

@@ -99,9 +99,9 @@ def _encode(value: Any, retype: Retype) -> Any:
         case Decimal():
             return stored_decimal(value, retype.is_strict)
         case float() if value != value or (value == 0 and copysign(1, value) < 0):
-            raise ValueError("SQLite makes null of NaN, and 0.0 of -0.0")
+            raise ValueError("SQLite stores NaN as null, and -0.0 as 0.0")
         case int() if not -(2**63) <= value < 2**63:
-            raise ValueError("beyond 64 bits")
+            raise ValueError("more than 64 bits")
         case datetime():
             in_utc = value.astimezone(UTC) if value.tzinfo else value
             return in_utc.replace(tzinfo=None).isoformat(" ", timespec="microseconds")

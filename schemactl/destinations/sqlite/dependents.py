@@ -49,7 +49,7 @@ def lost_by_copy(database: SqliteDatabase, table: str) -> Blocker | None:
         return None
     return Blocker(
         f"a copy of table `{table}` would lose its {', '.join(dict.fromkeys(lost))}",
-        "take it away first, or change the table by hand and run `schemactl migrate baseline`",
+        "remove it first, or change the table by hand and run `schemactl migrate baseline`",
     )
 
 

@@ -177,7 +177,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
         return (*indexes, *FileMigration.render_rewrite(self, rewrite))
 
     def find_blocker(self, step: Step) -> Blocker | None:
-        with self.database.wrap_errors("look at what hangs on a table"):
+        with self.database.wrap_errors("look for dependents of a table"):
             if _is_copied(step, None) and (lost := lost_by_copy(self.database, step.table_name)):
                 return lost
             return self._refused(step) if isinstance(step, DropColumn | RenameColumn) else None
@@ -189,12 +189,12 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
             if not has_column(trial, step.table, column):
                 return None  # an earlier step makes it
             if isinstance(step, RenameColumn):
-                verb, error = "gets no other name", trial_error_of_rename(trial, step.table, column)
+                verb, error = "cannot be renamed", trial_error_of_rename(trial, step.table, column)
             else:
                 verb, error = "cannot be dropped", self._trial_error_of_drop(trial, step)
         if error is None:
             return None
-        hint = "drop before what it names, and make it again afterwards where still wanted"
+        hint = "drop these objects, migrate, and recreate them if needed"
         return Blocker(f"`{step.table}.{column}` {verb}: {error}", hint)
 
     def _trial_error_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
@@ -215,7 +215,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
         return unreadable(trial) if was_readable else None  # a copy of the table goes by its views and triggers
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
-        with self.database.wrap_errors("look at what hangs on a column"), trial_of(self.database, table) as trial:
+        with self.database.wrap_errors("look for dependents of a column"), trial_of(self.database, table) as trial:
             return tuple(dependents_of(trial, table, column)) if has_column(trial, table, column) else ()
 
     @contextmanager

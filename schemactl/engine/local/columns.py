@@ -115,7 +115,7 @@ def _scalar_type(of: pa.DataType) -> pa.DataType:
 
 def unsupported_type(column: str, spark_type: str) -> InputError:
     """Return the error for a column of a type that only Spark reads."""
-    message = f"the column `{column}` is of the Spark type `{spark_type}`, which this machine does not read"
+    message = f"the column `{column}` is of the Spark type `{spark_type}`, which the local engine cannot read"
     return InputError(message, hint=SPARK_HINT)
 
 

@@ -26,9 +26,7 @@ from schemactl.progress import Progress
 _SMALL_BYTES: Final = 1 << 23
 """The bytes that the kernel reads in the time that it takes to start a worker."""
 
-_TOO_LARGE_HINT: Final = (
-    "write its parts as documents of their own: a list of them, or lines of JSON, may have any size"
-)
+_TOO_LARGE_HINT: Final = "split the document: a list or a JSON Lines file can have any size"
 
 
 @contextmanager
@@ -142,10 +140,10 @@ def _explained() -> Iterator[None]:
             hint = SPARK_HINT
         raise InputError(reason, at=Location(shown_path(address)), hint=hint) from error
     except MemoryError as error:
-        hint = "cut large records into smaller ones, or let fewer processes work at once: `taskset -c 0 schemactl ...`"
+        hint = "split large records, or run fewer processes: `taskset -c 0 schemactl ...`"
         raise EngineError("the memory of this machine is full", hint=hint) from error
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         hint = "name a folder on another disk: TMPDIR, or `--staging` of a load"
-        raise EngineError("the disk is full that the rows of a load are kept on", hint=hint) from error
+        raise EngineError("the disk with the rows of the load is full", hint=hint) from error

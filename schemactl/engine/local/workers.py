@@ -166,6 +166,6 @@ def _ask(process: subprocess.Popen[bytes], call: bytes, task: Task) -> tuple[boo
         reason = (
             f"it was killed by signal {-code}, most likely as memory ran out" if code < 0 else f"its code is {code}"
         )
-        hint = "let fewer work at once, or cut large records into smaller ones"
+        hint = "run fewer processes, or split large records"
         raise EngineError(f"a worker process ended while it read `{task.path}`: {reason}", hint=hint) from error
     return succeeded, result

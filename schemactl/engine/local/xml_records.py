@@ -168,7 +168,7 @@ class ShapeParser(_TextParser, XmlElements):
             shape.is_textless = True
         if self._open and shape.is_text and shape.is_textless:
             # Spark drops the attributes, or has the elements as XML, by the order in which it meets them.
-            message = f"some elements `{name}` are text, and others have attributes or elements, but no text"
+            message = f"some elements `{name}` are text, but some have attributes or elements and no text"
             raise InputError(message, at=self.here(), hint=SPARK_HINT)
 
     def _field(self, shape: Shape, name: str, kind: Kind) -> Shape:

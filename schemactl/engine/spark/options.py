@@ -94,7 +94,7 @@ def master_of(options: SparkOptions) -> str:
 def check_options(options: SparkOptions) -> None:
     """Raise InputError for options that Spark cannot have."""
     if options.master is not None and options.remote is not None:
-        raise InputError("`--master` and `--remote` exclude each other", hint="give one of them")
+        raise InputError("`--master` and `--remote` cannot be used together", hint="give one of them")
     if options.remote is not None:
         parse_remote(options.remote)
     master = master_of(options)
@@ -102,7 +102,7 @@ def check_options(options: SparkOptions) -> None:
         raise InputError(f"`{master}` is not a Spark master", hint=f"use `--remote {master}`")
     if not _MASTER.fullmatch(master):
         forms = "`local[*]`, `local[4]`, `spark://HOST:PORT`, `yarn`, `k8s://HOST:PORT`"
-        raise InputError(f"`{master}` is not a Spark master", hint=f"known forms: {forms}")
+        raise InputError(f"`{master}` is not a Spark master", hint=f"supported forms: {forms}")
     for name in ("spark.driver.memory", "spark.executor.memory"):
         if name in options.conf and parse_size_mb(options.conf[name]) is None:
             raise InputError(f"`{options.conf[name]}` is not a size (`{name}`)", hint="write it like `2g` or `1500m`")

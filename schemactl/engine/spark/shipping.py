@@ -118,7 +118,7 @@ def _load(archive: tuple[str, bytes] | None, module: str, function: str) -> Call
             # This function is sent without the module around it: all that it needs is imported here.
             os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
             if sys.platform != "win32" and os.stat(folder).st_uid != user:  # noqa: PTH116
-                raise PermissionError(f"{folder} belongs to somebody else")
+                raise PermissionError(f"{folder} belongs to another user")
             partial_path = f"{path}.{os.getpid()}"
             with open(partial_path, "wb") as file:  # noqa: PTH123
                 file.write(content)

@@ -96,11 +96,11 @@ def _read_goal(request: ApplyRequest) -> Goal:
     plan = read_plan(read_text(Path(request.reference)), request.reference, request.key)
     if plan.own:
         hint = "`schemactl migrate apply --dir DIR` runs it"
-        raise InputError("SQL of one's own runs from a folder of migrations, not from a plan", hint=hint)
+        raise InputError("custom SQL runs from a migrations folder, not from a plan", hint=hint)
     if not request.to:
         # The author of the file would decide which server gets the password of the environment.
         address = f"{plan.place.origin}?dataset={plan.place.dataset}"
-        hint = f"`--to {address}`, if that is the one: the address in a plan is for people to read"
+        hint = f"add `--to {address}` if that is the destination; `apply` does not connect to an address from a plan"
         raise InputError(f"the plan is for `{address}`, and no destination is named", hint=hint)
     target = migratable(request.to)
     return Goal(target, plan.target, request.options, request.allows_destructive, plan)

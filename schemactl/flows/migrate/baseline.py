@@ -55,11 +55,11 @@ def _report_baseline(
     blockers: tuple[PlanBlocker, ...] = ()
     outcome = Outcome.DONE
     if state.unfinished is not None:
-        hint = "`schemactl migrate rollback` undoes it, `apply` ends it"
-        blockers = (PlanBlocker(BlockerKind.UNFINISHED, "a run stands half done", hint),)
+        hint = "undo it with `schemactl migrate rollback`, or resume it with `apply`"
+        blockers = (PlanBlocker(BlockerKind.UNFINISHED, "an earlier run is unfinished", hint),)
     elif drift and not is_forced:
         hint = "fix the schema, or record it with `--force` and let `migrate apply` fix the tables"
-        blockers = (PlanBlocker(BlockerKind.MOVED, "the tables are not as the schema says", hint),)
+        blockers = (PlanBlocker(BlockerKind.MOVED, "the tables do not match the schema", hint),)
     if blockers:
         outcome = Outcome.REFUSED
     elif state.ledger_hash == schema.version_hash and state.runs and not misplaced_values(state):

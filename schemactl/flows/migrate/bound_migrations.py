@@ -45,7 +45,7 @@ def plan_in(migration: Migration, target: MigrationTarget) -> DialectPlan:
     """Return the steps of a migration for a kind of destination, with the risks and undos that they have there."""
     dialect_plan = migration.plans.get(target.kind)
     if dialect_plan is None:
-        hint = "a folder of its own for each dialect, or one for several: `plan --dir DIR --dialect duckdb,postgresql`"
+        hint = "use a folder per dialect, or plan for several dialects: `plan --dir DIR --dialect duckdb,postgresql`"
         raise InputError(f"`{migration.name}` is for {', '.join(migration.plans)}, not for {target.kind}", hint=hint)
     abilities = target.destination.ABILITIES
     return replace(dialect_plan, steps=tuple(planned_as(planned, abilities) for planned in dialect_plan.steps))
@@ -63,14 +63,14 @@ def find_start_blocker(state: DestinationState, migration: Migration) -> PlanBlo
     if state.ledger_hash != migration.base:
         has = f"the schema {state.ledger_hash}" if state.ledger_hash else "no schema"
         expected = f"the schema {migration.base}" if migration.base else "no schema"
-        return _refuse(migration, f"it begins with {expected}, and the ledger names {has}")
+        return _refuse(migration, f"it starts from {expected}, but the ledger has {has}")
     if state.ledger_schema is None:
         return None
     touched = {planned.step.table_name for planned in plan_in(migration, state.target).steps}
     if names := ", ".join(
         f"`{name}`" for table, name in differing_places(state, state.ledger_schema) if table in touched
     ):
-        return _refuse(migration, f"its steps are about tables that were changed by hand: {names}")
+        return _refuse(migration, f"its steps change tables with drift: {names}")
     return None
 
 
@@ -81,7 +81,7 @@ def differing_places(state: DestinationState, schema: Schema) -> list[tuple[str,
 
 
 def _refuse(migration: Migration, message: str) -> PlanBlocker:
-    hint = "`schemactl migrate status --dir DIR` shows where the destination stands, `status` what was changed by hand"
+    hint = "`schemactl migrate status --dir DIR` shows its migrations, and `status` its drift"
     return PlanBlocker(BlockerKind.ELSEWHERE, f"`{migration.name}` does not fit the destination: {message}", hint)
 
 
@@ -132,13 +132,13 @@ def check_own(plan: MigrationPlan, migration: Migration | None, target: Migratio
     if migration is None:
         if plan.own:
             name = plan.migration.name if plan.migration is not None else "a run"
-            hint = "`apply --dir DIR` goes on with it, `rollback --dir DIR` undoes it"
-            message = f"`{name}` has SQL of its own, which runs from its folder only: `{plan.own[0].file}`"
+            hint = "resume it with `apply --dir DIR`, or undo it with `rollback --dir DIR`"
+            message = f"`{name}` has custom SQL, which runs only from its folder: `{plan.own[0].file}`"
             raise InputError(message, hint=hint)
         return
     folder_sql: tuple[OwnSql, ...] | None = None
     with suppress(StepDoesNotFit):
         folder_sql = own_of_steps(plan_in(migration, target), [planned.step for planned in plan.steps])
     if folder_sql != plan.own:
-        message = f"the ledger has other SQL of `{migration.name}`'s own than the folder"
-        raise InputError(message, hint="take its files from git as they were; see who has written into the ledger")
+        message = f"the custom SQL of `{migration.name}` in the ledger differs from the folder"
+        raise InputError(message, hint="restore its files from git, and check who wrote to the ledger")

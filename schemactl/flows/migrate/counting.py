@@ -141,19 +141,21 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
             message = f"{count_of(counted_values.count, 'value')} of `{forbids.table}.{column}` would not survive"
             mend = "fix them"
             if isinstance(forbids, AddPrimaryKey):
-                message += ", and a primary key takes no nulls in their place"
-                instead = "leave `primary_key` out of the schema, allow nulls there, and plan with `--primary-keys`"
+                message += ", and a primary key cannot contain nulls instead"
+                instead = (
+                    "remove `primary_key` from the schema, allow nulls in the column, and plan with `--primary-keys`"
+                )
             else:
-                message += ", and it takes no nulls in their place"
+                message += ", and it cannot contain nulls instead"
                 instead = "allow nulls in the schema"
         else:
             continue
         if is_begun:
-            instead = "take back the run that stands half done: `schemactl migrate rollback`"
+            instead = "undo the unfinished run: `schemactl migrate rollback`"
         elif plan.migration is not None:
             # Its files contain how it was planned.
-            anew = f"delete the files of `{plan.migration.name}`, run `schemactl migrate hash DIR`, and plan it anew"
-            instead = f"{instead}; for that, {anew}"
+            anew = f"delete the files of `{plan.migration.name}`, run `schemactl migrate hash DIR`, and plan it again"
+            instead = f"{instead}: {anew}"
         hint = f"{mend}, or {instead}"
         yield PlanBlocker(BlockerKind.UNFIT, message, hint, (counted_values.number,))
 
@@ -163,15 +165,15 @@ def _words(step: Step, count: int) -> tuple[str, str, str]:
     name = f"`{step.table_name}.{step.column_name}`"
     match step:
         case SetNotNull():
-            message = f"{name} holds {count_of(count, 'null')}"
+            message = f"{name} contains {count_of(count, 'null')}"
             return message, "fill them", "allow nulls in the schema"
         case AddUnique():
             message = f"{count:,} rows of {name} share their value with another row"
-            return message, "remove what is there twice", "leave `unique` out of the schema"
+            return message, "remove the duplicates", "remove `unique` from the schema"
         case AddPrimaryKey():
             column_list = backquoted(step.columns)
-            message = f"{count:,} rows of `{step.table}` have in {column_list} a null, or what another row has"
-            return message, "fix or remove them", "leave `primary_key` out of the schema"
+            message = f"{count:,} rows of `{step.table}` have a null or a duplicate value in {column_list}"
+            return message, "fix or remove them", "remove `primary_key` from the schema"
         case _:
             before = step.before if isinstance(step, ChangeType) else None
             return f"{count_of(count, 'value')} of {name} would not survive", "fix them", _way_round(before)
@@ -180,10 +182,10 @@ def _words(step: Step, count: int) -> tuple[str, str, str]:
 def _way_round(before: Column | None) -> str:
     """Return the way out if values of a column do not survive in their place."""
     if before is not None and before.properties.get("primary_key"):
-        return "drop the key first: leave `primary_key` out of the schema, and plan with `--primary-keys`"
+        return "drop the key first: remove `primary_key` from the schema, and plan with `--primary-keys`"
     is_required = before is not None and not before.nullable
     allowed = "allow nulls in the schema and " if is_required else ""
-    return f"{allowed}keep the old column beside the new one: `--on-unfit expand` (or `variant`)"
+    return f"{allowed}keep the old column next to the new one: `--on-unfit expand` (or `variant`)"
 
 
 def null_barrier(steps: Sequence[Step], index: int) -> tuple[SetNotNull | AddPrimaryKey, str] | None:

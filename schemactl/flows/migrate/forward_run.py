@@ -43,7 +43,7 @@ class ForwardRun(RunDirection):
     batches: tuple[Batch, ...] = ()
     tables: Mapping[str, Table] | None = None
     finished_state = StepState.DONE
-    kept_note = "what was done is kept"
+    kept_note = "completed steps stay applied"
 
     @property
     def _remaining_steps(self) -> list[Step]:
@@ -130,7 +130,7 @@ class ForwardRun(RunDirection):
         try:
             apply_to_model(dict(tables), self._remaining_steps)
         except StepDoesNotFit as error:
-            hint = "plan anew: the tables are not as this plan has them"
+            hint = "plan again: the tables have changed since this plan"
             message = f"the steps do not fit `{self.session.origin}`: {error.message}"
             raise DestinationError(message, hint=hint) from error
         runs = (self.with_batches(),)
@@ -160,11 +160,13 @@ class ForwardRun(RunDirection):
 
     def halfway(self, error: DestinationError, batch: Batch) -> DestinationError:
         first, last = batch.numbers[0], batch.numbers[-1]
-        message = f"{list_steps(first, last)} of {len(self.plan.steps)} failed, {first - 1} are done"
-        return halfway(error, message, "`apply` goes on from there, `schemactl migrate rollback` undoes what is done")
+        message = f"{list_steps(first, last)} of {len(self.plan.steps)} failed; {first - 1} completed before"
+        return halfway(
+            error, message, "resume with `apply`, or undo the completed steps with `schemactl migrate rollback`"
+        )
 
     def instead_failed(self, number: int) -> str:
-        return f"own SQL has not done step {number} in `{self.session.origin}`, and nothing of it was kept"
+        return f"custom SQL did not complete step {number} in `{self.session.origin}`; the step was rolled back"
 
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
         """Count the values that block steps again, except those of guarded steps, and those that own SQL may change."""

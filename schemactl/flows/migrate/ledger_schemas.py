@@ -66,7 +66,10 @@ def _find_lost(schema: Schema, session: MigrationSession, versions: Sequence[Ver
 def warn_of_restored(schema: Schema, names: str) -> None:
     """Warn of the tables and columns that a schema has got back; ``names`` is as of ``find_lost``."""
     if names:
-        _warn(schema, f"{names} came from the destination again; `dlt pipeline NAME sync` lets the pipeline know them")
+        _warn(
+            schema,
+            f"{names} were restored from the destination; run `dlt pipeline NAME sync` to restore them in the pipeline",
+        )
 
 
 def warn_of_lost(schema: Schema, target: Target) -> None:
@@ -76,7 +79,7 @@ def warn_of_lost(schema: Schema, target: Target) -> None:
     with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
         _, names = _find_lost(schema, session, session.versions(schema.name))
     if names:
-        _warn(schema, f"the destination holds {names}; `schemactl sync {schema.name} --to DEST` takes them back")
+        _warn(schema, f"the destination has {names}; restore them with `schemactl sync {schema.name} --to DEST`")
 
 
 def check_swaps(schema: Schema, target: Target) -> None:
@@ -103,9 +106,9 @@ def check_swaps(schema: Schema, target: Target) -> None:
             table = change.table if isinstance(change, ColumnRenamed) else change.after
             prefix = f"{table}." if isinstance(change, ColumnRenamed) else ""
             if schema.tables[root_of(schema, table)].properties.get("write_disposition") != "replace":
-                pending.append(Problem(f"`{prefix}{change.before}` is to become `{prefix}{change.after}`"))
+                pending.append(Problem(f"`{prefix}{change.before}` must be renamed to `{prefix}{change.after}`"))
     if pending:
-        message = f"`{redact(target.url)}` has yet to rename what the schema renames; values would go under wrong names"
+        message = f"`{redact(target.url)}` still has old names of tables or columns; a load would mix up their values"
         hint = f"`schemactl migrate apply {schema.name} --to DEST` renames them"
         raise DestinationError(message, problems=tuple(pending), hint=hint)
 
@@ -130,7 +133,7 @@ def _may_have_lost(schema: Schema, target: Target) -> bool:
 
 
 def _warn(schema: Schema, message: str) -> None:
-    reason = f"a pipeline of dlt has written over the file of schema `{schema.name}` without reading it"
+    reason = f"a dlt pipeline has overwritten the file of schema `{schema.name}`"
     warnings.warn(LeftOutWarning(f"{reason}: {message}"), stacklevel=3)
 
 
@@ -189,7 +192,7 @@ def stored_schemas(reference: str, referred: Referred, version_hash: str | None)
     """
     if referred.destination is None or not is_migrator(referred.destination):
         if version_hash is not None:
-            raise InputError(f"`{referred.origin}` keeps no schemas that could be fetched")
+            raise InputError(f"`{referred.origin}` does not store schemas")
         return ()
     with migratable(reference).open_for_reading(referred.schema.name) as session:
         last: dict[str, str] = {}

@@ -89,7 +89,7 @@ def _judge_folder(folder: Folder, since: str | None) -> Judged:
             continue
         if earlier_text is not None:
             location = Location(str(folder.path / json_name(migration.name)))
-            message = f"`{migration.name}` is another one than in `{since}`"
+            message = f"`{migration.name}` differs from `{since}`"
             problems.append(finding_of(rules.CHANGED, message, name, location=location))
         for dialect in migration.plans:
             try:
@@ -143,7 +143,7 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
     for own_sql in plan.own:
         step, count = plan.steps[own_sql.number - 1].step, len(own_sql.statements)
         if not own_sql.is_empty:
-            action = f"runs {count} statement{'' if count == 1 else 's'}" if count else "asks a precondition"
+            action = f"runs {count} statement{'' if count == 1 else 's'}" if count else "checks a precondition"
             message = (
                 f"`{own_sql.file}` {action} {own_sql.when.words} step {own_sql.number} ({step.kind} `{step.full_name}`)"
             )
@@ -159,12 +159,12 @@ def _review(plan: MigrationPlan, name: str, base: str | None, file: str, lines: 
 
 def _rules_of(planned: PlannedStep) -> Iterator[tuple[rules.MigrationRule, str]]:
     if not planned.is_possible:
-        yield rules.IMPOSSIBLE, "the destination cannot take it"
+        yield rules.IMPOSSIBLE, "the destination does not support it"
         return
     if planned.is_destructive:
-        yield rules.LOSES, "its values are gone afterwards, and nothing undoes that"
+        yield rules.LOSES, "its values are lost and cannot be restored"
     elif not planned.undo.is_possible:
-        yield rules.FINAL, planned.undo.note or "nothing undoes it"
+        yield rules.FINAL, planned.undo.note or "it cannot be undone"
     if planned.way is not Way.IN_PLACE:
         lasts = "are read" if planned.way is Way.SCAN else "are written"
         if planned.lock is not None and planned.lock.readers_wait:

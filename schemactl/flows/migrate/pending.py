@@ -129,7 +129,9 @@ def _find_ahead(folder: Folder, target: MigrationTarget) -> tuple[FolderStanding
     """Return how far a destination has come, and the migrations that it does not have yet."""
     last = folder.last
     if last is None:
-        raise InputError(f"`{folder.path}` has no migration", hint="`schemactl migrate plan REF --dir DIR` writes one")
+        raise InputError(
+            f"`{folder.path}` has no migration", hint="create one with `schemactl migrate plan REF --dir DIR`"
+        )
     name = str(last.schema["name"])
     for migration in folder.migrations:
         plan_in(migration, target)
@@ -174,21 +176,24 @@ def _find_elsewhere(
         last: how many of them have run.
     """
     if count is None:
-        last_name = f"`{migrations[last - 1].name}`" if last else "none of the migrations"
-        message = f"the ledger names the schema {state.ledger_hash}, which no migration leads to; it has {last_name}"
+        last_name = f"`{migrations[last - 1].name}`" if last else "none"
+        message = (
+            f"the ledger has the schema {state.ledger_hash}, which no migration produces; the last applied migration "
+            f"is {last_name}"
+        )
         hint = (
-            "somebody else changed it: plan a migration to that schema, or `schemactl migrate rollback`, or "
-            "`schemactl migrate baseline`"
+            "it was changed without the folder: plan a migration to that schema, or run `schemactl migrate rollback` "
+            "or `schemactl migrate baseline`"
         )
         return PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
     if count <= last or state.ledger_schema is None or not (differing := differing_places(state, state.ledger_schema)):
         return None
     place_list = ", ".join(f"`{column_place}`" for _, column_place in differing)
     message = (
-        f"the ledger names the schema of `{migrations[count - 1].name}`, which the tables do not have: {place_list}"
+        f"the ledger has the schema of `{migrations[count - 1].name}`, but the tables do not match it: {place_list}"
     )
     schema_name = state.ledger_schema.name
-    hint = f"it was loaded before the migration ran: `schemactl migrate apply {schema_name} --to DEST` goes on"
+    hint = f"a load ran before the migration: continue with `schemactl migrate apply {schema_name} --to DEST`"
     return PlanBlocker(BlockerKind.ELSEWHERE, message, hint)
 
 
@@ -199,13 +204,13 @@ def _check_applied(folder: Folder, applied_marks: list[MigrationMark], origin: s
     for mark in applied_marks:
         location = Location(str(folder.path / json_name(mark.name)))
         if mark.name not in by_name:
-            hint = "take its files from git; a rebase moves only migrations that were applied nowhere"
-            message = f"`{mark.name}` is applied to `{origin}`, and the folder does not have it"
+            hint = "restore its files from git, and rebase only migrations that are not applied anywhere"
+            message = f"`{mark.name}` is applied to `{origin}`, but missing in the folder"
             raise InputError(message, at=location, hint=hint)
         number, folder_mark = by_name[mark.name]
         if folder_mark != mark:
-            hint = "take its files from git as they were, or `schemactl migrate rollback` it there first"
-            raise InputError(f"`{mark.name}` is applied to `{origin}`, and was changed since", at=location, hint=hint)
+            hint = "restore its files from git, or undo it first with `schemactl migrate rollback`"
+            raise InputError(f"`{mark.name}` is applied to `{origin}`, but was changed since", at=location, hint=hint)
         last = max(last, number)
     return last
 

@@ -143,12 +143,12 @@ def _find_move(plan: MigrationPlan, state: DestinationState) -> PlanBlocker | No
         message = (
             f"the plan is for {planned_place}, not for `{current_place.origin}`, dataset `{current_place.dataset}`"
         )
-        raise InputError(message, hint="make a plan for each destination")
+        raise InputError(message, hint="create a plan for each destination")
     if plan.is_current(state.catalogue.schema):
         return None
     if state.runs and state.runs[-1].plan_hash == plan_hash(plan):
         hint = "`schemactl migrate status` shows the state of the destination"
-        return PlanBlocker(BlockerKind.MOVED, "this plan was applied before", hint)
+        return PlanBlocker(BlockerKind.MOVED, "this plan is already applied", hint)
     return refuse_moved(is_saved=True)
 
 
@@ -180,21 +180,21 @@ def check_plan(
 
 def refuse_moved(*, is_saved: bool) -> PlanBlocker:
     """Return that the destination is not as it was when the plan was made; ``is_saved``: by an earlier command."""
-    again = "make the plan anew: `schemactl migrate plan REF --to DEST --out FILE`"
-    hint = again if is_saved else "somebody else changed it meanwhile: look again"
-    return PlanBlocker(BlockerKind.MOVED, "the destination is another than it was when the plan was made", hint)
+    again = "create a new plan: `schemactl migrate plan REF --to DEST --out FILE`"
+    hint = again if is_saved else "another session changed it: run the command again"
+    return PlanBlocker(BlockerKind.MOVED, "the destination has changed since the plan was created", hint)
 
 
 def refuse_unfinished(run: Run) -> PlanBlocker:
     """Return that another run has to be ended or undone first."""
-    hint = "`schemactl migrate rollback` undoes it; `apply` with its schema ends it"
-    return PlanBlocker(BlockerKind.UNFINISHED, f"a run to the schema {run.to_hash} stands half done", hint)
+    hint = "undo it with `schemactl migrate rollback`, or resume it with `apply` and its schema"
+    return PlanBlocker(BlockerKind.UNFINISHED, f"a run to the schema {run.to_hash} is unfinished", hint)
 
 
 def _refuse_steps(plan: MigrationPlan, allows_destructive: bool) -> Iterator[PlanBlocker]:
     if plan.impossible:
         message = f"{_not_possible(plan.impossible)} at this destination"
-        yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, "change the schema, or go another way", plan.impossible)
+        yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, "change the schema", plan.impossible)
     losing = tuple(number for number, step in enumerate(plan.steps, 1) if step.is_destructive)
     if losing and not allows_destructive:
         message = f"{_listed(losing)} {'loses' if len(losing) == 1 else 'lose'} data"

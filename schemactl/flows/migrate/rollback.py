@@ -94,7 +94,7 @@ def _undo(
     with session.transaction() if is_transactional else nullcontext():
         undoing = _plan_undo(session, target, report.name, request)
         if undoing.report.steps != report.steps:
-            hint = "look again: `schemactl migrate rollback`"
+            hint = "run `schemactl migrate rollback` again"
             moved = PlanBlocker(BlockerKind.MOVED, "the destination is another than it was when this was shown", hint)
             return replace(report, outcome=Outcome.REFUSED, blockers=(moved,))
         if undoing.report.outcome is Outcome.DONE:
@@ -156,11 +156,11 @@ def _choose(state: DestinationState, request: RollbackRequest) -> Iterator[UndoR
     """Yield the runs to undo, the last one first."""
     standing = [run for run in reversed(state.runs) if run.state is not RunState.UNDONE]
     if not standing or not standing[0].plan:
-        raise InputError("the ledger has no run that could be undone", hint="`schemactl migrate status` lists them")
+        raise InputError("the ledger has no run to undo", hint="`schemactl migrate status` lists the runs")
     left = request.steps
     for run in _until(standing, request):
         if not run.plan:
-            raise InputError("what was there before the baseline is not known", hint="undo fewer steps")
+            raise InputError("the state before the baseline is unknown", hint="undo fewer steps")
         plan = derived_plan(plan_of(run), state.target.destination.ABILITIES)
         records = state.session.steps(run.run_id)
         check_own(plan, _migration_of(plan, request.folder), state.target)
@@ -175,7 +175,9 @@ def _choose(state: DestinationState, request: RollbackRequest) -> Iterator[UndoR
             if left <= 0:
                 return
     if left:
-        raise InputError(f"the ledger has {left} steps fewer to undo", hint="`schemactl migrate status` lists the runs")
+        raise InputError(
+            f"too many steps: the ledger has {left} fewer", hint="`schemactl migrate status` lists the runs"
+        )
 
 
 def _migration_of(plan: MigrationPlan, folder: Path | None) -> Migration | None:
@@ -187,7 +189,7 @@ def _migration_of(plan: MigrationPlan, folder: Path | None) -> Migration | None:
     )
     if applied is None:
         message = f"`{folder}` does not have `{plan.migration.name}` as it was applied"
-        raise InputError(message, hint="take its files from git as they were")
+        raise InputError(message, hint="restore its files from git")
     return applied
 
 
@@ -200,8 +202,8 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
         if run.from_hash is not None and run.from_hash.startswith(request.to_hash):
             return standing[: index + 1]
     hashes = backquoted(run.from_hash for run in standing if run.from_hash)
-    hint = f"known: {hashes}" if hashes else "no run began at a schema"
-    raise InputError(f"the ledger has no run that began at the schema `{request.to_hash}`", hint=hint)
+    hint = f"known: {hashes}" if hashes else "no run started from a schema"
+    raise InputError(f"the ledger has no run that started from the schema `{request.to_hash}`", hint=hint)
 
 
 def _undone(state: DestinationState, runs: Sequence[UndoRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
@@ -215,7 +217,7 @@ def _undone(state: DestinationState, runs: Sequence[UndoRun], tables: dict[str, 
             try:
                 rendered = [render_step(step, tables, render) for step in planned.undo.steps]
             except StepDoesNotFit as error:
-                hint = "the tables were changed since, by hand or by others: undo that first"
+                hint = "the tables have changed since: undo these changes first"
                 raise InputError(f"step {number} cannot be undone: {error.message}", hint=hint) from error
             own_scripts = run.plan.own_of(number)
             is_replaced = any(own_sql.when is When.INSTEAD for own_sql in own_scripts)
@@ -305,7 +307,7 @@ def _refuse(
 ) -> Iterator[PlanBlocker]:
     for undone_step in undone:
         if not undone_step.planned.undo.is_possible:
-            hint = "go forward instead: `apply` with the older schema makes again what is gone, without its data"
+            hint = "run `apply` with the older schema instead: it recreates dropped objects, empty"
             message = f"step {undone_step.number} cannot be undone: {undone_step.planned.undo.note}"
             yield PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint, (undone_step.number,))
     for each_count in counts:

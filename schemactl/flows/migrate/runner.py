@@ -236,7 +236,7 @@ class Runner:
             self.session.run(batch.steps[0], batch.statements)
         elif table is None:
             name = batch.steps[0].table_name
-            raise DestinationError(f"`{self.session.origin}` has no table `{name}`", hint="plan anew")
+            raise DestinationError(f"`{self.session.origin}` has no table `{name}`", hint="plan again")
         else:
             self.session.run_rewrite(rewrite_of(table, batch.steps))
 
@@ -252,7 +252,7 @@ class Runner:
             condition = own_sql.precondition
             if condition is not None and not self.session.gives_rows(condition, own_sql.file):
                 message = f"the precondition of `{own_sql.file}` gives no rows: {' '.join(condition.split())}"
-                hint = "see to what it asks for; nothing of the step was done"
+                hint = "meet the precondition, then run again; the step was not started"
                 raise StepBlocked([PlanBlocker(BlockerKind.PRECONDITION, message, hint, (own_sql.number,))], ())
             replaced_step = next(iter(batch.steps), None) if when is When.INSTEAD else None
             self.session.run_own(own_sql.statements, own_sql.file, replaced_step)

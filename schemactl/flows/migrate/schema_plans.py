@@ -26,7 +26,7 @@ def plan_to_schema(
     """Return the plan from a state to a schema; unless losses are allowed, steps that lose data are left out."""
     target = state.target
     if options.is_online and not target.destination.ABILITIES.is_online:
-        raise InputError(f"`{target.kind}` has no steps that others write through", hint="leave out `--online`")
+        raise InputError(f"`{target.kind}` does not support `--online`", hint="remove `--online`")
     options = replace(options, keeps_removed=not allows_destructive, removed_before=earlier_names(state))
     return render_plan(state, schema, propose(state, schema, options))
 
@@ -76,7 +76,7 @@ def render_plan(
 def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Note]:
     """Yield the staging tables of dlt that go with the steps, and what stays with columns whose names others take."""
     for name in session.outdated_copies(steps):
-        message = "has a copy in dlt's staging dataset, which is dropped: the next load makes it again"
+        message = "has a copy in dlt's staging dataset, which is dropped; the next load recreates it"
         yield Note(NoteKind.WAITS, name, None, message)
     renames = {(step.table, step.after) for step in steps if isinstance(step, RenameColumn)}
     for step, traced_step in zip(steps, in_first_names(steps), strict=True):
@@ -84,6 +84,6 @@ def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[
             continue
         is_followed = kept_origin(step.after) is not None and (step.table, step.before) in renames
         if is_followed and (dependents := session.left_behind(traced_step.table, traced_step.before)):
-            message = f"becomes `{step.after}`, and with that stays what hangs on it: {', '.join(dependents)}"
-            hint = f"make it anew for the column that is `{step.before}` afterwards"
+            message = f"is renamed to `{step.after}` and keeps its dependents: {', '.join(dependents)}"
+            hint = f"recreate them for the new column `{step.before}`"
             yield Note(NoteKind.STAYS, step.table, step.before, message, hint)

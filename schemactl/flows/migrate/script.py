@@ -67,7 +67,7 @@ def write_script(
     plan = make_plan(proposal, catalogue, schema, Place(dialect, "", ""), render)
     if plan.is_applicable:
         return PlanReport(plan)
-    blocker = PlanBlocker(BlockerKind.IMPOSSIBLE, f"{dialect} cannot take each step", "", plan.impossible)
+    blocker = PlanBlocker(BlockerKind.IMPOSSIBLE, f"{dialect} does not support all steps", "", plan.impossible)
     return PlanReport(plan, blockers=(blocker,))
 
 

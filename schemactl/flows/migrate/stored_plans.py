@@ -27,7 +27,7 @@ from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.schema.hash import version_hash
 from schemactl.schema.types import Schema, Table
 
-_HINT = "make it anew with this version of schemactl"
+_HINT = "create it again with this version of schemactl"
 
 
 def check_file(state: DestinationState, plan: MigrationPlan) -> None:
@@ -40,14 +40,14 @@ def check_file(state: DestinationState, plan: MigrationPlan) -> None:
     try:
         rendered_plan = _with_statements(state, plan, tables)
     except StepDoesNotFit as error:
-        raise InputError(f"the plan's steps do not fit the tables: {error.message}", hint="make it anew") from error
+        raise InputError(f"the plan's steps do not fit the tables: {error.message}", hint="create it again") from error
     if plan.has_groups:
         rendered_plan = state.target.decide_rewrites(state.session, rendered_plan, tables)
     derived, stored = (
         [(planned.statements, planned.done_with) for planned in version.steps] for version in (rendered_plan, plan)
     )
     if derived != stored:
-        raise InputError("the plan's statements are not those of its steps", hint=_HINT)
+        raise InputError("the plan's statements do not match its steps", hint=_HINT)
 
 
 def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
@@ -74,7 +74,7 @@ def _with_statements(
 
 def _check_schema(plan: MigrationPlan) -> None:
     if version_hash(plan.target) != plan.target_hash:
-        raise InputError(f"the plan's schema has not the hash {plan.target_hash} that it states", hint=_HINT)
+        raise InputError(f"the plan's schema does not match its hash {plan.target_hash}", hint=_HINT)
 
 
 def check_reached(tables: Mapping[str, Table], steps: Sequence[Step], schema: Schema, destination: Migrator) -> None:
@@ -126,8 +126,8 @@ def resume_plan(state: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
         return replace(plan, steps=tuple(replace(planned, statements=()) for planned in plan.steps)), finished_count
     for number, (planned, rendered) in enumerate(zip(plan.steps, remaining.steps, strict=True), 1):
         if planned.done_with is None and abilities.transactional_ddl and planned.statements != rendered.statements:
-            hint = "`schemactl migrate rollback` takes back what is done; see who has written into the ledger"
-            raise InputError(f"the ledger's statements of step {number} are not those of the step", hint=hint)
+            hint = "undo the completed steps with `schemactl migrate rollback`, and check who wrote to the ledger"
+            raise InputError(f"the ledger's statements of step {number} do not match the step", hint=hint)
     return state.target.decide_rewrites(
         state.session, remaining, tables, finished_count
     ) if plan.has_groups else remaining, finished_count

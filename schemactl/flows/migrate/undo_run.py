@@ -41,7 +41,7 @@ class UndoRun(RunDirection):
     unrecorded: tuple[int, ...]
     is_whole: bool
     batches: tuple[Batch, ...] = ()
-    kept_note = "what was undone stays so"
+    kept_note = "undone steps stay undone"
 
     @property
     def finished_state(self) -> StepState:
@@ -74,19 +74,19 @@ class UndoRun(RunDirection):
         if step.needs_count and (unfit := self.session.unfit(step)).count:
             values = "value" if unfit.count == 1 else "values"
             message = f"{unfit.count:,} {values} of `{step.full_name}` would not survive the undo"
-            hint = "what undoes own SQL has left them: mend it, or them"
-            raise DestinationError(f"{message}, and nothing was changed", hint=hint)
+            hint = "custom undo SQL left these values: fix the SQL or the values"
+            raise DestinationError(f"{message}; nothing changed", hint=hint)
 
     def halfway(self, error: DestinationError, batch: Batch) -> DestinationError:
         undone = self.numbers.index(batch.numbers[0])
         earlier = "1 step was" if undone == 1 else f"{undone} steps were"
         failed, before = ("was", "it") if len(batch.numbers) == 1 else ("were", "them")
         steps = list_steps(batch.numbers[0], batch.numbers[-1])
-        message = f"{steps} {failed} not undone, {earlier} before {before}"
-        return halfway(error, message, "`schemactl migrate rollback` goes on from there, `apply` goes forward again")
+        message = f"{steps} {failed} not undone; {earlier} undone before {before}"
+        return halfway(error, message, "resume with `schemactl migrate rollback`, or migrate again with `apply`")
 
     def instead_failed(self, number: int) -> str:
-        return f"own SQL has not undone step {number}, and nothing was changed"
+        return f"custom SQL did not undo step {number}; nothing changed"
 
 
 def with_batches(runs: Sequence[UndoRun], undone: Sequence[UndoneStep], changed_from: int) -> tuple[UndoRun, ...]:

@@ -43,7 +43,7 @@ def normalizer_of(schema: Schema) -> Normalizer:
     module = _admitted_module(module_path)
     if not callable(optional_attribute(module, "plan")):
         hint = "it needs a function `plan(request)`; classes in dlt's manner are not run"
-        raise InputError(f"the module `{module_path}` holds no normalizer", hint=hint)
+        raise InputError(f"the module `{module_path}` contains no normalizer", hint=hint)
     return cast(Normalizer, module)
 
 

@@ -28,7 +28,9 @@ def plan(request: PlanRequest) -> Plan:
     flat_plan = plan_relational(replace(request, resolution=resolution), coerces=True)
     if flat_plan.rows.lists:
         lists = backquoted(rows.table for rows in flat_plan.rows.lists)
-        raise InputError(f"`{flat_plan.rows.table}` keeps its lists in columns, yet the schema nests {lists} in it")
+        raise InputError(
+            f"`{flat_plan.rows.table}` stores its lists in columns, but the schema has nested tables {lists}"
+        )
     cells = tuple(_with_structure(cell, flat_plan.rows.table, allowed_schema) for cell in flat_plan.rows.cells)
     structures = {
         (table.name, column.name): structure

@@ -70,7 +70,7 @@ def render(report: Report) -> str:
     lines = [annotation.show() for annotation in shown_annotations]
     if hidden_annotations:
         rules = count_labels(annotation.kind for annotation in hidden_annotations)
-        message = f"{summary(report)}\n{', '.join(numbers)} beyond what GitHub shows for a step: {rules}"
+        message = f"{summary(report)}\n{', '.join(numbers)} more than GitHub shows for a step: {rules}"
         text = _escape_message(escape(f"{message}; `{report.command}` prints all"))
         lines.append(f"::notice title={report.command}::{text}")
     return "".join(f"{line}\n" for line in lines)

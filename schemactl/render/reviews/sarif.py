@@ -74,7 +74,7 @@ def _invocations(left_out: Sequence[Finding], report: Report) -> dict[str, Any]:
     if left_out:
         command = f"`{report.command} --format json`"
         rules = escape(count_labels(map(label, left_out)))
-        message = f"{counted(len(left_out), 'result')} left out: {rules}; GitHub shows {LIMIT:,}; {command} has all"
+        message = f"{counted(len(left_out), 'result')} omitted: {rules}; GitHub shows {LIMIT:,}, {command} prints all"
         notifications["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": message}}]
     if unused := unused_silences(report):
         notifications["toolConfigurationNotifications"] = [

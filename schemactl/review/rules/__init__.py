@@ -42,5 +42,5 @@ def _rules_of(name: str) -> Iterator[Rule]:
         raise InputError(f"the module that is installed as the rule `{name}` has no `RULE`")
     if rule.id not in ("", rule_id):
         hint = "let the name of the entry point begin with the rule's id, or leave `id` out"
-        raise InputError(f"the rule that is installed as `{name}` states the id `{rule.id}`", hint=hint)
+        raise InputError(f"the rule installed as `{name}` has the id `{rule.id}`", hint=hint)
     yield replace(rule, id=rule_id)

@@ -64,7 +64,7 @@ def shorten(identifier: str, source: str, max_length: int | None) -> str:
         return identifier
     length = max_length - TAG_LENGTH
     if length < 0:
-        hint = f"a shortened identifier takes {TAG_LENGTH} characters or more"
+        hint = f"a shortened identifier needs {TAG_LENGTH} characters or more"
         raise InputError(f"`{identifier}` cannot be shortened to {max_length} characters", hint=hint)
     tail = length // 2
     return identifier[: length - tail] + tag(source) + identifier[len(identifier) - tail :]
@@ -164,7 +164,7 @@ class Naming:
     def _make_identifier(self, identifier: str) -> str:
         stripped = identifier.strip()
         if not stripped:
-            raise InputError("a name is blank", hint="give it at least one character that is not a space")
+            raise InputError("a name is blank", hint="add at least one character that is not a space")
         return self._convention.shorten(self._convention.clean(stripped), stripped, self.max_length)
 
     def _make_path_identifier(self, path: str) -> str:
@@ -207,7 +207,7 @@ def _with_our_errors(method: Callable[..., Any]) -> Callable[..., Any]:
         # what dlt's base class raises: blank names and bad Unicode, no room for the tag
         except (ValueError, AssertionError) as error:
             refused = backquoted(names)
-            raise InputError(f"the naming convention refuses {refused}: {error or type(error).__name__}") from error
+            raise InputError(f"the naming convention fails for {refused}: {error or type(error).__name__}") from error
 
     return call
 
@@ -274,7 +274,7 @@ def _naming_by_module(module: ConventionModule | ModuleType, reference: str, max
     if isinstance(by_class, type):
         return _naming_by_class(by_class, reference, max_length)
     hint = f"it needs a `CONVENTION` or a class `{_DLT_CLASS}`"
-    raise InputError(f"the module `{reference}` holds no naming convention", hint=hint)
+    raise InputError(f"the module `{reference}` contains no naming convention", hint=hint)
 
 
 @lru_cache(4)
@@ -287,7 +287,7 @@ def _naming_by_class(by_class: type, reference: str, max_length: int | None) -> 
     try:
         return ForeignNaming(by_class, max_length)
     except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"the naming convention `{reference}` cannot be made: {error}") from error
+        raise InputError(f"cannot create the naming convention `{reference}`: {error}") from error
 
 
 def naming_of(schema: Schema, max_length: int | None = None) -> Naming:

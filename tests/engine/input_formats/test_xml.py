@@ -83,14 +83,14 @@ def test_what_is_not_utf_8_late_in_a_file_has_its_line() -> None:
 @pytest.mark.parametrize("declared", ['<!ENTITY co "ACME">', '<!ENTITY co SYSTEM "file:///etc/passwd">'])
 def test_entities_of_a_file_are_refused(declared: str) -> None:
     error = refused(f"<!DOCTYPE r [\n{declared}\n]>\n<r><a><n>&co;</n></a></r>")
-    assert error.message == "the file has an entity of its own, `co`"
+    assert error.message == "the file defines an XML entity, `co`"
     assert error.at is not None
     assert error.at.line == 2
 
 
 def test_an_entity_of_another_file_is_refused_where_it_is_used() -> None:
     error = refused('<!DOCTYPE r SYSTEM "r.dtd">\n<r><a><n>&co;</n></a></r>')
-    assert str(error) == "a.xml:2:10: the file has an entity of its own, `co`"
+    assert str(error) == "a.xml:2:10: the file defines an XML entity, `co`"
 
 
 def test_a_compressed_file_that_breaks_off_is_refused() -> None:

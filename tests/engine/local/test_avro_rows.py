@@ -133,8 +133,8 @@ LINKED = {"type": "record", "name": "row", "fields": [{"name": "next", "type": [
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (record(["string", {"type": "enum", "name": "e", "symbols": ["a"]}]), "a union whose values do not show"),
-        (record({"type": "array", "items": "null"}), "a list of values that take no bytes"),
+        (record(["string", {"type": "enum", "name": "e", "symbols": ["a"]}]), "a union with ambiguous value types"),
+        (record({"type": "array", "items": "null"}), "a list of zero-byte values"),
         (record({"type": "int", "spark.sql.catalyst.type": "interval year"}), "Spark's own type"),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_file_that_breaks_off_is_refused_with_the_place(local_engine: Engine) 
     whole = Path("a.avro").read_bytes()
     for content, message in (
         (whole[:-5], "is broken, or the file ends within it"),
-        (whole[:20], "no header of Avro"),
+        (whole[:20], "no Avro header"),
         (whole.replace(b"null", b"lz77"), "compressed by `lz77`"),
     ):
         Path("a.avro").write_bytes(content)

@@ -115,6 +115,6 @@ def test_a_file_that_is_cut_off_is_named(local_engine: Engine, name: str, moment
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.json", "a.txt"])
 def test_texts_that_are_cut_off_between_two_readings_are_named(local_engine: Engine, name: str) -> None:
-    with pytest.raises(InputError, match=r"documents were read, but [\d,]+ when rows were made") as caught:
+    with pytest.raises(InputError, match=r"documents, then [\d,]+") as caught:
         load(local_engine, name, "making rows", cut_off)
     assert (str(caught.value.at), caught.value.code) == (name, ExitCode.BAD_INPUT)

@@ -43,15 +43,15 @@ KNOWN = {
     "java.lang.OutOfMemoryError: Java heap space": (EngineError, "Spark ran out of memory"),
     "java.io.IOException: No space left on device": (
         EngineError,
-        "the disk is full that Spark's files and the rows of a load are kept on",
+        "the disk with Spark's files and the rows of the load is full",
     ),
     "java.net.UnknownHostException: nowhere.example": (
         EngineError,
-        "the host `nowhere.example` is not known",
+        "unknown host `nowhere.example`",
     ),
     "ModuleNotFoundError: No module named 'pandas'": (
         EngineError,
-        "Spark's Python workers lack the module `pandas`",
+        "Spark's Python workers do not have the module `pandas`",
     ),
     "FileNotFoundError: this machine does not reach the staging folder file:///far/away\n": (
         EngineError,
@@ -67,7 +67,7 @@ KNOWN = {
     ),
     "x: org.apache.spark.SparkException: [CANNOT_MERGE_SCHEMAS] Failed merging schemas:\nInitial schema:": (
         InputError,
-        "the files state types for one column that do not go together",
+        "the files declare incompatible types for a column",
     ),
     "UnreadableFileError: file:///data/a.json: document 3 has 300 MB, and no more\n\tat a.b": (
         InputError,
@@ -124,7 +124,7 @@ def test_a_file_that_cannot_be_read_is_named_as_the_user_named_it(cause: str, me
 def test_a_failure_is_known_by_its_cause_too() -> None:
     error = JavaError("Job aborted")
     error.__cause__ = JavaError("java.io.IOException: No space left on device")
-    assert explain_failure(error).message == "the disk is full that Spark's files and the rows of a load are kept on"
+    assert explain_failure(error).message == "the disk with Spark's files and the rows of the load is full"
 
 
 def test_an_unknown_failure_is_one_line_without_a_stack(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ UNRESOLVED = (
     [
         (
             f"\tHost repo.example not found. url=https://repo.example/c.pom\n{UNRESOLVED}\tat a.b\n",
-            "Spark cannot fetch the package `a.b:c_2.13:1.0`: the host `repo.example` is not known",
+            "Spark cannot fetch the package `a.b:c_2.13:1.0`: unknown host `repo.example`",
         ),
         (
             f"Server access error at url https://repo.example\n{UNRESOLVED}",
@@ -229,6 +229,6 @@ def test_a_disk_that_is_full_where_rows_are_written_here_is_no_fault_of_ours(num
     assert is_spark_failure(error)
     found = explain_failure(error)
     assert isinstance(found, EngineError)
-    assert "the disk is full" in found.message
+    assert "is full" in found.message
     assert "--staging" in str(found.hint)
     assert not is_spark_failure(OSError(errno.EACCES, "denied"))

@@ -204,7 +204,7 @@ def test_an_exhausted_memory_is_reported_with_the_way_out_and_the_log(place: Pla
     code, out, err = place.run(CAUGHT.format(options=options, body=body))
     assert (code, err) == (0, "")
     assert out.startswith("EngineError|Spark ran out of memory|cut large records or files into smaller ones")
-    assert "or give the driver more memory: `--conf spark.driver.memory=8g`" in out
+    assert "or add driver memory: `--conf spark.driver.memory=8g`" in out
     log = Path(out.strip().rpartition("Spark's log: ")[2])
     assert list(place.temporary.iterdir()) == [log.parent]
     assert list(log.parent.iterdir()) == [log]

@@ -52,7 +52,7 @@ def test_a_connect_address_given_as_master_is_reported_the_right_option() -> Non
 
 
 def test_master_and_remote_exclude_each_other() -> None:
-    with pytest.raises(InputError, match="exclude each other"):
+    with pytest.raises(InputError, match="cannot be used together"):
         check_options(SparkOptions(master="local", remote="sc://host"))
 
 

@@ -1,9 +1,9 @@
 """Plan and run migrations that make a destination match its schema.
 
-`plan` shows each step with SQL, risk and undo; `apply` asks, then runs the steps; `rollback` undoes them. `status`
+`plan` shows each step with SQL, risk and undo. `apply` asks, then runs the steps; `rollback` undoes them. `status`
 and `verify` compare a destination with a schema.
 
-Tables and columns that the schema does not declare are reported and left alone, and tables of dlt are never dropped.
+Tables and columns that are not in the schema are reported and stay unchanged. Tables of dlt are never dropped.
 Steps that lose data are skipped and reported, unless you pass --allow-destructive.
 
 Examples:

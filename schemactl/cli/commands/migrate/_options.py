@@ -159,8 +159,8 @@ class SigningOptions(MigrateOptions):
             return None
         secret = os.environ.get(self.sign_key)
         if not secret:
-            hint = "`--sign-key` names a variable, not a key"
-            raise InputError(f"the environment has no `{self.sign_key}`", hint=hint)
+            hint = "pass `--sign-key` the name of a variable, not a key"
+            raise InputError(f"environment variable `{self.sign_key}` is not set", hint=hint)
         return secret.encode()
 
 
@@ -175,7 +175,7 @@ def check_is_plain(formats: Iterable[str], instead: str) -> None:
     """Refuse formats that a result has not."""
     for name in formats:
         if name not in ("text", "json"):
-            raise InputError(f"this result has no format `{name}`", hint=f"known: `text`, `json`; {instead}")
+            raise InputError(f"`{name}` is not a format of this result", hint=f"use `text` or `json`; {instead}")
 
 
 class DestinationOptions(Protocol):

@@ -66,7 +66,9 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.progress import show_progress
 
     if (options.reference is None) == (options.dir is None):
-        raise InputError("name what is to be applied", hint="`apply REF`, `apply FILE.plan.json`, or `apply --dir DIR`")
+        raise InputError(
+            "no schema, plan or folder given", hint="run `apply REF`, `apply FILE.plan.json` or `apply --dir DIR`"
+        )
     request = ApplyRequest(
         reference=options.reference or "",
         to=options.to,

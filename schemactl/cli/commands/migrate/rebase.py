@@ -1,12 +1,11 @@
 """Renumber your migrations after another branch merged first.
 
-After a merge, two migrations can have the same number or follow the same migration. `rebase` moves the MIGRATIONs
-that you name behind all others, and plans them again from the new previous schema; their steps must not change.
-Without names, it moves the migrations that no other migration follows. Migrations that were applied to a destination
-must not move: move the others.
+After a merge, two migrations can have the same number or follow the same migration. `rebase` moves each MIGRATION to
+the end and plans it again from the new previous schema; its steps must not change. Without names, it moves the
+migrations that no other migration follows. Do not move migrations that are applied to a destination.
 
 Examples:
-    # Move one migration behind all others
+    # Move one migration to the end
     schemactl migrate rebase migrations 0002_add_phone
 
     # Move the migrations that no other migration follows

@@ -47,7 +47,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     from schemactl.render.progress import show_progress
 
     if options.steps is not None and options.to_hash is not None:
-        raise InputError("`--steps` and `--to-hash` say two things", hint="use one of them")
+        raise InputError("`--steps` and `--to-hash` cannot be used together")
     request = RollbackRequest(
         name=options.name,
         to=options.to,

@@ -54,7 +54,7 @@ def _print_standings(options: Options, terminal: Terminal, folder: str) -> ExitC
     from schemactl.flows.migrate.pending import stand
 
     if options.reference is not None:
-        raise InputError("`--dir` and a REF say two things", hint="leave one of them out")
+        raise InputError("`--dir` and REF cannot be used together")
     addresses = [options.to] if options.to is not None else _all_destinations()
     standings = [stand(Path(folder), address) for address in addresses]
     from schemactl.render.findings import render_findings, report_of_standings
@@ -75,5 +75,5 @@ def _all_destinations() -> list[str]:
     surroundings = Surroundings(os.environ, find_files(Path.cwd()))
     environments = [find_environment(name, surroundings) for name in environment_names(surroundings)]
     if not environments:
-        raise InputError("no destination is named", hint="`--to DEST`, or `[destinations.NAME]` in the settings")
+        raise InputError("no destination given", hint="pass `--to DEST`, or add `[destinations.NAME]` to the settings")
     return [environment.address for environment in environments if environment is not None]

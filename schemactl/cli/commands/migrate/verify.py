@@ -44,7 +44,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     sample = parse_sample(options.sample)
     if options.skip_rows and not sample.is_full:
-        raise InputError("`--skip-rows` reads no rows, `--sample` some", hint="leave out one of them")
+        raise InputError("`--skip-rows` and `--sample` cannot be used together")
     request = VerifyRequest(
         reference=options.reference,
         to=options.to,

@@ -53,6 +53,6 @@ def _count(container: Container, schema: pa.Schema, batches: Iterable[pa.RecordB
 
 def _check_type(column: str, field: pa.Field) -> pa.DataType:
     if is_a.is_interval(field.type) or is_a.is_union(field.type):
-        message = f"the column `{column}` has the Arrow type `{field.type}`, which no column of a table holds"
-        raise InputError(message, hint="leave the column out, or write it as text")
+        message = f"the column `{column}` has the Arrow type `{field.type}`, which tables do not support"
+        raise InputError(message, hint="remove the column, or write it as text")
     return field.type

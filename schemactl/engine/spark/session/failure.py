@@ -21,8 +21,8 @@ from schemactl.examples import shown_error
 LONGEST_MESSAGE = 300
 _LOG_TAIL_BYTES = 64 * 1024
 _MEMORY = (
-    "cut large records or files into smaller ones (lines of JSON are read piece by piece), "
-    "or give the driver more memory: `--conf spark.driver.memory=8g`"
+    "split large records or files (JSON Lines files are read in pieces), "
+    "or add driver memory: `--conf spark.driver.memory=8g`"
 )
 _PACKAGE = "add its package: `--conf spark.jars.packages=GROUP:NAME:VERSION`"
 _HADOOP = (
@@ -56,14 +56,14 @@ class _Kind:
 # fmt: off
 _KINDS = (
     _Kind(r"UnreadableFileError: (?P<uri>file:\S+?): ((?:a document|document [\d,]+) has .+)", InputError, r"\2",
-          "write its parts as documents of their own: a list of them, or lines of JSON, may have any size"),
+          "split the document: a list or a JSON Lines file can have any size"),
     # A worker's traceback names the class twice.
     _Kind(r"UnreadableFileError: (?P<uri>(?!UnreadableFileError)\S+?): (.+)", InputError, r"\2"),
     _Kind(r"OutOfMemoryError", EngineError, "Spark ran out of memory", _MEMORY),
     _Kind(r"this machine does not reach the staging folder (?:file://)?(\S+)", EngineError,
-          r"a worker does not reach the folder `\1`", "name one that all machines reach: `--staging DIR`"),
+          r"a worker does not reach the folder `\1`", "use a folder that all machines reach: `--staging DIR`"),
     _Kind(r"No space left on device|Disk quota exceeded", EngineError,
-          "the disk is full that Spark's files and the rows of a load are kept on",
+          "the disk with Spark's files and the rows of the load is full",
           "name a folder on another disk: TMPDIR, or `--staging` of a load"),
     _Kind(r"\[PATH_NOT_FOUND\] Path does not exist: (?:file:)?(.+?)\. SQLSTATE", InputError,
           r"there is no `\1`"),
@@ -91,32 +91,32 @@ _KINDS = (
           "`--engine local` reads it, if the file is on this machine"),
     _Kind(r"\[DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION\] Decimal precision (\d+)", InputError,
           r"a column is a decimal of \1 digits: Spark reads no more than 38"),
-    _Kind(r"\[CANNOT_MERGE_SCHEMAS\]", InputError, "the files state types for one column that do not go together",
+    _Kind(r"\[CANNOT_MERGE_SCHEMAS\]", InputError, "the files declare incompatible types for a column",
           "infer from the files one by one"),
-    _Kind(r"UnknownHostException: ([^\s:]+)", EngineError, r"the host `\1` is not known"),
+    _Kind(r"UnknownHostException: ([^\s:]+)", EngineError, r"unknown host `\1`"),
     _Kind(r"All masters are unresponsive", EngineError, "the Spark master does not answer"),
     _Kind(r"Master removed our application", EngineError, "the cluster cannot run our executors"),
     _Kind(r"StatusCode\.UNAVAILABLE", EngineError, "the Spark Connect server does not answer"),
     _Kind(r"StatusCode\.(?:UNAUTHENTICATED|PERMISSION_DENIED)", InputError,
           "the Spark Connect server refuses the login", "name a token: `sc://HOST:PORT/;token=TOKEN`"),
     _Kind(r"ModuleNotFoundError: No module named '([\w.]+)", EngineError,
-          r"Spark's Python workers lack the module `\1`", "point PYSPARK_PYTHON at a Python that has it"),
+          r"Spark's Python workers do not have the module `\1`", "point PYSPARK_PYTHON at a Python that has it"),
     _Kind(r"PYTHON_VERSION_MISMATCH", EngineError, "Spark's Python workers run another version of Python",
           "point PYSPARK_PYTHON at the version that runs schemactl"),
     _Kind(r"MemoryError\b|Python worker exited unexpectedly", EngineError,
           "a Python worker of Spark ended, most likely as memory ran out",
-          "let fewer of them run at once, `--master 'local[1]'`, or cut large records into smaller ones"),
+          "run fewer workers with `--master 'local[1]'`, or split large records"),
 )
 # Kinds of failure in the log of a Java process that ended before Spark ran.
 _START_KINDS = (
     _Kind(r"(?s)Host (\S+) not found\. url=.*" + _UNRESOLVED, EngineError,
-          r"Spark cannot fetch the package `\2:\3:\4`: the host `\1` is not known",
+          r"Spark cannot fetch the package `\2:\3:\4`: unknown host `\1`",
           f"without a network, {_JARS}; or name a repository within reach: `--conf spark.jars.repositories=URL`"),
     _Kind(r"(?s)(?:Server access [Ee]rror|proxy server|Connection (?:timed out|refused)).*" + _UNRESOLVED, EngineError,
           r"Spark cannot fetch the package `\1:\2:\3`: no repository answers",
           f"without a network, {_JARS}; or name a repository within reach: `--conf spark.jars.repositories=URL`"),
     _Kind(_UNRESOLVED, EngineError, r"no repository has the package `\1:\2:\3`",
-          "`spark.jars.packages` takes GROUP:NAME:VERSION, and `spark.jars.repositories` further repositories"),
+          "set `spark.jars.packages` to GROUP:NAME:VERSION, and more repositories in `spark.jars.repositories`"),
 )
 # fmt: on
 

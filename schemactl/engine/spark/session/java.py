@@ -82,7 +82,7 @@ def describe_java(environment: Mapping[str, str] | None = None) -> str:
             return f"of {origin}, `{path}`: its version shows when it starts"
         if version >= OLDEST_JAVA:
             return f"{version} of {origin}, `{home}`"
-    return f"none of {OLDEST_JAVA} or newer"
+    return f"no version {OLDEST_JAVA} or newer"
 
 
 def parse_feature_version(version: str) -> int | None:
