@@ -57,9 +57,9 @@ def without_written_files(
     if left_out:
         shown = ", ".join(f"{len(files):,} in `{folder}`" for folder, files in sorted(left_out.items()))
         if not remaining and not may_be_empty:
-            hint = "load into another place, or name the files to load one by one"
-            raise InputError(f"the sources hold no files but those where schemactl writes: {shown}", hint=hint)
-        warnings.warn(f"files where schemactl writes were left out: {shown}", LeftOutWarning, stacklevel=2)
+            hint = "load into another destination, or pass the files one by one"
+            raise InputError(f"the sources contain only files of the destination: {shown}", hint=hint)
+        warnings.warn(f"files of the destination were skipped: {shown}", LeftOutWarning, stacklevel=2)
     return tuple(remaining)
 
 

@@ -97,8 +97,8 @@ class FileLedger:
             InputError: size and age of the file are unknown.
         """
         if not is_listed(source):
-            hint = "name files or folders, or leave `--new-only` out"
-            raise InputError(f"it is unknown whether `{source.path}` is new", hint=hint)
+            hint = "pass files or folders, or remove `--new-only`"
+            raise InputError(f"cannot determine whether `{source.path}` is new", hint=hint)
         if self.has(source):
             return True
         if not source.is_local:
@@ -297,7 +297,7 @@ def find_new(parts: Sequence[Part], ledger: FileLedger, before: Schema, changed:
             "primary key and the write disposition `merge` takes each row once"
         )
         raise InputError(
-            f"{_counted_files(appended)} rows that earlier loads have appended",
+            f"{_counted_files(appended)} rows that earlier loads appended",
             problems=tuple(map(Problem, appended)),
             hint=hint,
         )

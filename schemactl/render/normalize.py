@@ -30,9 +30,9 @@ from schemactl.schema.wording import counted
 
 _REASONS: Mapping[Stop, str] = {
     Stop.CONTRACT: "the data violates a frozen contract",
-    Stop.NULLS: "the data holds nulls where the schema allows none",
-    Stop.OVERWRITES: "values would overwrite one another",
-    Stop.UNFIT: "values fit no column",
+    Stop.NULLS: "the data contains nulls in required columns",
+    Stop.OVERWRITES: "values would overwrite each other",
+    Stop.UNFIT: "values do not fit any column",
 }
 
 
@@ -52,7 +52,7 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
             tables = sum(1 for table in report.tables if table.loaded)
             outcome = f"loaded {counted(report.rows_loaded, 'row')} into {counted(tables, 'table')}"
         case Outcome.LOADED_BEFORE:
-            outcome = f"load {escape(report.load_id)} was loaded before"
+            outcome = f"load {escape(report.load_id)} is already loaded"
         case Outcome.NOTHING_NEW:
             outcome = "no new files"
         case Outcome.STOPPED:
@@ -80,7 +80,7 @@ def _attention(report: NormalizeReport) -> Iterator[Text]:
         yield from map(show_violation, report.inference.violations)
         for null in report.inference.nulls:
             column_name = show_place(null.table, null.column)
-            yield warning("null", f"{column_name} allows none, but {why_null(null)}", ERROR)
+            yield warning("null", f"{column_name} is required, but {why_null(null)}", ERROR)
         yield from (show_bad_records(file) for file in report.inference.files if file.bad)
         yield from map(show_typing, report.inference.typing)
     yield from map(_overwrite, report.overwrites)
@@ -161,7 +161,7 @@ def _lineage(lineage: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[Ren
 def _overwrite(finding: OverwriteFinding) -> Text:
     noun = "table" if finding.column is None else "column"
     rename = f"{show_sources(finding.sources)} become one {noun}, {show_place(finding.table, finding.column)}"
-    collision = f"meet in {counted(finding.count, 'row')}, first in {escape(str(finding.first))}"
+    collision = f"collide in {counted(finding.count, 'row')}, first in {escape(str(finding.first))}"
     return warning("overwrite", f"{rename}, and {collision} (--resolve-collisions gives each a {noun})", ERROR)
 
 
@@ -169,7 +169,7 @@ def _unfit(finding: UnfitFinding) -> Text:
     column, first_position = show_place(finding.table, finding.column), f"first in {escape(str(finding.first))}"
     if finding.kind == "null":
         rows = counted(finding.count, "row")
-        return warning("unfit", f"{column} finds rows by their key, but is missing in {rows}, {first_position}", ERROR)
+        return warning("unfit", f"{column} is a key of rows, but is missing in {rows}, {first_position}", ERROR)
     # As in data: texts in quotes.
     shown = quote if finding.kind == "text" else escape
     example = f": {shown(finding.example)}" if finding.example is not None else ""
@@ -192,7 +192,7 @@ def _balance(report: NormalizeReport) -> Iterator[Text]:
         parts.append(f"{report.bad:,} skipped")
     yield Text(f"{counted(sum(root.read for root in roots) + report.bad, 'record')} = {' + '.join(parts)}")
     if report.rejects is not None:
-        yield Text(f"rejected rows and values are kept in {escape(report.rejects)}")
+        yield Text(f"saved rejected rows and values in {escape(report.rejects)}")
 
 
 def _outcome(report: NormalizeReport) -> Text:
@@ -209,9 +209,9 @@ def _outcome(report: NormalizeReport) -> Text:
             left = f"; {counted(report.waiting, 'file')} left for the next call" if report.waiting else ""
             return Text(f"loaded into {destination} as {loads}{disposition_note}{left}")
         case Outcome.LOADED_BEFORE:
-            return Text(f"nothing to do: {destination} has it")
+            return Text(f"nothing to do: {destination} already has this load")
         case Outcome.NOTHING_NEW:
-            return Text(f"nothing to do: {destination} has them all")
+            return Text(f"nothing to do: {destination} already has all files")
         case Outcome.STOPPED:
             untyped = {Stop.TYPING: why_untyped(report.inference)} if report.inference else {}
             reasons = ", ".join({**_REASONS, **untyped}[stop] for stop in report.stops)

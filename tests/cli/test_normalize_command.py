@@ -142,7 +142,7 @@ def test_limits_of_a_backlog_reach_the_flow(flow: Flow, capsys: pytest.CaptureFi
     [request] = flow.requests
     assert (request.limits, request.changed) == (LoadLimits(20, 1_500_000_000), Changed.SKIP)
     for options, message in (
-        (("--max-files", "0"), "`0` is not a whole number of 1 or more (`--max-files`)"),
+        (("--max-files", "0"), "`0` is not a whole number, 1 or greater (`--max-files`)"),
         (("--max-bytes", "ten"), "`ten` is not a size (`--max-bytes`)"),
         (("--changed", "append"), "--changed"),
     ):

@@ -148,7 +148,7 @@ def test_hints_of_the_call_go_before_what_data_says(shop: Shop) -> None:
 def test_a_stated_column_that_data_nearly_has_is_reported(shop: Shop) -> None:
     hints = Hints((parse_column("amout:decimal"), parse_column("later:date")))
     report = shop.feed({"id": 1, "amount": 2.5}, {"id": 2, "amount": 3.5}, hints=hints)
-    assert report.hints == ("no data fills the new column `orders.amout`; did you mean `amount`?",)
+    assert report.hints == ("the new column `orders.amout` has no data; did you mean `amount`?",)
     assert shop.feed({"id": 1, "amount": 2.5}, hints=hints).hints == ()
 
 
@@ -189,7 +189,7 @@ def test_edited_import_file_goes_before_the_export_file(shop: Shop) -> None:
     assert checked.changes_schema
     assert shop.columns() == {"id": "text"}
     assert checked.dropped == report.dropped == ("orders.note",)
-    assert "warning: dropped what earlier data brought and this data lacks: orders.note" in printed(report)
+    assert "warning: dropped columns of earlier data that this data does not have: orders.note" in printed(report)
     assert "`schemactl sync shop` keeps it" in printed(checked)
     assert report.import_adopted
     assert (report.before_hash, report.after_hash) == (first.after_hash, shop.schema.version_hash)
@@ -524,7 +524,7 @@ def test_root_table_needs_a_name(shop: Shop, table: str) -> None:
 
 
 def test_a_key_that_leaves_no_name_is_refused_where_it_has_a_value(shop: Shop) -> None:
-    with pytest.raises(InputError, match=r"`\$\.__` leaves no name for a column of table `orders`") as caught:
+    with pytest.raises(InputError, match=r"`\$\.__` results in an empty column name in table `orders`") as caught:
         shop.feed({"id": 1}, {"__": 1})
     assert caught.value.at is not None
     assert caught.value.at.line == 2
@@ -700,7 +700,7 @@ def test_names_that_are_too_long_are_made_anew_from_the_keys(shop: Shop) -> None
     [short] = [name for name in shop.columns() if name != "id"]
     assert len(short) == 20
     assert shop.schema.tables["orders"].columns[short].properties["x-renamed-from"] == long
-    assert report.hints == (f"the destination keeps 20 characters of a name: `orders.{long}` is now `{short}`",)
+    assert report.hints == (f"the destination cuts names to 20 characters: `orders.{long}` is now `{short}`",)
     assert report.hints[0] in printed(report).replace("\n", " ")
     # A schema that is made for the destination from the start has the same name, and keeps it.
     other = Shop(shop.root.parent / "other")

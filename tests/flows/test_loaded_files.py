@@ -67,7 +67,7 @@ def new(
 
 
 def refused(past: list[LedgerEntry], *names: str, before: Schema = NEW, changed: Changed | None = None) -> list[str]:
-    with pytest.raises(InputError, match="that earlier loads have appended") as raised:
+    with pytest.raises(InputError, match="that earlier loads appended") as raised:
         new(past, *names, before=before, changed=changed)
     assert "`merge`" in (raised.value.hint or "")
     return [problem.message for problem in raised.value.problems]
@@ -177,7 +177,7 @@ def test_a_changed_file_is_named_where_any_table_of_its_records_appends() -> Non
     by_kind, keyed = Dispatch(("kind",)), schema("merge", "primary_key")
     assert new(past, *NAMES, before=keyed, dispatch=by_kind)[1] == list(NAMES[1:])
     appended = keyed.with_table(Table("events", {}, {"write_disposition": "append"}))
-    with pytest.raises(InputError, match="that earlier loads have appended"):
+    with pytest.raises(InputError, match="that earlier loads appended"):
         new(past, *NAMES, before=appended, dispatch=by_kind)
 
 

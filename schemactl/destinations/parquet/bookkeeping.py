@@ -142,14 +142,14 @@ def iterate_lines(path: Path, key: str) -> Iterator[dict[str, Any]]:
             if line.strip():
                 row = json.loads(line)
                 if not isinstance(row, dict) or key not in row:
-                    raise ValueError(f"it lacks `{key}`")
+                    raise ValueError(f"`{key}` is missing")
                 yield row
         if row is None:
-            raise ValueError(f"it lacks `{key}`")
+            raise ValueError(f"`{key}` is missing")
     except RecursionError as error:
-        raise DestinationError(f"`{path}` is not what belongs there: it is nested too deep") from error
+        raise DestinationError(f"`{path}` is invalid: it is nested too deep") from error
     except ValueError as error:
-        raise DestinationError(f"`{path}` is not what belongs there: {error}") from error
+        raise DestinationError(f"`{path}` is invalid: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
