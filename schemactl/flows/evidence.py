@@ -130,7 +130,7 @@ def check_context_keys(scan: Scan, selection: RecordSelection) -> None:
     paths = {path for evidence in scan.tables.values() for path in evidence.paths}
     for key in selection.context_keys:
         if paths and key.target not in paths:
-            hint = f"`--keep` names keys of the document beside `{selection.text}`, as `page` or `meta.page`"
+            hint = f"pass `--keep` keys of the document next to `{selection.text}`, such as `page` or `meta.page`"
             raise InputError(f"`--keep {key.text}` matches nothing", hint=hint)
 
 

@@ -293,8 +293,8 @@ def find_new(parts: Sequence[Part], ledger: FileLedger, before: Schema, changed:
             new_parts.append(replace(table_part, inputs=tuple(inputs)))
     if appended:
         hint = (
-            "`--changed skip` leaves them out; or leave `--new-only` out to append their rows again; a table with a "
-            "primary key and the write disposition `merge` takes each row once"
+            "skip these files with `--changed skip`, or remove `--new-only` to append their rows again. A table with a "
+            "primary key and the write disposition `merge` stores each row once"
         )
         raise InputError(
             f"{_counted_files(appended)} rows that earlier loads appended",

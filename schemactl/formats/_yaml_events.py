@@ -65,7 +65,7 @@ def _refusal_of(source: Source, error: yaml.MarkedYAMLError, quoted: list[Span])
 def _refused_tab(source: Source, offset: int) -> Exception:
     """Return the error for a misplaced tab."""
     is_indent = not source.text[source.text.rfind("\n", 0, offset) + 1 : offset].strip()
-    message = "a tab cannot indent in YAML" if is_indent else "a tab is not allowed here"
+    message = "a tab is not allowed as indentation in YAML" if is_indent else "a tab is not allowed here"
     return source.refuse(message, offset, "indent with spaces" if is_indent else "write spaces")
 
 

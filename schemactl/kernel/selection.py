@@ -280,7 +280,7 @@ def _with_members(record: bytes, members: bytes, names: Mapping[str, str]) -> by
         return _fault(KEEP_FAULT, "a record is not an object, so it gets no keys") if _is_json(stripped) else record
     for key, source in names.items():
         if orjson.dumps(key) in stripped and _has_key(stripped, key):
-            reason = f"a record has a key `{key}` of its own: give the other one another name, `--keep NAME={source}`"
+            reason = f"a record already has a key `{key}`: rename the other key with `--keep NAME={source}`"
             return _fault(KEEP_FAULT, reason)
     if not stripped.endswith(b"}"):
         return record

@@ -92,7 +92,7 @@ def decode(content: bytes, path: str, max_bytes: int = MAX_BYTES) -> str:
         column = len(preceding_bytes.rpartition(b"\n")[2].decode("utf-8")) + 1
         location = Location(path, preceding_bytes.count(b"\n") + 1, column)
         is_utf_16 = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
-        hint = "it is UTF-16: save it as UTF-8" if is_utf_16 else "save the file as UTF-8"
+        hint = "it is UTF-16: save it as UTF-8" if is_utf_16 else "save the file as UTF-8 text"
         raise InputError("the file is not UTF-8", at=location, hint=hint) from error
 
 

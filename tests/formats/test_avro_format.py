@@ -137,7 +137,7 @@ def test_what_describes_no_record_is_refused(text: str):
         ('"fields": {"id": "long"}', "a.avsc:1:43: `fields` must be a list"),
         ('"fields": [7]', "a.avsc:1:44: an item of `fields` must be an object"),
         ('"fields": [{"type": "long"}]', "a.avsc:1:44: an item of `fields` has no `name`"),
-        ('"fields": [{"name": "a", "type": 7}]', "a.avsc:1:66: `type` must be an object or a list or a text"),
+        ('"fields": [{"name": "a", "type": 7}]', "a.avsc:1:66: `type` must be an object or a list or a string"),
         ('"fields": [{"name": "a", "type": {"type": "array", "items": 7}}]', "`items` must be an object or a list"),
         ('"fields": [{"name": "a", "type": {"type": "record", "fields": 7}}]', "`fields` must be a list"),
     ],

@@ -155,7 +155,7 @@ def test_merges_and_aliases_stand_for_what_they_name():
     ("change", "place", "reported"),
     [
         (("      total:\n", "      id:\n"), "      id:", "is duplicated here"),
-        (("    columns:\n\n", "\tcolumns:\n\n"), "\tcolumns:", "a tab cannot indent"),
+        (("    columns:\n\n", "\tcolumns:\n\n"), "\tcolumns:", "a tab is not allowed as indentation"),
         (("settings:\n", "<<<<<<< HEAD\nsettings:\n"), "<<<<<<< HEAD", "a merge conflict"),
         (("note: {}", "note: !!python/object:os.system x"), "note: !!python", "is not supported"),
         (("note: {}", "note: *nobody"), "note: *nobody", "no anchor"),

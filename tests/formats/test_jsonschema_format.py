@@ -143,7 +143,7 @@ def test_an_edited_type_wins_over_its_hints():
         ('{"properties": 7}', "a.json:1:16: `properties` must be an object"),
         ('{"properties": {"a": {"properties": []}}}', "a.json:1:37: `properties` must be an object"),
         ('{"properties": {"a": 7}}', "a.json:1:22: `a` must be an object or true or false"),
-        ('{"properties": {"a": {"type": 7}}}', "a.json:1:31: `type` must be a list or a text"),
+        ('{"properties": {"a": {"type": 7}}}', "a.json:1:31: `type` must be a list or a string"),
         ('{"$defs": 7}', "a.json:1:11: `$defs` must be an object"),
         ('{"x-dlt": {}, "$defs": {"orders": true}}', "a.json:1:35: `orders` must be an object"),
         ('{"x-dlt": {}, "$defs": {"orders": {"type": "object"}}}', "a.json:1:35: `orders` has no `properties`"),

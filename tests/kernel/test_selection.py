@@ -130,7 +130,7 @@ def test_a_key_that_a_record_has_already_is_a_bad_record() -> None:
     records = select('{"page": 1, "data": [{"id": 2}, {"page": 3}, {"x": "page"}, 4]}', "data", ["page"])
     assert list(map(json.loads, (records[0], records[2]))) == [{"id": 2, "page": 1}, {"x": "page", "page": 1}]
     assert faults(records) == [
-        "a record has a key `page` of its own: give the other one another name, `--keep NAME=page`",
+        "a record already has a key `page`: rename the other key with `--keep NAME=page`",
         "a record is not an object, so it gets no keys",
     ]
 

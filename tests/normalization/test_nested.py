@@ -94,14 +94,14 @@ def test_sizes_that_are_not_said_are_spark_s_own(text, written):
 
 @pytest.mark.parametrize("text", ["decimal(a)", "decimal(10>", "struct<a:int)", "decimal(1,2,3)", "time(1,2)"])
 def test_a_type_with_other_marks_or_sizes_is_refused(text):
-    with pytest.raises(ValueError, match=r"stands where|sizes"):
+    with pytest.raises(ValueError, match=r"expected|sizes"):
         read_type(text)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("struct<a:strin>", "a type `strin`"),
+        ("struct<a:strin>", "the type `strin`"),
         ("struct<a:bigint", "too early"),
         ("struct<a:bigint>>", "unexpected `>`"),
         ("struct<a:bigint,a:string>", "`a` is duplicated"),

@@ -1,8 +1,8 @@
 """Set up a project: schemas folder, settings, git, CI, editor.
 
-Works in the current folder. SOURCE is where the first schemas come from: a folder of a dlt pipeline, whose schema files
-become the project's; a dataset that dlt loads; or a database, whose tables become a schema. Overwrites no file: the
-report shows the lines that an existing file lacks, and `.gitattributes` gets them at its end.
+Works in the current folder. SOURCE provides the first schemas: a dlt pipeline folder (copies its schema files), a
+dataset that dlt loads, or a database (imports its tables). Overwrites no file: the report shows lines to add to an
+existing file, and `.gitattributes` gets its lines at the end.
 
 On a terminal, `init` asks for each part that no option decides. Without a terminal, and with --yes, it sets up git if
 the folder is in a repository, CI and pre-commit if the repository uses them already, and the editor if VS Code has
