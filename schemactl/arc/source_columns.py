@@ -25,17 +25,17 @@ def match_columns(fields: Sequence[Field], cells: Mapping[str, str]) -> list[str
     """
     names = [field.name for field in fields]
     if not names:
-        raise InputError("the typing has no fields", hint="a typing states a field for each column of the source")
+        raise InputError("the typing has no fields", hint="add a field for each column of the source")
     if set(names) == cells.keys():
         return [cells[name] for name in names]
     if len(names) == len(cells) and not set(names) & cells.keys():
         pairs = ", ".join(f"`{cell}` as `{name}`" for cell, name in zip(cells, names, strict=True))
-        message = f"no column has the name of a field: columns are taken by their places, {pairs}"
+        message = f"no column has the name of a field: matching columns by position, {pairs}"
         warnings.warn(CommandWarning(message), stacklevel=2)
         return list(cells.values())
     missing = [name for name in names if name not in cells]
     extra = [name for name in cells if name not in names]
-    differences = [f"the source lacks {backquoted(missing)}"] if missing else []
+    differences = [f"the source does not have {backquoted(missing)}"] if missing else []
     differences += [f"the typing has no field for {backquoted(extra)}"] if extra else []
     hint = did_you_mean(missing[0], extra) if missing else "add a field for it"
     counts = f"the typing has {len(names)} fields and the data {len(cells)} columns"
@@ -55,14 +55,14 @@ def check_column_type(field: Field, column_type: str | None) -> None:
     if column_type is None and not isinstance(field.type, Struct | Array):
         return
     if column_type != spark_type(field.type):
-        described = f"`{column_type or 'string'}`, and no text that could become `{type_name(field.type)}`"
-        hint = "texts are typed; a column that has the field's type already is taken as it is"
+        described = f"`{column_type or 'string'}`, not text that could become `{type_name(field.type)}`"
+        hint = "a typing reads text columns, and columns that already have the type of the field"
         raise InputError(f"the column `{field.name}` is {described}", hint=hint)
 
 
 def no_columns() -> InputError:
     """Return the error for documents whose columns are asked for."""
-    return InputError("documents have no columns that could be typed")
+    return InputError("documents do not have typed text columns")
 
 
 def documents_cannot(on_error: OnError) -> InputError:

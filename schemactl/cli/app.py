@@ -136,6 +136,9 @@ class RootGroup(LazyGroup):
             return self  # so that shells complete the names of commands after it
         return super().get_command(ctx, cmd_name)
 
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
+        formatter.write(f"{HELP}\n")  # with blank lines the commands would not fit
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         modules = {name: load_command(name, self.package) for name in self.list_commands(ctx)}
         modules = {name: module for name, module in modules.items() if module.Options.command_group is not None}

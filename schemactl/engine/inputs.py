@@ -102,10 +102,10 @@ def find_inputs(
     if len(texts) == len(formats_in_folders):
         texts = set()
     inputs = tuple(file for file in inputs if file.path not in texts)
-    way = "; `--input-format` reads all files as of one format"
-    warn_of_left_out(unknown, "a file of no known format", "files of no known format", way)
+    way = "; `--input-format` reads all files in one format"
+    warn_of_left_out(unknown, "a file of unknown format", "files of unknown format", way)
     way = "; a pattern like `'DIR/*.txt'` reads them"
-    warn_of_left_out(sorted(texts), "a plain text beside records", "plain texts beside records", way)
+    warn_of_left_out(sorted(texts), "a text file next to records", "text files next to records", way)
     warn_of_partitions([file.path for file in inputs if file.path not in named])
     return tuple(replace(_without_secrets(file), record_tag=record_tag) for file in inputs)
 
@@ -163,8 +163,8 @@ def _paths_of(source: str) -> Iterator[str]:
             is_empty = False
             yield _shown(file)
         if is_empty:
-            hint = "names that begin with `.` or `_` do not count" if any(path.iterdir()) else None
-            raise InputError(f"the folder `{source}` holds no files", hint=hint)
+            hint = "names that begin with `.` or `_` are ignored" if any(path.iterdir()) else None
+            raise InputError(f"the folder `{source}` contains no files", hint=hint)
     elif path.exists():
         check_link(path)
         if _is_hidden(Path(path.name)):
@@ -217,7 +217,7 @@ def _files_below(folder: Path) -> Iterator[str]:
                 yield link
         elif not Path(link).exists():
             dangling.append(link)
-    warn_of_left_out(dangling, "a link to nothing", "links to nothing")
+    warn_of_left_out(dangling, "a broken link", "broken links")
 
 
 def _walk(folder: str, real: str, walked: set[str], linked_files: set[str], links: list[str]) -> Iterator[str]:
@@ -267,11 +267,11 @@ def _missing(source: str) -> InputError:
     """Return the error for a source that is not there."""
     path = Path(source)
     if scheme_match := re.match(r"(s3a?|gs|abfss?|https?|hdfs):/(?!/)", source):
-        return InputError(f"there is no `{source}`", hint=f"an address begins with `{scheme_match[1]}://`")
+        return InputError(f"there is no `{source}`", hint=f"write an address as `{scheme_match[1]}://...`")
     if source == "-":
         return InputError("Spark does not read standard input", hint="save it to a file first")
     if path.is_symlink():
-        return InputError(f"`{source}` is a link to `{path.readlink()}`, which is not there")
+        return InputError(f"`{source}` is a link to `{path.readlink()}`, which does not exist")
     return InputError(f"there is no `{source}`", hint=nearest_file(path))
 
 
@@ -340,7 +340,9 @@ def _check_file(path: str, is_named: bool) -> None:
     """
     if not Path(path).is_file():
         raise InputError(
-            "this is not a file: what is read has to stay", at=Location(path), hint="save it to a file first"
+            "this is not a regular file: sources must be readable twice",
+            at=Location(path),
+            hint="save it to a file first",
         )
     *others, last = ("", *(suffix.lower() for suffix in Path(path).suffixes))
     if last in _NOT_UNPACKED and (is_named or any(map(_format_of_ending, others))):

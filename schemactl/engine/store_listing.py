@@ -90,10 +90,12 @@ def list_objects(source: str, is_wanted: Callable[[StoredObject], bool] | None =
                 wanted.append(stored)
     except (OSError, ValueError) as error:
         reason = redact_text(str(error)).splitlines()[0]
-        hint = "pyarrow takes credentials from the environment, as `AWS_PROFILE` or `AWS_ACCESS_KEY_ID`"
+        hint = "set credentials in the environment, such as `AWS_PROFILE` or `AWS_ACCESS_KEY_ID`"
         raise StoreError(f"the object store cannot be listed: {reason}", at=Location(shown), hint=hint) from error
     if is_empty:
-        raise InputError(f"no file matches `{shown}`" if is_pattern else f"there is no `{shown}`, or it holds no files")
+        raise InputError(
+            f"no file matches `{shown}`" if is_pattern else f"there is no `{shown}`, or it contains no files"
+        )
     is_folder = not (is_pattern or is_one)
     return Listing(tuple(wanted), is_folder=is_folder, is_pattern=is_pattern)
 

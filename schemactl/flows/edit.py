@@ -68,7 +68,7 @@ def edit_import(name: str, schemas: SchemasPlace, edits: Edits, agree: Agree | N
     before = document.schema if document else stored or new_schema(name)
     effective = EffectiveSchema(opened, folder).merged.schema if opened.schema else None
     if effective is None and not edits.can_begin_schema:
-        hint = did_you_mean(name, folder.names) or "`--table TABLE` says what the columns of a new one are of"
+        hint = did_you_mean(name, folder.names) or "add `--table TABLE` to create a schema"
         raise InputError(f"there is no schema `{name}` in {folder.shown}", hint=hint)
     sources = lineage_in(folder.exports, name).sources
     editor = Editor(before, without_processing_hints(effective or before), stored, sources, agree)
@@ -165,7 +165,7 @@ def rename_by_convention(name: str, schemas: SchemasPlace, convention: str) -> E
     schema, imported = opened.stored or opened.schema, opened.import_document
     is_begun = imported is not None and _naming_of(imported.schema) == convention_name(convention)
     if opened.stored is not None and opened.import_adopted is not None and not is_begun:
-        message = f"the import file of `{opened.name}` was edited, and is not taken over"
+        message = f"the import file of `{opened.name}` has unapplied edits"
         raise InputError(message, hint=f"`schemactl sync {opened.name}`, then `schemactl edit` again")
     file = opened.export_file or opened.import_file
     assert file is not None, "a schema is in a file"

@@ -355,7 +355,7 @@ def _find_data(call: Call, are_others_loaded: Callable[[], bool] = lambda: False
     for table_part in parts:
         if table_part.saved:
             raise InputError(
-                f"`{table_part.saved[0]}` is saved evidence, which holds no rows", hint="name the data itself"
+                f"`{table_part.saved[0]}` is saved evidence, which contains no rows", hint="name the data itself"
             )
     leftovers = request.staging.glob(f"{PREFIX}{ROWS}-*") if request.staging else ()
     folders = (folder_of(call.target.url), folder.root if folder.is_usual else None, *leftovers)
@@ -393,7 +393,7 @@ def _type_problem(target: LoadTarget, table: str, column: Column) -> Problem | N
         if column.data_type in (DataType.DECIMAL, DataType.WEI):
             digits, scale = decimal_size(column)
             if digits > MAX_DIGITS:
-                message = f"{name} has {digits} digits, and a load into `{target.kind}` brings {MAX_DIGITS} at most"
+                message = f"{name} has {digits} digits; a load into `{target.kind}` supports up to {MAX_DIGITS}"
                 return Problem(message, hint="lower the precision in the schema, or keep the column as `text`")
             check_scale(column.name, digits, scale, "a load")
         target.destination.stored(column)
@@ -555,8 +555,8 @@ class _TableRows:
         documents = sum(file.documents for file in self.attempt.evolution.report.files if file.table)
         made_rows = self.rows.tally.documents
         if made_rows != documents:
-            message = f"{documents:,} documents were read, but {made_rows:,} when rows were made"
-            hint = "files that others write to meanwhile cannot be loaded: run the command again"
+            message = f"a source changed while being read: {documents:,} documents, then {made_rows:,}"
+            hint = "run the command again when no one writes to the sources"
             changed_file = find_changed(self.attempt.call.files.values())
             raise InputError(message, at=None if changed_file is None else Location(changed_file), hint=hint)
 

@@ -46,10 +46,14 @@ def find_typing(source: str, on_error: str | None, folder: SchemasFolder) -> Typ
     elif source.isidentifier() and (schema := open_schemas(folder, source).schema) is not None:
         root = only_root(schema)
         if root is None:
-            raise InputError(f"the schema `{source}` has several root tables, or none", hint="name an Arc schema file")
+            raise InputError(
+                f"the schema `{source}` does not have exactly one root table", hint="name an Arc schema file"
+            )
         typing = typing_of(schema, root)
     else:
-        hint = nearest_or_all(source, list_names(folder.exports)) or "name an Arc schema file, or a schema of one table"
+        hint = (
+            nearest_or_all(source, list_names(folder.exports)) or "pass an Arc schema file, or a schema with one table"
+        )
         raise InputError(f"there is no file and no schema `{source}` (`--typing`)", hint=hint)
     if ERRORS in (field.name for field in typing.fields):
         raise InputError(f"a field cannot be called `{ERRORS}`: errors have a column of that name", hint="rename it")
@@ -77,7 +81,9 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
 
     root = only_root(schema)
     if root is None:
-        raise InputError(f"the schema `{schema.name}` has several root tables, or none", hint="name one with `--table`")
+        raise InputError(
+            f"the schema `{schema.name}` does not have exactly one root table", hint="choose a table with `--table`"
+        )
     texts = _read_texts(str(file), _ROW_FORMATS)
     naming, table = naming_of(schema), schema.tables[root]
     names = [name for name in texts if naming.normalize_path(name) in table.columns]

@@ -97,7 +97,7 @@ def suggest_selection(before: Schema, evidence: Evidence) -> Iterator[str]:
         text = RecordSelection(path).text
         subject = "the document has" if evidence.documents == 1 else "each document has"
         keys = ",".join(".".join(map(str, other)) for other in beside if ELEMENT not in other)
-        keep = f", `--keep {keys}` adds what is beside it" if keys else ""
+        keep = f"; add keys next to it with `--keep {keys}`" if keys else ""
         yield f"{subject} one long list, `{text}`, and little else: `--records {text}` makes its elements rows{keep}"
 
 

@@ -29,7 +29,7 @@ class Clause(StrEnum):
 class ReaderEffect(StrEnum):
     """The effect of a rule's change on readers of its column or table."""
 
-    NONE = "breaks nobody"
+    NONE = "breaks nothing"
     REMOVED = "breaks every use"
     RETYPED = "breaks uses that compute, compare, join or sort"
     COMPARED = "breaks uses that compute, compare or join"

@@ -290,7 +290,7 @@ class Editor:
             file_table if column is None or file_table is None else file_table.columns.get(column)
         )
         if file_table is None or item is None:
-            raise InputError(f"the import file sets nothing for {label}", hint="data alone decides about it")
+            raise InputError(f"the import file sets nothing for {label}", hint="only data decides about it")
         for key in keys:
             if key not in item.properties:
                 hint = nearest_or_all(key, item.properties)

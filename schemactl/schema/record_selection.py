@@ -87,7 +87,7 @@ def parse_selection(path: str, keep: Iterable[str] = ()) -> RecordSelection:
         raise InputError("`--keep` needs the path of the records", hint="name it, for example `--records data`")
     for index, key in enumerate(context_keys):
         if steps[: len(key.source)] == key.source:
-            raise InputError(f"`--keep {key.text}` contains the records", hint="name a key beside them")
+            raise InputError(f"`--keep {key.text}` contains the records", hint="use a key next to the records")
         other = next((other for other in context_keys[:index] if _is_same_place(other.target, key.target)), None)
         if other is not None:
             hint = f"give one another name: `--keep NAME={'.'.join(key.source)}`"
@@ -147,7 +147,7 @@ def _context_key(text: str) -> ContextKey:
     except InputError:
         source = ()
     if not source:
-        hint = "name a key beside the records: `page`, `meta.page`, or with another name `number=page`"
+        hint = "use a key next to the records: `page`, `meta.page`, or `number=page` to rename it"
         raise InputError(f"`{text}` is not a key to keep (`--keep`)", hint=hint)
     return ContextKey(source, (name,) if name else source, text.strip())
 

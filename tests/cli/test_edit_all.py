@@ -211,7 +211,7 @@ def test_a_drop_asks_before_it_is_applied(capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert run(["sync", "shop"]) == 2
     printed = capsys.readouterr()
-    assert "orders.amount: column removed, was double (data brought it)" in printed.out
+    assert "orders.amount: column removed, was double (from data)" in printed.out
     assert "amount" in exported().tables["orders"].columns
 
 
@@ -287,7 +287,7 @@ def test_a_column_without_hints_is_left_to_data():
         (["--describe", "order.amount=x"], "there is no table `order` in `shop`", "did you mean `orders`?"),
         (["--unset", "orders.notes:unique"], "there is no column `notes` in `orders`", "did you mean `note`?"),
         (["--unset", "orders.note:uniqe"], "the import file does not set `uniqe`", "did you mean `unique`?"),
-        (["--unset", "amount:nullable"], "the import file sets nothing for `orders.amount`", "data alone"),
+        (["--unset", "amount:nullable"], "the import file sets nothing for `orders.amount`", "only data"),
         (["--unset", "amount"], "`amount` names no hint", "orders.amount:unique"),
         (["--drop", "orders.zzz"], "there is no column `zzz` in `orders`", "known: id, note"),
         (["--drop", "orders"], "`orders` is a table, not a column", "`orders.COLUMN`"),

@@ -40,7 +40,7 @@ def imported() -> Schema:
 
 def test_a_schema_begins_with_an_edit(capsys: pytest.CaptureFixture[str]):
     assert run(["edit", "shop", "--table", "orders", "--column", "id:bigint,primary_key"]) == 0
-    assert "`schemactl sync shop` takes it over" in capsys.readouterr().out
+    assert "next: `schemactl sync shop` applies the edit" in capsys.readouterr().out
     assert imported().tables["orders"].columns["id"].properties["primary_key"] is True
     assert run(["sync", "shop"]) == 0
     assert run(["diff"]) == 0
@@ -64,7 +64,7 @@ def test_contracts_that_are_stated_apart_are_one(capsys: pytest.CaptureFixture[s
     assert run([*call, "--contract", "data_type=discard_row"]) == 0
     assert imported().settings["schema_contract"] == {"columns": "evolve", "data_type": "discard_row"}
     assert run([*call, "--contract", "columns=freeze"]) == 2
-    assert "the contract states `columns` twice" in capsys.readouterr().err
+    assert "the contract sets `columns` twice" in capsys.readouterr().err
 
 
 def test_the_result_is_a_document(capsys: pytest.CaptureFixture[str]):
@@ -89,7 +89,7 @@ def test_comments_stay_and_the_hash_is_that_of_the_content(capsys: pytest.Captur
     assert run(["fmt", "--check", str(IMPORT)]) == 0
     capsys.readouterr()
     assert run(call) == 0
-    assert capsys.readouterr().out == f"{IMPORT} states that already\n"
+    assert capsys.readouterr().out == f"{IMPORT} already has this content\n"
     assert IMPORT.read_text() == text
 
 
@@ -227,7 +227,7 @@ def test_names_are_made_anew_in_both_files_and_in_the_lineage(capsys: pytest.Cap
     assert exported() == before
     capsys.readouterr()
     assert run(["edit", "shop", "--naming", "direct"]) == 0
-    assert capsys.readouterr().out == f"{EXPORT} states that already\n"
+    assert capsys.readouterr().out == f"{EXPORT} already has this content\n"
 
 
 def test_a_file_of_sqlite_is_renamed_and_taken_back():

@@ -119,7 +119,7 @@ def test_help_begins_with_an_imperative_sentence() -> None:
     for words in (*COMMANDS, *GROUPS):
         first = help_of(words).partition("\n")[0]
         assert first.endswith("."), words
-        assert re.match(r"[A-Z][a-z]*[a-rt-z] [a-zA-Z`]", first), f"{words}: {first}"  # not `Shows the`
+        assert re.match(r"[A-Z][a-z]*[a-rt-z],? [a-zA-Z`]", first), f"{words}: {first}"  # not `Shows the`
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

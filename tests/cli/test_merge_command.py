@@ -131,7 +131,7 @@ def test_a_file_that_one_side_deleted_and_the_other_changed_conflicts(capsys):
         (["base.yaml", "ours.yaml", "their.yaml"], "there is no file `their.yaml`", "did you mean `theirs.yaml`?"),
         (["base.yaml", "-", "-"], "only one of BASE, OURS and THEIRS can be `-`", ""),
         (["base.yaml", "ours.yaml", "folder"], "BASE, OURS and THEIRS are files and folders", "name three files"),
-        (["base.yaml", "ours.yaml", "text.yaml"], "the file does not hold a mapping", ""),
+        (["base.yaml", "ours.yaml", "text.yaml"], "the file is not a mapping", ""),
         (["base.yaml", "ours.yaml", "empty.yaml"], "`ours.yaml` is empty in theirs", ""),
         (["empty", "empty", "empty"], "there is no schema in `empty`", "NAME.schema.yaml"),
     ],

@@ -58,7 +58,7 @@ def conflicting_text(ours, theirs, base=BASE):
     merged = merge_texts(base, ours, theirs, PATH)
     assert merged.conflicts
     assert not merged.is_clean
-    with pytest.raises(InputError, match="a merge left a conflict here"):
+    with pytest.raises(InputError, match="the file contains a merge conflict"):
         read(merged.text, PATH)
     return merged.text
 

@@ -73,7 +73,7 @@ def test_an_object_that_has_changed_is_named(store: ObjectStore, shop: Shop) -> 
     store.objects["shop/in/a.jsonl"] = b'{"id": 0}\n{"id": 9}\n'
     store.modified["shop/in/b.jsonl"] = datetime(2024, 5, 2, tzinfo=UTC)
     store.etags["shop/in/b.jsonl"] = "2"
-    with pytest.raises(InputError, match="2 files have rows that earlier loads have appended") as raised:
+    with pytest.raises(InputError, match="2 files have rows that earlier loads appended") as raised:
         shop.load(source, to=TO, new_only=True)
     assert [problem.message for problem in raised.value.problems] == [
         "`s3://shop/in/a.jsonl` has changed since it was loaded: 10 bytes then, 20 now",

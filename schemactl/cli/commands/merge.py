@@ -1,11 +1,11 @@
 r"""Merge schema files of two branches by table and column.
 
-OURS gets the changes that THEIRS made since BASE, with the comments of both. Version and hash are those of the merged
-content, `previous_hashes` has those of both branches. If both changed one thing in two ways, both versions stay in the
-text between conflict markers, and the exit code is 1.
+Adds the changes of THEIRS since BASE to OURS, and keeps the comments of both. Recomputes the version and the hash;
+`previous_hashes` contains the hashes of both branches. If both branches changed the same content, the output contains
+both versions between conflict markers, and `merge` exits with 1.
 
-Each of BASE, OURS and THEIRS is a file, `git:REV:PATH`, or a folder or `git:REV` with all its schema files. The text of
-a single file goes to standard output.
+Each of BASE, OURS and THEIRS is a file, `git:REV:PATH`, or a folder or `git:REV` with all its schema files. Prints
+the merged text of a single file.
 
 Examples:
     # Check in CI whether the branch merges with main
@@ -33,7 +33,7 @@ class Options(CommonOptions):
     command_group: ClassVar[CommandGroup] = CommandGroup.SCHEMAS
 
     base: str = argument("BASE", "The version that both branches started from.", completes=complete_references)
-    ours: str = argument("OURS", "Our version, which gets their changes.", completes=complete_references)
+    ours: str = argument("OURS", "Our version, to merge into.", completes=complete_references)
     theirs: str = argument("THEIRS", "The version of the other branch.", completes=complete_references)
     output: str | None = option(
         "Write the merged file to PATH, several files below the folder PATH.",

@@ -1,13 +1,13 @@
 r"""Merge a schema file for git (its merge driver).
 
-Git calls it for schema files on `git merge`, `git rebase` and `git cherry-pick`.
+Git runs this command for schema files on `git merge`, `git rebase` and `git cherry-pick`.
 
-`--install` lets git call it: it adds lines to `.gitattributes`, which you commit, and sets the configuration of this
-clone. Each clone needs the call once, as git takes no commands from a repository. `schemactl init --git` does the same.
+`--install` sets it up: it adds lines to `.gitattributes`, which you commit, and configures this clone. Run it once
+per clone, because git does not read commands from a repository. `schemactl init --git` does the same.
 
-Git passes the files of the common ancestor, of our and of their version, the size of conflict markers, and the path
-(`%O %A %B %L %P`). The result replaces OURS. The exit code is 1 if conflicts are left in it, between markers. A file
-that is no schema is merged line by line, and counts as a conflict.
+Git passes the files of the common ancestor and of both versions, the size of conflict markers, and the path (`%O %A
+%B %L %P`). The result replaces OURS. Exits with 1 if the result contains conflict markers. A file that is not a
+schema is merged line by line and counts as a conflict.
 
 Examples:
     # Let git merge schema files by column in this clone
@@ -38,7 +38,7 @@ LONGEST_MARKER: Final = 1000
 class Options(CommonOptions):
     command_group: ClassVar[CommandGroup | None] = None
 
-    base: str | None = argument("[BASE]", "The common ancestor (`%O`); an empty file if there is none.")
+    base: str | None = argument("[BASE]", "The common ancestor (`%O`); an empty file for a new schema.")
     ours: str | None = argument("[OURS]", "Our version (`%A`), which the result replaces.")
     theirs: str | None = argument("[THEIRS]", "Their version (`%B`).")
     marker_size: str | None = argument("[SIZE]", "The number of characters of a conflict marker (`%L`).")

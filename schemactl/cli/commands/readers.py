@@ -1,13 +1,13 @@
 """List who reads each column: dbt models, SQL files, views.
 
-A column is read, not read, or schemactl cannot tell: for example because a query has `select *`, or does not parse.
-Settings can name the sources: `readers = ["dbt:target/manifest.json", "sql:queries/**/*.sql?dialect=duckdb"]`.
+A column is read, not read, or unknown, for example if a query has `select *` or cannot be parsed. Set the sources in
+the settings: `readers = ["dbt:target/manifest.json", "sql:queries/**/*.sql?dialect=duckdb"]`.
 
 Examples:
-    # Say who reads a column
+    # List the readers of a column
     schemactl readers customers.vip --readers 'sql:queries/*.sql?dialect=duckdb'
 
-    # List the columns that nobody reads
+    # List the columns without readers
     schemactl readers --unread --readers sql:queries --format csv
 """
 
@@ -26,12 +26,12 @@ from schemactl.errors import ExitCode
 class Options(ReadersOptions):
     command_group: ClassVar[CommandGroup] = CommandGroup.REVIEW
 
-    name: str | None = argument("[TABLE[.COLUMN]]", "The table or column; all without it.")
+    name: str | None = argument("[TABLE[.COLUMN]]", "The table or column. Default: all.")
     reference: str = option(
         "The schemas. Default: all of the folder.", metavar="REF", word="--schema", default="import:", is_reference=True
     )
-    unread: bool = flag("List only the columns that nobody reads.")
-    unknown: bool = flag("List only the columns of which schemactl cannot tell.")
+    unread: bool = flag("List only the columns without readers.")
+    unknown: bool = flag("List only the columns with unknown readers.")
     format: str = text_or_json(annotation=Literal["text", "json", "csv"])
 
 

@@ -97,7 +97,7 @@ class DeltaLakeTable(LakeTable):
         is_plain = protocol.min_writer_version <= _PLAIN_WRITER
         if not (is_plain or (protocol.min_writer_version == _NAMED_FEATURES and features <= _WRITER_FEATURES)):
             named = ", ".join(sorted(features - _WRITER_FEATURES)) or f"writer version {protocol.min_writer_version}"
-            return f"asks of those who write to it what schemactl cannot do: {named}"
+            return f"requires writer features that schemactl does not support: {named}"
         has_invariants = any("delta.invariants" in field.metadata for field in self.table.schema().fields)
         return "has invariants, which schemactl does not check" if has_invariants else None
 
@@ -109,9 +109,8 @@ class DeltaLakeTable(LakeTable):
         # Some features mean that the rows of a table are not those of its files (deletion vectors, for one).
         features = set(self.table.protocol().reader_features or ()) - _READER_FEATURES
         if features:
-            message = (
-                f"`{self.folder}` asks of those who read it what schemactl cannot do: {', '.join(sorted(features))}"
-            )
+            names = ", ".join(sorted(features))
+            message = f"`{self.folder}` requires reader features that schemactl does not support: {names}"
             raise DestinationError(message)
         # The log escapes what an address cannot hold.
         files = [
@@ -217,7 +216,7 @@ class DeltaLake(Lake):
         if not (folder / LOG).is_dir():
             if folder.is_dir() and any(file.suffix == ".parquet" for file in folder.iterdir()):
                 hint = "load into another dataset: `?dataset=NAME`"
-                raise DestinationError(f"`{folder}` holds Parquet files and is not a Delta table", hint=hint)
+                raise DestinationError(f"`{folder}` contains Parquet files, but is not a Delta table", hint=hint)
             return None
         return DeltaLakeTable(folder, open_table(folder))
 
@@ -241,7 +240,7 @@ class DeltaLake(Lake):
         description: str | None,
     ) -> DeltaLakeTable:
         folder = self.place(name)
-        with wrap_delta_errors(f"make the Delta table `{folder}`"):
+        with wrap_delta_errors(f"create the Delta table `{folder}`"):
             make_table(folder, fields, partitions, _mark(load_id), description)
         return DeltaLakeTable(folder, open_table(folder))
 
@@ -260,7 +259,7 @@ class DeltaLake(Lake):
         for name in journal.files:
             folder, _, file = name.rpartition("/")
             if not (is_bookkeeping(folder) and is_plain_name(file) and file.startswith(f"{journal.schema_name}__")):
-                raise journal_error(f"`{self.folder / JOURNAL}`", f"no load of its schema makes `{name}`")
+                raise journal_error(f"`{self.folder / JOURNAL}`", f"no load of its schema creates `{name}`")
             refuse_links(self.folder, self.folder / name)
         return journal
 
@@ -352,7 +351,7 @@ def _partition_of(path: Path, partitions: Sequence[str], table: str) -> dict[str
     empty = next((name for name in partitions if first[name] == ""), None)
     if empty is not None:
         raise DestinationError(
-            f"`{table}` is partitioned by `{empty}`, in which a row has an empty text: Delta would make it null"
+            f"`{table}` is partitioned by `{empty}`: a row has an empty string there, which Delta stores as null"
         )
     return _partition_texts(first)
 

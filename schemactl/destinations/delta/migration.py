@@ -140,7 +140,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
             return None
         if opened.table.metadata().configuration.get("delta.appendOnly") == "true":
             hint = "set its property `delta.appendOnly` to false, then migrate again"
-            return Blocker(f"{location} only takes new rows, and this step rewrites it", hint)
+            return Blocker(f"{location} is append-only, but this step rewrites it", hint)
         match step:
             case DropColumn():
                 changed = step.column.name
@@ -154,15 +154,15 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
                 return None
         if changed not in opened.partitions:
             return None
-        message = f"{location} is partitioned by `{changed}`, which must keep its name and type"
-        return Blocker(message, "make a new table with other partitions, and load it anew")
+        message = f"{location} is partitioned by `{changed}`, whose name and type cannot change"
+        return Blocker(message, "create a table with other partitions, and load it again")
 
     def create(self, table: Table) -> None:
         lake = self.lake
         if lake.open(table.name) is not None:
-            raise DestinationError(f"there is a table `{table.name}` in `{self.folder}` already")
+            raise DestinationError(f"`{self.folder}` already has a table `{table.name}`")
         fields = delta_fields([self.field(column) for column in table.columns.values()])
-        with wrap_delta_errors(f"make the Delta table `{lake.place(table.name)}`", AGAIN):
+        with wrap_delta_errors(f"create the Delta table `{lake.place(table.name)}`", AGAIN):
             make_table(lake.place(table.name), fields, named(table, "partition"), _mark("create table"))
 
     def drop(self, table: str) -> None:
@@ -172,7 +172,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
         old, new = self.lake.place(before), self.lake.place(after)
         # Where case does not count, a name may be another spelling of the same.
         if self.lake.open(after) is not None and not (old.exists() and old.samefile(new)):
-            raise DestinationError(f"there is a table `{after}` in `{self.folder}` already")
+            raise DestinationError(f"`{self.folder}` already has a table `{after}`")
         with wrap_delta_errors(f"rename `{old}`", AGAIN):
             os.replace(old, new)  # noqa: PTH105 - in one step, as files are replaced
 
@@ -245,12 +245,12 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
     import pyarrow
     from deltalake import Schema as DeltaSchema
 
-    with wrap_delta_errors("make such columns in Delta", AGAIN):
+    with wrap_delta_errors("create the columns in Delta", AGAIN):
         schema = pyarrow.schema(list(fields))
         delta_schema = pyarrow.schema(DeltaSchema.from_arrow(schema).to_arrow())
     for field, delta_field in zip(schema, delta_schema, strict=True):
         if (field.type, field.nullable) != (plain_type(delta_field.type), delta_field.nullable):
-            raise DestinationError(f"Delta would make `{delta_field.type}` of `{field.name}`, not `{field.type}`")
+            raise DestinationError(f"Delta would store `{field.name}` as `{delta_field.type}`, not `{field.type}`")
     return schema
 
 

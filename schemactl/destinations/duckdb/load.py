@@ -74,7 +74,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     is_absent = not address.path.exists()
     if is_absent:
         check_folder(address)
-    with wrap_errors(lambda error: translate_error(address, error, "make the folder")):
+    with wrap_errors(lambda error: translate_error(address, error, "create the folder")):
         address.path.parent.mkdir(parents=True, exist_ok=True)
     progress(f"opening `{address}`", None)
     with ExitStack() as stack:

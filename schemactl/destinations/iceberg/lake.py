@@ -97,7 +97,7 @@ class IcebergLake(Lake):
 
         properties = {LOAD_ID: load_id, **({COMMENT: description} if description else {}), **(table_properties or {})}
         identifier = (*self.namespace, name)
-        with wrap_iceberg_errors(f"make the table `{name}` in `{self.origin}`"):
+        with wrap_iceberg_errors(f"create the table `{name}` in `{self.origin}`"):
             self.catalog.create_namespace_if_not_exists(self.namespace)
             schema, location = pyarrow.schema(fields), None  # which the catalog chooses
             if self.address.folder is not None:
@@ -155,7 +155,7 @@ class IcebergLake(Lake):
             return None
         journal = read_journal(Versions, text, f"of `{self.origin}`")
         if journal.files:  # a load into a catalog makes none beside tables
-            raise journal_error(f"of `{self.origin}`", f"no load makes `{journal.files[0]}`")
+            raise journal_error(f"of `{self.origin}`", f"no load creates `{journal.files[0]}`")
         return journal
 
     def write_journal(self, journal: Versions | None) -> None:

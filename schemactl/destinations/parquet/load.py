@@ -184,7 +184,7 @@ def _translate_error(folder: Path, error: Exception) -> DestinationError | None:
         return None
     # Of a copy that fails, the second name is that of the copy.
     path = f"`{error.filename2 or error.filename or folder}`"
-    hint = "nothing was loaded; a load that had begun to rename files is finished by the next one"
+    hint = "nothing loaded; if files were already renamed, the next load finishes this load"
     return DestinationError(f"cannot write {path}: {error.strerror or error}", hint=hint)
 
 
@@ -239,7 +239,7 @@ New = Mapping[str, Path | None]
 _ALWAYS: Final = ("data_type", "timezone")
 _SIZES: Final = ("precision", "scale")
 _OTHER: Final = (
-    "evolve the schema with `schemactl infer` and then the folder with `schemactl migrate`, write the table anew with "
+    "evolve the schema with `schemactl infer` and then the folder with `schemactl migrate`, replace the table with "
     "`write_disposition: replace`, or load into another folder"
 )
 _HAVE_SIZES: Final = (DataType.BIGINT, DataType.DECIMAL)
@@ -297,7 +297,7 @@ def _check_renames(listing: Listing, schema: Schema, chains: Sequence[Chain]) ->
 def check_name(name: str) -> None:
     """Raise ``DestinationError`` unless a folder can have a table's name."""
     if len(os.fsencode(name)) > MOST_NAME_BYTES or set(name) & set("/\\\0") or name.startswith(".") or "=" in name:
-        hint = "the naming conventions `snake_case` and `sql_cs_v1` make names that can"
+        hint = "the naming conventions `snake_case` and `sql_cs_v1` create valid names"
         raise DestinationError(f"the table `{name}` cannot be a folder of this name", hint=hint)
 
 
@@ -318,7 +318,7 @@ def _check_layout(listing: Listing, table: Table) -> None:
     other = next(foreign, None)
     if other and not table.name.startswith("_dlt_"):
         hint = 'a pipeline of dlt writes Parquet with `loader_file_format="parquet"`'
-        raise DestinationError(f"`{folder}` holds `{other}`, which is not Parquet", hint=hint)
+        raise DestinationError(f"`{folder}` contains `{other}`, which is not Parquet", hint=hint)
 
 
 def _check_columns(
@@ -326,7 +326,7 @@ def _check_columns(
 ) -> None:
     hidden = [key for key in partition_values(name) if key not in file_columns]
     if hidden:
-        raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which the files do not hold", hint=_OTHER)
+        raise DestinationError(f"`{path}` is partitioned by `{hidden[0]}`, which is not in the files", hint=_OTHER)
     for column in expected:
         file_column = file_columns.get(column.name)
         if file_column and not _agree(file_column, column):

@@ -171,7 +171,7 @@ class SparkMigration(Ledger):
     def find_blocker(self, step: Step) -> Blocker | None:
         if step.way(ABILITIES) is not Way.COPY:
             return None
-        with wrap_errors("read what a table is"):
+        with wrap_errors("read the type of a table"):
             blocker = catalog.copy_blocker(self.tables, step.table_name)
         return None if blocker is None else Blocker(blocker, catalog.BY_HAND)
 
@@ -193,8 +193,8 @@ class SparkMigration(Ledger):
     def prepare_writing(self) -> None:
         Ledger.prepare_writing(self)
         lease = self.tables.lease
-        assert lease is not None, "a session that writes has one"
-        with wrap_errors("make the schema"):
+        assert lease is not None, "a writing session has one"
+        with wrap_errors("create the schema"):
             if not lease.number:
                 self.tables.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {self.tables.namespace}")
                 lease.hold()
@@ -231,7 +231,7 @@ class SparkMigration(Ledger):
                 name, namespace = self.tables.namespace.table(table.name), self.tables.namespace
                 self.tables.spark.sql(f"CREATE TABLE {name} ({kinds}){namespace.using}")
             if find_columns(table, self.tables.frame(table.name).columns, str(self.tables.namespace)) is None:
-                raise InputError(f"`{table.name}` was made by a version of dlt that is too old to go on with")
+                raise InputError(f"`{table.name}` was created by a dlt version that is too old")
             for row in rows:
                 for name in keys_of(table):
                     catalog.remove_rows(self.tables, table.name, name, row[name])

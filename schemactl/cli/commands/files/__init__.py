@@ -1,10 +1,10 @@
-"""List the files that loads have loaded, and forget some.
+"""List the loaded files of a destination, or mark files as new.
 
-A destination has a ledger of the files that `schemactl normalize` has loaded into it; `--new-only` skips them. `list`
-prints which load has loaded a file, with how many rows and rejects; `forget` makes files new again.
+A destination has a ledger of the files that `schemactl normalize` loaded; `--new-only` skips them. `list` prints the
+load of each file, with its rows and rejects; `forget` marks files as new.
 
 Examples:
-    # List the files that were loaded
+    # List all loaded files
     schemactl files list crm --to duckdb:///data.duckdb
 
     # Load files again with the next `normalize --new-only`

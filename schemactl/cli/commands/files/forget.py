@@ -1,7 +1,7 @@
-"""Make loaded files new again, so that the next `normalize --new-only` loads them.
+"""Mark loaded files as new, so the next `normalize --new-only` loads them.
 
-The rows of the files stay: delete them before, or load the files into a table with `write_disposition: merge` and a
-key. `forget` shows the files and asks. `files list` shows them as `forgotten`.
+The rows of the files stay in the destination: delete them first, or load the files into a table with a key and
+`write_disposition: merge`. `forget` shows the files and asks. `files list` shows them as `forgotten`.
 
 Examples:
     # Load files again with the next `normalize --new-only`
@@ -27,7 +27,7 @@ from schemactl.normalization.loaded_files import FilesReport
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(FilesOptions):
     name: str = schema_name()
-    files: Sequence[str] = argument("GLOB...", "Files, folders or patterns, as sources of `normalize`.")
+    files: Sequence[str] = argument("GLOB...", "Files, folders or patterns, like the sources of `normalize`.")
     yes: bool = flag("Do not ask.", short="-y")
 
 

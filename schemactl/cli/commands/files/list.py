@@ -1,14 +1,13 @@
-"""List the files that loads have loaded.
+"""List the files that loads read.
 
-Each line is a file in a load: the load's ID and time, the file's size, the documents that were loaded from it, and the
-rejects that it has in `_rejects`. A file is `reloaded` if a later load has loaded it again, and `forgotten` if
-`schemactl files forget` has made it new again.
+Each line is a file in a load: the load ID and time, the file size, and the numbers of loaded documents and of rejects
+in `_rejects`. A file is `reloaded` if a later load read it again, and `forgotten` after `schemactl files forget`.
 
 Examples:
-    # List the files that were loaded
+    # List all loaded files
     schemactl files list crm --to duckdb:///data.duckdb
 
-    # List those below a folder as JSON
+    # List the files in a folder as JSON
     schemactl files list crm landing --to duckdb:///data.duckdb --format json
 """
 
@@ -28,7 +27,7 @@ from schemactl.errors import ExitCode
 class Options(FilesOptions):
     name: str = schema_name()
     files: Sequence[str] = argument(
-        "[GLOB...]", "Files, folders or patterns, as sources of `normalize`; by default all files.", default=[]
+        "[GLOB...]", "Files, folders or patterns, like the sources of `normalize`. Default: all files.", default=[]
     )
     load_id: str | None = option("Only the files of this load.", metavar="ID")
 

@@ -1,8 +1,16 @@
 """List, export, repair and replay the records that loads rejected.
 
-A load keeps the rows and values that a contract, a typing or a model rejects in the table `_rejects` of its
-destination, with the original records. `list` counts them by reason, `show` prints records, `export` writes them to a
-file; `replay` loads them by the schema as it is now; `discard` marks those that nobody wants, `prune` deletes old ones.
+If a contract, a typing or a model rejects rows or values, a load saves them in the table `_rejects` of its
+destination, with the original records. `list` counts rejects by reason, `show` prints records, and `export` writes
+them to a file. `replay` loads them with the current schema, `discard` marks records that you do not need, and `prune`
+deletes rejects.
+
+Examples:
+    # List the waiting rejects of a database
+    schemactl rejects list crm --to duckdb:///data.duckdb
+
+    # Load them with the current schema
+    schemactl rejects replay crm --to duckdb:///data.duckdb
 """
 
 from __future__ import annotations

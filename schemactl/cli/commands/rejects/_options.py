@@ -27,33 +27,30 @@ class RejectsOptions(SparkCommandOptions):
     """The options of all of them: the destination, and which rejects."""
 
     to: str = option(
-        "The destination of the loads: a folder (of Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE` ...; "
-        "`?dataset=NAME` names the database schema. Or a name that settings give one: `[destinations.prod]`.",
+        "The destination of the loads: a folder (Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE` ...; "
+        "`?dataset=NAME` sets the database schema. Or a name from the settings: `[destinations.prod]`.",
         setting=Setting(),
         metavar="DEST",
         is_destination=True,
         default="warehouse",
     )
     format: str = text_or_json()
-    id: Sequence[str] = option(
-        "Only the record with this id, or a beginning of it; may be given more than once.", metavar="ID", default=[]
-    )
+    id: Sequence[str] = option("Only the record with this ID or ID prefix. Repeatable.", metavar="ID", default=[])
     table: Sequence[str] = option(
-        "Only records of which a row in this table is rejected; may be given more than once.",
+        "Only records with a rejected row in this table. Repeatable.",
         metavar="TABLE",
         default=[],
     )
     column: Sequence[str] = option(
-        "Only records of which a value in this column is rejected; may be given more than once.",
+        "Only records with a rejected value in this column. Repeatable.",
         metavar="COLUMN",
         default=[],
     )
-    file: Sequence[str] = option(
-        "Only records of files that match; may be given more than once.", metavar="GLOB", default=[]
-    )
-    load_id: Sequence[str] = option("Only rejects of this load; may be given more than once.", metavar="ID", default=[])
+    file: Sequence[str] = option("Only records of matching files. Repeatable.", metavar="GLOB", default=[])
+    load_id: Sequence[str] = option("Only rejects of this load. Repeatable.", metavar="ID", default=[])
     since: str | None = option(
-        "Only rejects since a day, a moment, or a time ago: `2026-03-31`, `2026-03-31T08:00Z`, `7d`.", metavar="TIME"
+        "Only rejects since a date, a timestamp or a duration ago: `2026-03-31`, `2026-03-31T08:00Z`, `7d`.",
+        metavar="TIME",
     )
 
     def selection(self) -> RejectFilter:
@@ -82,7 +79,7 @@ class ReasonOptions(RejectsOptions):
 
     reason: str | None = option(
         "Only rejects of this kind or reason: `contract`, `typing`, `model`, `data_type`, `columns=discard_row`, or a "
-        "text within the reason.",
+        "part of the reason.",
         metavar="REASON",
     )
 

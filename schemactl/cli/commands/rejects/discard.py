@@ -1,12 +1,12 @@
-"""Mark rejected records that nobody wants: they wait no longer, and are not replayed.
+"""Mark rejected records that you do not need, so they are not replayed.
 
-The rejects stay in the table, with the reason. What is marked is shown before.
+Shows the rejects and asks. The rejects stay in the table, with the reason.
 
 Examples:
     # Discard the test data of one load
     schemactl rejects discard crm --load-id monday --reason "test data"
 
-    # Discard one record without a question
+    # Discard one record without asking
     schemactl rejects discard crm --id 4f1c --reason "sent twice" --yes
 """
 
@@ -23,8 +23,8 @@ from schemactl.errors import ExitCode, InputError
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(RejectsOptions):
     name: str = schema_name()
-    reason: str | None = option("Why nobody wants them, for those who read it.", metavar="TEXT")
-    all: bool = flag("Discard all that wait.")
+    reason: str | None = option("Why the records are not needed. Saved with the rejects.", metavar="TEXT")
+    all: bool = flag("Discard all waiting records.")
     yes: bool = flag("Do not ask.", short="-y")
 
 
@@ -37,7 +37,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     because = (options.reason or "").strip()
     if not because:
-        raise InputError("`--reason` is missing", hint="say why, for those who read it later")
+        raise InputError("`--reason` is missing", hint='add a reason: `--reason "..."`')
     selection = options.selection()
     if selection.is_narrow is options.all:
         raise InputError(

@@ -1,13 +1,13 @@
 """Write the original records of rejects to a file, to repair them in an editor.
 
-Each line is an object with the `id` of a record and the `record` as it stood in the data; nothing is masked. Repair
-`record`, leave `id` as it is, and bring the records back with `schemactl rejects replay NAME --from FILE`.
+Each line is an object with the `id` of a record and the unmasked `record` from the data. Change `record`, keep `id`,
+and load the records with `schemactl rejects replay NAME --from FILE`.
 
 Examples:
-    # Export what waits
+    # Export all waiting records
     schemactl rejects export crm --output rejects.jsonl
 
-    # Export what one column has rejected
+    # Export the rejects of one column
     schemactl rejects export crm --column phone --output phones.jsonl
 """
 

@@ -1,13 +1,13 @@
-"""List what loads have rejected, by reason, table, column, load and file.
+"""List rejects by reason, table, column, load and file.
 
-Each line counts the rejects of one reason, says when the first and last of them came, and shows one value, masked like
-all values (`--examples`). Records that cannot be replayed, as they were not stored, are counted.
+Each line counts the rejects of one reason, with the times of the first and the last reject and an example, masked
+like all values (`--examples`). The list also counts records that cannot be replayed because they were not saved.
 
 Examples:
-    # List what waits in a database
+    # List the waiting rejects of a database
     schemactl rejects list crm --to duckdb:///data.duckdb
 
-    # List what typing has rejected this week, as JSON
+    # List the typing rejects of this week as JSON
     schemactl rejects list crm --reason typing --since 7d --format json
 """
 

@@ -1,13 +1,12 @@
-"""Delete old rejects for good.
+"""Delete old rejects.
 
-A record goes with all of its rejects, or not at all. What is deleted is shown before, with the number of records that
-still wait.
+Shows the rejects, with the number of waiting records, and asks. `prune` deletes all rejects of a record or none.
 
 Examples:
-    # Delete what was rejected more than 90 days ago
+    # Delete rejects that are older than 90 days
     schemactl rejects prune crm --older-than 90d
 
-    # Delete only what was replayed, without a question
+    # Delete only replayed rejects, without asking
     schemactl rejects prune crm --older-than 30d --state replayed --yes
 """
 
@@ -26,7 +25,7 @@ from schemactl.errors import ExitCode, InputError
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(StateOptions):
     name: str = schema_name()
-    older_than: str | None = option("How old the rejects are at least: `90d`, `12h`, `2w`.", metavar="AGE")
+    older_than: str | None = option("The minimum age of the rejects: `90d`, `12h`, `2w`.", metavar="AGE")
     state: Literal["waiting", "replayed", "discarded", "all"] = option("The state of the rejects.", default="all")
     yes: bool = flag("Do not ask.", short="-y")
 

@@ -1,15 +1,15 @@
-"""Load rejected records by the schema as it is now, or repaired ones from a file.
+"""Load rejected records with the current schema, or repaired records from a file.
 
-The records take the way of any load: contract, typing, model, names, keys and merges. What passes is loaded under a
-load id of its own and marked as replayed in the same commit; what does not pass goes on waiting, with its new reason.
-Each record is loaded once, however often the command is killed or runs at the same time. A nested row comes back under
-its parent; records whose own row was deleted or replaced since are named.
+The records go through contract, typing, model, names, keys and merges, as in any load. Accepted records are loaded
+with a separate load ID and marked as replayed in the same commit. Records that are rejected again stay waiting, with
+the new reason. Each record is loaded once, even if the command is killed or runs twice. A nested row returns to its
+parent; the report lists records whose row was deleted or replaced since.
 
 Examples:
-    # Show how many records would pass, and what stops the others
+    # Show how many records would pass, and why the rest would not
     schemactl rejects replay crm --dry-run
 
-    # Load what waits in one column, without a question
+    # Load the waiting rejects of one column, without asking
     schemactl rejects replay crm --column phone --yes
 """
 
@@ -29,36 +29,39 @@ from schemactl.errors import ExitCode
 class Options(ReasonOptions):
     name: str = schema_name()
     from_: str | None = option(
-        "Load the records of this file of `rejects export`, and no others: repaired ones.",
+        "Load only the repaired records in this file from `rejects export`.",
         Group.INPUT,
         word="--from",
         metavar="FILE",
     )
-    dry_run: bool = flag("Load nothing; show how many records would pass, and what stops the others.")
+    dry_run: bool = flag("Load nothing; show how many records would pass, and why the rest would not.")
     yes: bool = flag("Do not ask.", short="-y")
     contract: str | None = option(
-        "As of `schemactl normalize`; `freeze` rejects a row here, and does not stop the load.",
+        "Same as in `normalize`, but `freeze` rejects a row and does not stop the load.",
         Group.CONTRACT,
         Setting(),
         metavar="CONTRACT",
     )
     typing: str | None = option(
-        "As of `schemactl normalize`: how texts are typed.", Group.INPUT, Setting(is_path=True), metavar="FILE"
+        "Same as in `normalize`: the Arc schema that types text columns.",
+        Group.INPUT,
+        Setting(is_path=True),
+        metavar="FILE",
     )
     typing_errors: Literal["column", "reject", "fail"] | None = option(
-        "As of `schemactl normalize`; by default `reject`.", Group.INPUT, Setting()
+        "Same as in `normalize`. Default: `reject`.", Group.INPUT, Setting()
     )
     model: str | None = option(
-        "As of `schemactl normalize`: a Pydantic model that validates the records. Its module is imported.",
+        "Same as in `normalize`: a Pydantic model that validates the records. Importing the module runs its code.",
         Group.INPUT,
         Setting(in_file=False),
         metavar="MODULE:CLASS",
     )
     table_by: str | None = option(
-        "As of `schemactl normalize`: the field that names the table of each record.", Group.INPUT, metavar="FIELD"
+        "Same as in `normalize`: the field that names the table of each record.", Group.INPUT, metavar="FIELD"
     )
     staging: str | None = option(
-        "Where rows are kept while they are made, on disk; a cluster's machines must all reach it.",
+        "The folder for rows during the load. All machines of a cluster must reach it.",
         Group.LOAD,
         Setting(is_path=True),
         metavar="DIR",

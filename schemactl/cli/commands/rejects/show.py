@@ -1,9 +1,9 @@
-"""Show rejected records, each with its file and line, the reasons, and how to repair it.
+"""Show rejected records with file, line, reasons and repair.
 
 Values are masked like all values (`--examples`).
 
 Examples:
-    # Show the first records that wait
+    # Show the first waiting records
     schemactl rejects show crm --to duckdb:///data.duckdb
 
     # Show the records of one file, as they are
@@ -24,7 +24,7 @@ from schemactl.errors import ExitCode
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(StateOptions):
     name: str = schema_name()
-    limit: str = option("How many records are shown at most.", metavar="N", default="20")
+    limit: str = option("The maximum number of records to show.", metavar="N", default="20")
 
 
 @with_spark

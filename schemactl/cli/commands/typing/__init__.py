@@ -1,6 +1,6 @@
-"""Draft types for texts: dates, money, percentages, numbers.
+"""Draft types for text columns: dates, money, percentages, numbers.
 
-`draft` finds types and patterns for columns of texts, in the format of Arc, and applies them to a schema.
+`draft` detects types and patterns of text columns, in the Arc format, and applies them to a schema.
 
 Examples:
     # Draft types for the texts of a file, and print them

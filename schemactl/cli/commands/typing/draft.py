@@ -1,11 +1,11 @@
-"""Draft types for the texts of a source, and apply them to a schema.
+"""Draft types for the text columns of a source, and apply them to a schema.
 
-Finds for each column of texts the type and the patterns by which all its texts can be typed: dates, moments, truth
-values, numbers, percentages, and money as decimals. Prints them in the format of Arc, or writes them to --output.
---apply saves them in the schema NAME: `infer` and `normalize` then type the texts of its table.
+For each text column, detects a type and patterns that fit all of its values: dates, timestamps, Booleans, numbers,
+percentages, and money as decimals. Prints the types in the Arc format, or writes them to --output. --apply saves them
+in the schema NAME, so `infer` and `normalize` type its text columns.
 
-If day and month could change places in all dates of a column, `draft` asks, and without a terminal stops: --dates says
-which comes first.
+If day and month are ambiguous in all dates of a column, `draft` asks. Without a terminal it stops: set the order with
+--dates.
 
 Examples:
     # Write a draft to a file, to edit it and pass it to `--typing`
@@ -35,9 +35,10 @@ class Options(CommonOptions):
     source: str = argument("SOURCE", "A file, a folder or a pattern of CSV, TSV or JSON on this machine.")
     name: str = option("The schema's name.", metavar="NAME", completes=complete_names, is_required=True)
     table: str | None = option(
-        "The table of the data; by default the schema's only one, or one named after the source.", metavar="TABLE"
+        "The table of the data. Default: the schema's only root table, or a table named after the source.",
+        metavar="TABLE",
     )
-    dates: Literal["day-first", "month-first"] | None = option("Which of day and month comes first in dates.")
+    dates: Literal["day-first", "month-first"] | None = option("The order of day and month in dates.")
     apply: bool = flag("Save the types in the schema.")
     output: str | None = output_file()
     format: str = text_or_json()
@@ -53,7 +54,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     check_name(options.name)
     if options.apply and options.output:
-        raise InputError("`--apply` and `--output` cannot be used together", hint="`--output` alone drafts a file")
+        raise InputError("`--apply` and `--output` cannot be used together", hint="remove `--apply` to write a file")
     order = DateOrder(options.dates) if options.dates else None
     drafted = draft_typing(options.source, order, partial(_ask_for_order, terminal) if can_ask() else None)
     typing = Typing(tuple(column.field for column in drafted))
