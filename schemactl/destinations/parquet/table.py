@@ -109,7 +109,7 @@ def field_of(column: Column) -> pyarrow.Field:
         data_type = default_type if declared_type is None else plain_type(declared_type)
         return pyarrow.field(column.name, data_type, column.nullable)
     except (ValueError, DestinationError) as error:
-        raise InputError(f"column `{column.name}` has no type that Parquet has: {error}") from error
+        raise InputError(f"column `{column.name}` has no Parquet type: {error}") from error
 
 
 def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
@@ -137,7 +137,7 @@ def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
                 raise DestinationError(
                     f"`{field.name}` is {cut(_kind(column))} in `{file}`, "
                     f"and {cut(_kind(first))} in later files of the table",
-                    hint="write the table anew, then migrate",
+                    hint="rewrite the table, then migrate",
                 )
             fields[field.name] = field_so_far.with_nullable(field_so_far.nullable or field.nullable).with_type(
                 joint or field_so_far.type
@@ -183,7 +183,7 @@ def _kind(column: Column) -> str:
     return f"{kind.get('data_type') or next(iter(kind.values()))}{zone}"
 
 
-ANEW: Final = "write the files anew that have another type, then migrate"
+ANEW: Final = "rewrite the files with a different type, then migrate"
 """The hint if files disagree."""
 
 _MOST_FILES: Final = 3

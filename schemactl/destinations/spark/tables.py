@@ -191,7 +191,7 @@ def mend_copies(tables: Tables) -> None:
     names = _names(spark, namespace)
     for name, copy in stranded(names).items():
         spark.sql(f"ALTER TABLE {namespace.table(copy)} RENAME TO {namespace.new_name(name)}")
-        message = f"finished a migration step that had broken off: `{copy}` of {namespace} is `{name}` now"
+        message = f"finished an interrupted migration step: `{copy}` of {namespace} is `{name}` now"
         warnings.warn(CommandWarning(message), stacklevel=2)
     for name in names:
         if name.startswith(COPY) and name.removeprefix(COPY) in names:
@@ -205,7 +205,7 @@ def _names(spark: SparkSession, namespace: Namespace) -> frozenset[str]:
     return frozenset(row.tableName for row in tables if not row.isTemporary)
 
 
-BY_HAND: Final = "change it by hand, and let `schemactl migrate baseline` record what it is then"
+BY_HAND: Final = "change it by hand, then record the result with `schemactl migrate baseline`"
 """The hint for a table that is not copied."""
 
 _VALUE: Final = "_schemactl_value_"
@@ -327,7 +327,7 @@ def _describe(tables: Tables, name: str) -> tuple[Mapping[str, str], str | None]
         "is partitioned": has_partitions and ("Not partitioned", "") not in rows,
         "is clustered": "# Clustering Information" in headings or "Num Buckets" in details,
         "is a table of Hive's own": provider == "hive",
-        "has a format that Spark does not state": kind == "MANAGED" and not provider,
+        "has a format that Spark does not report": kind == "MANAGED" and not provider,
     }
     flaw = next((flaw for flaw, has in flaws.items() if has), None)
     return details, None if flaw is None else f"`{name}` {flaw}, and a copy of it would not be: it stays as it is"
