@@ -31,9 +31,7 @@ SUM_NAME: Final = "schemactl.sum"
 _NAME: Final = re.compile(r"(?P<number>\d{4,})_(?P<title>[a-z0-9][a-z0-9_]*)")
 _FILE: Final = re.compile(rf"(?P<name>{_NAME.pattern})\.(?P<rest>.+)")
 _OWN: Final = re.compile(r"(?P<dialect>[a-z]+)\.(?P<number>[1-9]\d*)\.(?P<when>before|instead|after)\.sql")
-_OWN_HINT: Final = (
-    "it is not run: move it elsewhere, or call it `NAME.DIALECT.STEP.before.sql` (`before`, `instead` or `after`)"
-)
+_OWN_HINT: Final = "it does not run: move it out of the folder, or name it `NAME.DIALECT.STEP.before.sql` (`before`, `instead` or `after`)"
 _KEYS: Final = frozenset((MARK, "hash", "name", "previous", "base", "target", "plans", "start", "schema"))
 _LONGEST_TITLE: Final = 60
 _SUM_PREFIX: Final = "h1:"
@@ -200,11 +198,11 @@ def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migr
             continue
         if isinstance(step, CreateTable) and is_bookkeeping(step.table.name):
             hint = "write it for another step"
-            message = f"step {number} makes dlt's own `{step.table.name}`, and is left out where that is there"
+            message = f"step {number} creates dlt's own `{step.table.name}`, and is skipped if the table exists"
             problems.append(Problem(file, message, hint))
         elif step.is_outside_transaction:
-            message = f"no transaction can hold step {number}, and own SQL runs in that of its step"
-            problems.append(Problem(file, message, "write it for a step beside it"))
+            message = f"step {number} runs outside a transaction, but custom SQL needs the transaction of its step"
+            problems.append(Problem(file, message, "write it for another step"))
     order = list(When)
     plans = {
         dialect: replace(
@@ -221,8 +219,8 @@ def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migr
         for dialect, plan in plans.items():
             if plan.steps and not plan.own:
                 empty = own_name(migration.name, dialect, len(plan.steps), When.AFTER)
-                message = f"`{migration.name}` has SQL of its own for {others}, and none for {dialect}"
-                hint = f"write it; an empty `{empty}` says that none is needed"
+                message = f"`{migration.name}` has custom SQL for {others}, but not for {dialect}"
+                hint = f"add the SQL, or an empty `{empty}` if it is not needed"
                 problems.append(Problem(json_name(migration.name), message, hint))
     return replace(migration, plans=plans), tuple(problems)
 
@@ -241,13 +239,15 @@ def read_migration(text: str, file: str, location: Location) -> Migration:
         raise InputError(f"this is not a migration: {error}", at=location) from None
     if not isinstance(document, dict) or MARK not in document:
         raise InputError(
-            "this is not a migration", at=location, hint="`schemactl migrate plan REF --dir DIR` writes one"
+            "this is not a migration", at=location, hint="create one with `schemactl migrate plan REF --dir DIR`"
         )
     if document[MARK] != FORMAT or isinstance(document[MARK], bool):
-        raise InputError(f"this migration is of format {document[MARK]}, and {FORMAT} is known", at=location)
+        raise InputError(
+            f"this migration has format {document[MARK]}, but schemactl supports format {FORMAT}", at=location
+        )
     content = {name: value for name, value in document.items() if name not in (MARK, "hash")}
     if document.get("hash") != content_hash(content):
-        raise InputError("this migration was changed after it was made", at=location, hint=_RESTORE)
+        raise InputError("this migration was changed after it was created", at=location, hint=_RESTORE)
     try:
         migration = _migration(document)
     except RecursionError:
@@ -259,9 +259,9 @@ def read_migration(text: str, file: str, location: Location) -> Migration:
     return migration
 
 
-_RESTORE: Final = "take it from git as it was: a change is a migration of its own"
-_REBASE: Final = "`schemactl migrate rebase` gives a migration another number"
-_HASH: Final = "`schemactl migrate hash DIR` writes it anew; of two branches see `schemactl migrate rebase`"
+_RESTORE: Final = "restore it from git, and make the change in a new migration"
+_REBASE: Final = "renumber migrations with `schemactl migrate rebase`"
+_HASH: Final = "rewrite it with `schemactl migrate hash DIR`, or merge branches with `schemactl migrate rebase`"
 
 
 def _content(migration: Migration) -> dict[str, Any]:
@@ -315,7 +315,7 @@ def sql_text(migration: Migration, dialect: str) -> str:
 def _sql_lines(migration: Migration, dialect: str) -> Iterator[str]:
     yield f"-- {migration.name} for {dialect}: schema {_one_line(migration.schema['name'])}"
     yield f"-- from {migration.base or 'no schema'} to {migration.target_hash}"
-    yield f"-- To be read only: {json_name(migration.name)} is what runs, in the dataset of each destination."
+    yield f"-- Read only: {json_name(migration.name)} runs, in the dataset of each destination."
     for number, planned in enumerate(migration.plans[dialect].steps, 1):
         yield ""
         yield f"-- {number}. {type(planned.step).__name__} {_one_line(planned.step.full_name)}: {planned.risk}"
@@ -355,20 +355,20 @@ def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
     for before, after in zip((None, *migrations), migrations, strict=False):
         file = json_name(after.name)
         if before is not None and before.number == after.number:
-            message = f"number {after.number} is there twice: `{before.name}` and `{after.name}`"
-            yield Problem(file, message, "`schemactl migrate rebase` moves one of them behind the other")
+            message = f"duplicate number {after.number}: `{before.name}` and `{after.name}`"
+            yield Problem(file, message, "move one behind the other with `schemactl migrate rebase`")
         elif after.previous != (before.mark if before else None):
             previous_name = f"`{after.previous.name}`" if after.previous else "no migration"
-            name_before = f"`{before.name}`" if before else "none is there"
+            name_before = f"`{before.name}`" if before else "no migration"
             if before is not None and after.previous is not None and after.previous.name == before.name:
-                message = f"`{after.name}` was made for another `{before.name}` than the one that is there"
+                message = f"`{after.name}` was created for a different version of `{before.name}`"
             else:
-                message = f"`{after.name}` was made to follow {previous_name}, and {name_before} is before it"
+                message = f"`{after.name}` was created to follow {previous_name}, but follows {name_before}"
             yield Problem(file, message, _REBASE)
         elif before is not None and after.base != before.target_hash:
-            yield Problem(file, f"`{after.name}` does not begin with the schema of `{before.name}`", _REBASE)
+            yield Problem(file, f"`{after.name}` does not start from the schema of `{before.name}`", _REBASE)
         elif before is not None and after.plans.keys() != before.plans.keys():
-            yield Problem(file, f"`{after.name}` is for other dialects than `{before.name}`", "plan it anew")
+            yield Problem(file, f"`{after.name}` is for other dialects than `{before.name}`", "plan it again")
     yield from _sql_problems(files, migrations)
 
 
@@ -387,7 +387,7 @@ def _sql_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
             if shown is not None and shown.replace("\r\n", "\n") != sql_text(migration, dialect):
                 yield Problem(
                     sql_name(migration.name, dialect),
-                    f"this is not the SQL of `{migration.name}`, which is what runs",
+                    f"this SQL differs from the SQL of `{migration.name}`, which runs",
                     _RESTORE,
                 )
 
@@ -396,17 +396,17 @@ def _sum_problems(files: Mapping[str, str]) -> Iterator[Problem]:
     sum_file = files.get(SUM_NAME)
     if sum_file is None:
         if files:
-            yield Problem(SUM_NAME, "the sum file is missing", _RESTORE)
+            yield Problem(SUM_NAME, "the checksum file is missing", _RESTORE)
         return
     if re.search(r"^(<<<<<<<|=======|>>>>>>>)", sum_file, re.MULTILINE):
-        yield Problem(SUM_NAME, "two branches have changed the folder: git left its marks here", _REBASE)
+        yield Problem(SUM_NAME, "two branches changed the folder: the file contains git conflict markers", _REBASE)
         return
     first, *lines = sum_file.replace("\r\n", "\n").splitlines() or [""]
     if first != file_hash("".join(f"{line}\n" for line in lines)):
-        yield Problem(SUM_NAME, "the sum file was changed by hand, or by a merge", _HASH)
+        yield Problem(SUM_NAME, "the checksum file was changed by hand or by a merge", _HASH)
     recorded_hashes = stated_hashes(sum_file)
     for name in sorted(files.keys() - recorded_hashes.keys() - {SUM_NAME}):
-        yield Problem(name, f"`{name}` was added, and the sum file does not know it", _HASH)
+        yield Problem(name, f"`{name}` was added, but is not in the checksum file", _HASH)
     for name, stated_hash in recorded_hashes.items():
         if name not in files:
             yield Problem(name, f"`{name}` is missing", _RESTORE)

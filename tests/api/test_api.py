@@ -499,7 +499,7 @@ def test_a_backlog_is_loaded_in_parts(tmp_path: Path, monkeypatch: pytest.Monkey
     report = api.normalize("*.jsonl", "shop", to, table="orders", max_files=2, engine="local")
     assert [load.files for load in report.loads] == [2, 1]
     Path("a.jsonl").write_text('{"id": 1}\n{"id": 2}\n')
-    with pytest.raises(InputError, match="1 file has rows that earlier loads have appended"):
+    with pytest.raises(InputError, match="1 file has rows that earlier loads appended"):
         api.normalize("*.jsonl", "shop", to, table="orders", new_only=True, engine="local")
     assert api.normalize("*.jsonl", "shop", to, table="orders", changed="skip", engine="local").loads == ()
     with pytest.raises(InputError, match="at least one file"):

@@ -45,7 +45,7 @@ from schemactl.store.folder import SchemasPlace
 from schemactl.store.links import refuse_links
 from schemactl.store.text import read_text, replace_file
 
-_ANEW = "delete its files, `schemactl migrate hash DIR`, and plan it anew: `schemactl migrate plan REF --dir DIR`"
+_ANEW = "delete its files, run `schemactl migrate hash DIR`, and plan it again: `schemactl migrate plan REF --dir DIR`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
                 hint = "`0007_add_amount.json`: a number of four digits, a title in lower case"
                 problems.append(Problem(file.name, f"`{file.name}` is not the name of a migration file", hint))
         elif file.is_symlink() or not file.is_file():
-            problems.append(Problem(file.name, f"`{file.name}` is not a regular file", "put a copy in its place"))
+            problems.append(Problem(file.name, f"`{file.name}` is not a regular file", "replace it with a copy"))
         else:
             files[file.name] = read_text(file)
     read, unread = _read_migrations(path, files)
@@ -128,8 +128,8 @@ def _not_taken_back(migration: Migration) -> Iterator[Problem]:
             yield Problem(json_name(migration.name), error.message, error.hint or "")
             continue
         if not is_taken_back:
-            hint = "an empty file says that nothing of its own is needed"
-            message = f"{dialect} keeps each statement at once: own SQL could not be taken back where a step fails"
+            hint = "leave the file empty if no custom SQL is needed"
+            message = f"{dialect} commits each statement: custom SQL could not be rolled back if a step fails"
             yield from (Problem(own_sql.file, message, hint) for own_sql in own_scripts)
 
 
@@ -218,12 +218,12 @@ def draft_next(folder: Folder, request: NextRequest, start: Schema | None = None
     schema = find_goal_schema(request.reference, request.schemas)
     last = folder.last
     if last is not None and request.start is not None:
-        raise InputError("`--from` says what the first migration begins with", hint=f"there is `{last.name}`")
+        raise InputError("`--from` is for the first migration only", hint=f"the folder already has `{last.name}`")
     if request.start is not None:
         start = find_goal_schema(request.start, request.schemas)
     dialects = _dialects(request.dialects, last)
     if last is not None and last.schema["name"] != schema.name:
-        hint = "one folder for each schema"
+        hint = "use one folder per schema"
         raise InputError(f"the migrations are of the schema `{last.schema['name']}`, not `{schema.name}`", hint=hint)
     base = last.target if last is not None else start
     plans = _plan_in_dialects(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
@@ -278,11 +278,11 @@ def _dialects(names: Sequence[str], last: Migration | None) -> tuple[str, ...]:
     if last is not None:
         if kinds and set(kinds) != set(last.plans):
             migrated = ",".join(last.plans)
-            raise InputError(f"the migrations of the folder are for {migrated}", hint="leave `--dialect` out")
+            raise InputError(f"the migrations of the folder are for {migrated}", hint="remove `--dialect`")
         return tuple(last.plans)
     if not kinds:
-        hint = "`--dialect postgresql`, or several: `--dialect duckdb,postgresql`; or name a destination, `--to DEST`"
-        raise InputError("the first migration of a folder says for which dialect they are", hint=hint)
+        hint = "pass `--dialect postgresql`, several (`--dialect duckdb,postgresql`), or `--to DEST`"
+        raise InputError("no dialect given for the first migration of the folder", hint=hint)
     for kind in kinds:
         module_of(kind)
     return kinds
@@ -305,8 +305,10 @@ def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Tab
         try:
             apply_to_model(tables, [planned.step for planned in migration.plans[dialect].steps])
         except StepDoesNotFit as error:
-            message = f"the steps of `{migration.name}` do not fit what the migrations before it make: {error.message}"
-            raise InputError(message, hint="plan it anew") from error
+            message = (
+                f"the steps of `{migration.name}` do not fit the tables after the previous migrations: {error.message}"
+            )
+            raise InputError(message, hint="plan it again") from error
     return tables
 
 
@@ -367,7 +369,7 @@ def _not_genuine(folder: Folder) -> Iterator[Problem]:
             for number, planned in enumerate(plan.steps, 1):
                 if risk_and_undo(planned) != risk_and_undo(planned_as(planned, abilities)):
                     message = f"`{migration.name}`: the risk or the undo of step {number} is not that of the step"
-                    yield Problem(file, message, "plan it anew with this version of schemactl")
+                    yield Problem(file, message, "plan it again with this version of schemactl")
 
 
 def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
@@ -390,7 +392,7 @@ def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
             was = [planned.step for planned in migration.plans[dialect].steps]
             becomes = [planned.step for planned in plan.steps]
             if was != becomes:
-                message = f"`{migration.name}` would have other steps with {dialect} behind the others than it has now"
+                message = f"`{migration.name}` would have different {dialect} steps after the move"
                 raise InputError(message, hint=_ANEW)
         again = _follow(last, migration.title, base, plans, migration.start)
         moved_files = {
@@ -426,7 +428,7 @@ def _moving(folder: Folder, names: Sequence[str]) -> list[Migration]:
     main = [chain for chain in chains if len(chain) == longest]
     if len(main) > 1:
         ends = ", ".join(f"`{chain[-1].name}`" for chain in main)
-        raise InputError(f"nothing says which of these moves: {ends}", hint="name those of your branch")
+        raise InputError(f"cannot tell which of these to move: {ends}", hint="name the migrations of your branch")
     return [migration for migration in folder.migrations if migration not in main[0]]
 
 
@@ -450,7 +452,7 @@ def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> 
         by_hash[str(moving.base)] = schema_from_dict(moving.start)
     before = by_hash.get(moving.base) if moving.base is not None else None
     if moving.base is not None and before is None:
-        message = f"`{moving.name}` begins with the schema {moving.base}, which no migration of the folder leads to"
+        message = f"`{moving.name}` starts from the schema {moving.base}, which no migration in the folder produces"
         raise InputError(message, hint=_ANEW)
     base = last.target if last is not None else before
     if base is None or before is None or base.version_hash == before.version_hash:
@@ -460,5 +462,5 @@ def _carried_over(folder: Folder, moving: Migration, last: Migration | None) -> 
     try:
         return apply(base, own_changes), base
     except (KeyError, ValueError, InputError) as error:
-        message = f"the changes of `{moving.name}` do not go together with those before it: {error}"
+        message = f"the changes of `{moving.name}` conflict with the previous migrations: {error}"
         raise InputError(message, hint=_ANEW) from error

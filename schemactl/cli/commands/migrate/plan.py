@@ -108,13 +108,13 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     if (folder := options.draft_sql or options.dir) is not None:
         return _write_next(options, terminal, Path(folder))
     if options.name is not None:
-        raise InputError("`--name` is for migrations of a folder", hint="name it: `--dir DIR`")
+        raise InputError("`--name` needs `--dir`", hint="add `--dir DIR`")
     if options.dialect is not None:
         return _print_script(options, terminal, options.dialect)
     if options.start is not None:
-        raise InputError("`--from` says what an engine has that is not connected", hint="name it: `--dialect D`")
+        raise InputError("`--from` needs `--dialect` or `--dir`", hint="add `--dialect D`, or remove `--from`")
     if options.sign_key is not None and options.out is None:
-        raise InputError("`--sign-key` signs a plan that is kept", hint="name its file: `--out FILE.plan.json`")
+        raise InputError("`--sign-key` needs `--out`", hint="add `--out FILE.plan.json`")
     from schemactl.flows.migrate.plan import PlanRequest, plan_migration
     from schemactl.render.progress import show_progress
 
@@ -179,11 +179,14 @@ def _command(options: Options) -> str:
 def _print_script(options: Options, terminal: Terminal, dialect: str) -> ExitCode:
     from schemactl.flows.migrate.script import write_script
 
-    check_is_plain(options.formats, "a script is text")
+    check_is_plain(options.formats, "scripts are always text")
     if options.to is not None:
-        raise InputError("`--dialect` is for engines that are not connected", hint="leave `--to` out, or `--dialect`")
+        raise InputError("`--dialect` writes a script offline", hint="remove `--to`")
     if options.out is not None or options.sign_key is not None:
-        raise InputError("a script is not a plan that can be applied", hint="leave `--out` out: `... > FILE.sql`")
+        raise InputError(
+            "`--out` and `--sign-key` cannot be used with a script",
+            hint="redirect the script instead: `... > FILE.sql`",
+        )
     report = write_script(options.reference, options.start, dialect, options.schemas_folder, options.planning())
     from schemactl.render.migrate import print_script
     from schemactl.render.migrate_json import document
@@ -202,11 +205,14 @@ def _write_next(options: Options, terminal: Terminal, folder: Path) -> ExitCode:
         raise InputError("`--draft-sql` names the folder of the migrations", hint="leave `--dir` out")
     if options.draft_sql is not None and options.to is None:
         raise InputError("`--draft-sql` reads the views of a destination", hint="name it: `--to DEST`")
-    check_is_plain(options.formats, "`schemactl migrate lint DIR` prints the others")
+    check_is_plain(options.formats, "`schemactl migrate lint DIR` supports all formats")
     if options.out is not None or options.sign_key is not None:
-        raise InputError("a migration has a file in its folder", hint="leave `--out` and `--sign-key` out")
+        raise InputError(
+            "`--out` and `--sign-key` cannot be used with `--dir`",
+            hint="remove them: the migration goes into the folder",
+        )
     if options.to is not None and options.dialect is not None:
-        raise InputError("`--to` says the dialect as well", hint="leave one of them out")
+        raise InputError("`--to` and `--dialect` cannot be used together", hint="remove `--dialect`")
     request = NextRequest(
         reference=options.reference,
         folder=folder,
