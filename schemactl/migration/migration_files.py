@@ -31,7 +31,10 @@ SUM_NAME: Final = "schemactl.sum"
 _NAME: Final = re.compile(r"(?P<number>\d{4,})_(?P<title>[a-z0-9][a-z0-9_]*)")
 _FILE: Final = re.compile(rf"(?P<name>{_NAME.pattern})\.(?P<rest>.+)")
 _OWN: Final = re.compile(r"(?P<dialect>[a-z]+)\.(?P<number>[1-9]\d*)\.(?P<when>before|instead|after)\.sql")
-_OWN_HINT: Final = "it does not run: move it out of the folder, or name it `NAME.DIALECT.STEP.before.sql` (`before`, `instead` or `after`)"
+_OWN_HINT: Final = (
+    "it does not run: move it out of the folder, or name it `NAME.DIALECT.STEP.before.sql` "
+    "(`before`, `instead` or `after`)"
+)
 _KEYS: Final = frozenset((MARK, "hash", "name", "previous", "base", "target", "plans", "start", "schema"))
 _LONGEST_TITLE: Final = 60
 _SUM_PREFIX: Final = "h1:"
