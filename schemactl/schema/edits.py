@@ -245,11 +245,15 @@ class Editor:
         return tuple(dict.fromkeys(name for names in columns for name in names if not name.startswith(prefix)))
 
     def table_named(self, name: str) -> str | None:
-        """Return the table that a name means, as it is, normalized, or below the root table; None for none."""
+        """Return the table that a name means, as it is, normalized, or below a root table; None for none or several."""
         naming, tables = self._naming, {**self.effective.tables, **self.schema.tables}
         normalized = naming.normalize_tables_path(name)
-        below_root = naming.shorten_fragments(self.root, normalized) if self.root and normalized else ""
-        return next((table for table in (name, normalized, below_root) if table in tables), None)
+        existing_table = next((table for table in (name, normalized) if table in tables), None)
+        if existing_table is not None or not normalized:
+            return existing_table
+        roots = [self.root] if self.root else [table for table, item in tables.items() if not item.is_nested]
+        below_roots = [below for root in roots if (below := naming.shorten_fragments(root, normalized)) in tables]
+        return below_roots[0] if len(below_roots) == 1 else None
 
     def _column_named(self, name: str) -> tuple[str, str] | None:
         table_name, _, column_name = name.rpartition(".")

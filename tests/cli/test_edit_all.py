@@ -326,6 +326,8 @@ def test_a_name_without_a_table_needs_one_root_table(capsys):
     assert edit("--drop", "amount") == 2
     assert "`orders.amount`" in capsys.readouterr().err
     assert edit("--table", "orders", "--drop", "amount") == 0
+    assert edit("--drop", "lines.qty") == 0
+    assert "filters" in imported().tables["orders__lines"].properties
 
 
 def test_a_table_and_a_column_of_one_name_are_told_apart(capsys):
