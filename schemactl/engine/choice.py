@@ -87,7 +87,7 @@ class EngineOptions:
     @property
     def temporary_folder(self) -> Path | None:
         """The folder of a Java process that was started ahead of the session; None if there is none."""
-        return None if self.spark.driver is None else self.spark.driver.launch.folder
+        return None if self.spark.driver is None else self.spark.driver.temporary_folder
 
 
 OpenEngine: TypeAlias = Callable[[EngineOptions, Sequence[Input], Progress], AbstractContextManager[Engine]]

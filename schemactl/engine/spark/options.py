@@ -12,13 +12,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from schemactl.errors import InputError
 from schemactl.memory import machine_memory_mb
-
-if TYPE_CHECKING:
-    from schemactl.engine.spark.session.driver import Driver
 
 DEFAULT_MASTER = "local[*]"
 MOST_MEMORY_MB = 4096
@@ -67,6 +64,25 @@ DRIVER_CONF: Mapping[str, str] = {
 }
 
 
+class StartedDriver(Protocol):
+    """A Java process that was started ahead of its session; ``session.driver.Driver`` is one."""
+
+    @property
+    def options(self) -> SparkOptions:
+        """The options that it was started for."""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a session was opened on it."""
+
+    @property
+    def temporary_folder(self) -> Path:
+        """The folder of its temporary files."""
+
+    def await_gateway(self) -> Any:
+        """Wait until it listens, and return its gateway."""
+
+
 @dataclass(frozen=True)
 class SparkOptions:
     """The user's choice of Spark.
@@ -83,7 +99,7 @@ class SparkOptions:
     remote: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     debug: bool = False
-    driver: Driver | None = field(default=None, compare=False, repr=False)
+    driver: StartedDriver | None = field(default=None, compare=False, repr=False)
 
 
 def master_of(options: SparkOptions) -> str:

@@ -68,6 +68,11 @@ class Driver:
     options: SparkOptions
     is_used: bool = False
 
+    @property
+    def temporary_folder(self) -> Path:
+        """The folder of its temporary files."""
+        return self.launch.folder
+
     def await_gateway(self) -> Gateway:
         """Wait until it listens, and return its gateway.
 
