@@ -41,7 +41,7 @@ def test_files_are_listed_as_text_and_as_json(tmp_path: Path, capsys: pytest.Cap
 
 def test_forget_asks_and_makes_a_file_new_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["files", "forget", "shop", "a.jsonl", *TO]) == 2
-    assert "no terminal to ask on" in capsys.readouterr().err
+    assert "no terminal for confirmation" in capsys.readouterr().err
     assert run(["files", "forget", "shop", "a.jsonl", *TO, "--yes", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     check_document(document, "files-forget")

@@ -47,7 +47,7 @@ def test_wrong_value_of_a_setting_is_placed(
 
     error = capsys.readouterr().err
     assert error.startswith("error: ")
-    assert "write it like `--" not in error
+    assert "for example `--" not in error
     if "dataset=" not in setting:
         assert "schemactl.toml:3: `" in error
 

@@ -126,7 +126,7 @@ def test_records_are_replayed(call: Call) -> None:
     assert (report["passed"], report["waiting"], report["remaining"][0]["count"]) == (1, 1, 1)
     assert document(call, "list")["records"] == {"waiting": 1, "replayed": 0, "discarded": 0}
     code, out, err = call("replay", *strict)
-    assert (code, "no terminal to ask on" in err, out.startswith("shop: 1 record to load")) == (2, True, True)
+    assert (code, "no terminal for confirmation" in err, out.startswith("shop: 1 record to load")) == (2, True, True)
     Path("r.jsonl").write_text(Path("r.jsonl").read_text().replace('"n/a"', "8"))
     code, out, _ = call("replay", "--from", "r.jsonl", "--yes", *strict)
     assert (code, "1 of 1 record loaded" in out, "skipped: 1 record of the file" in out) == (0, True, True)
@@ -186,8 +186,8 @@ def test_the_walk_of_the_documentation_brings_a_bad_file_back(
         (["list", "--since", "yesterday"], "not a day, a moment or a time span"),
         (["list", "--since", "9999999999w"], "not a "),
         (["show", "--limit", "0"], "not a whole number"),
-        (["discard", "--all", "--reason", "x"], "no terminal to ask on"),
-        (["prune", "--older-than", "0m"], "no terminal to ask on"),
+        (["discard", "--all", "--reason", "x"], "no terminal for confirmation"),
+        (["prune", "--older-than", "0m"], "no terminal for confirmation"),
     ],
 )
 def test_wrong_calls_change_nothing(call: Call, words: list[str], message: str) -> None:

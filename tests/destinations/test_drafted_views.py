@@ -212,7 +212,7 @@ def test_views_of_duckdb_have_the_new_type(tmp_path: Path, monkeypatch: pytest.M
     [
         (["--draft-sql", "migrations"], "reads the views of a destination"),
         (["--draft-sql", "m", "--dir", "m", "--to", "duckdb:///x.duckdb"], "names the folder of the migrations"),
-        (["--draft-sql", "m", "--out", "x.plan.json", "--to", "duckdb:///x.duckdb"], "has a file in its folder"),
+        (["--draft-sql", "m", "--out", "x.plan.json", "--to", "duckdb:///x.duckdb"], "cannot be used with `--dir`"),
     ],
 )
 def test_wrong_calls(
