@@ -53,18 +53,21 @@ class FileLedger:
 
     Attributes:
         skipped: the number of files that ``is_new`` has answered False for.
-        seen: their paths as people are shown them, ``MOST_SEEN`` at most.
+        seen: their paths as people are shown them, as keys in the order of the listing; ``MOST_SEEN`` at most.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.skipped = 0
-        self.seen: list[str] = []
+        self.seen: dict[str, None] = {}
 
     def is_new(self, source: Input) -> bool:
         """Return whether no load has loaded a file as it is now; the listing leaves out the others."""
-        if (is_seen := is_listed(source) and self.has(source)) and len(self.seen) < MOST_SEEN:
-            self.seen.append(source.path)
+        if source.path in self.seen:  # several sources of a call may name a file
+            return False
+        is_seen = is_listed(source) and self.has(source)
+        if is_seen and len(self.seen) < MOST_SEEN:
+            self.seen[source.path] = None
         self.skipped += is_seen
         return not is_seen
 
@@ -120,6 +123,18 @@ _COLUMNS: Final = "path, bytes, modified, etag, load_id, loaded_at"
 @contextmanager
 def open_ledger(entries: Iterable[LedgerEntry]) -> Iterator[FileLedger]:
     """Yield the files of earlier loads; of each file its last load counts, unless a user has forgotten it since."""
+    try:
+        with _ledger_database(entries) as connection:
+            yield FileLedger(connection)
+    except sqlite3.Error as error:
+        hint = "make room in the temporary folder, or name another one: `TMPDIR`"
+        raise InputError(
+            f"the ledger of loaded files cannot be kept in a temporary file: {error}", hint=hint
+        ) from error
+
+
+@contextmanager
+def _ledger_database(entries: Iterable[LedgerEntry]) -> Iterator[sqlite3.Connection]:
     # An empty name is a database on disk that SQLite removes with the connection.
     with closing(sqlite3.connect("", isolation_level=None)) as connection:
         connection.executescript(
@@ -146,7 +161,7 @@ def open_ledger(entries: Iterable[LedgerEntry]) -> Iterator[FileLedger]:
         connection.execute("DELETE FROM files WHERE is_forgotten")
         connection.execute("CREATE INDEX states ON files (bytes, modified)")
         connection.execute("COMMIT")
-        yield FileLedger(connection)
+        yield connection
 
 
 def _values_of(entry: LedgerEntry) -> tuple[bytes | int | str | None, ...]:

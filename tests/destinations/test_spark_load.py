@@ -32,7 +32,7 @@ from schemactl.destinations import spark as destination
 from schemactl.destinations.spark import commit
 from schemactl.destinations.spark.merge import configured
 from schemactl.errors import CommandWarning, DestinationError, InputError
-from schemactl.normalization.package import LoadedInput
+from schemactl.normalization.package import ConcurrentLoadError, LoadedInput
 from schemactl.schema.types import Column, table_from_dict
 
 _COUNT = itertools.count()
@@ -441,3 +441,16 @@ def test_a_type_that_dlt_lacks_is_kept_as_it_is(spark: Any, url: str) -> None:
     assert found["a"] == Column("a", {"x-database-type": "array<int>"})
     assert found["b"].properties == {"data_type": "text"}
     assert found["c"].properties == {"data_type": "decimal", "precision": 10, "scale": 2}
+
+
+def test_files_are_forgotten_by_a_load_without_rows(url: str, tmp_path: Path) -> None:
+    schema = shop(orders())
+    destination.load(url, package(tmp_path, schema, "1", {"orders": [order(1)]}, inputs=(an_input("/a"),)), quiet)
+    forgets = package(tmp_path, schema, "2", {}, inputs=(an_input("/a"),))
+    destination.load(url, replace(forgets, forgets=True), quiet)
+    entries = destination.read_ledger(url, "shop")
+    assert {entry.load_id: entry.is_forgotten for entry in entries} == {"1": False, "2": True}
+    again = replace(package(tmp_path, schema, "3", {"orders": [order(2, "3")]}), inputs=(an_input("/a"),))
+    destination.load(url, replace(again, compared_loads=frozenset("1")), quiet)
+    with pytest.raises(ConcurrentLoadError, match="load `3` has loaded `/a` meanwhile"):
+        destination.load(url, replace(again, load_id="4", compared_loads=frozenset("12")), quiet)
