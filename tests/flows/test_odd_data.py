@@ -104,7 +104,7 @@ def test_columns_of_one_value_are_reported(form: str) -> None:
 )
 def test_other_columns_are_not(values: list[Any]) -> None:
     write("a.jsonl", [{"id": number, "note": value} for number, value in enumerate(values)])
-    assert hints("a.jsonl") == ()
+    assert not any("same value" in hint for hint in hints("a.jsonl"))
 
 
 def test_a_column_that_some_rows_lack_is_not() -> None:

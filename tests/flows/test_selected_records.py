@@ -194,8 +194,8 @@ def test_rejected_records_have_the_number_of_the_record(shop: Shop) -> None:
     [
         (
             {"page": 1, "data": [{"id": number} for number in range(10)], "meta": {"next": "x"}},
-            "the document has one long list, `data`, and little else: `--records data` makes its elements rows, "
-            "`--keep meta.next,page` adds what is beside it",
+            "the document has one long list, `data`, and little else: `--records data` makes its elements rows; "
+            "add keys next to it with `--keep meta.next,page`",
         ),
         (
             {"result": {"items": [{"id": number} for number in range(10)]}},
