@@ -127,7 +127,9 @@ def _confirm_new_table(editor: Editor, name: str) -> None:
 
 
 def _meant_hint(hint: ColumnHint, editor: Editor) -> ColumnHint:
-    """Return a hint under the name of the existing column that a person says it is for."""
+    """Return a hint under the names of the existing table and column that a person says it is for."""
+    if hint.table is not None and not editor.has_column(hint.table, hint.name):
+        hint = replace(hint, table=editor.similar_table(hint.table))
     table = editor.table_named(hint.table) if hint.table else editor.root
     if table is None or editor.has_column(hint.table, hint.name):
         return hint

@@ -181,6 +181,13 @@ class Editor:
             raise InputError(f"`{name}` is a table and a column", hint=hint)
         if table is not None:
             return table, None
+        if column_table is None and "." not in name:
+            tables = self._shown_tables()
+            near = nearest_name(name, (*(self._columns(self.root) if self.root else ()), *tables))
+            if near in tables and not self._is_meant(f"there is no table `{name}`: use `{near}`"):
+                raise InputError(f"there is no table `{name}` in `{self.schema.name}`", hint=f"did you mean `{near}`?")
+            if near in tables:
+                return near, None
         return column_table or self.find_column(name)
 
     def find_column(self, name: str) -> tuple[str, str]:
@@ -222,6 +229,13 @@ class Editor:
             if old is not None and self.schema.column(table, old) is not None and old not in new_names:
                 hint = f"`{new}` is its new name; add another `{old}` once the rename is applied"
                 raise InputError(f"`{table}.{old}` is renamed, and used again", hint=hint)
+
+    def similar_table(self, name: str) -> str:
+        """Return the table that a new name was meant for, if a person says so; else the name."""
+        near = None if self.table_named(name) else misspelled_name(name, self._shown_tables())
+        if near is None or self.agree is None:
+            return name
+        return near if self.agree(f"there is no table `{name}`: use `{near}`") else name
 
     def similar_column(self, table: str, name: str) -> str:
         """Return the column of a table that a new name was meant for, if a person says so; else the name."""

@@ -285,6 +285,9 @@ def test_a_column_without_hints_is_left_to_data():
         (["--rename", "amout=total"], "there is no column `amout` in `orders`", "did you mean `amount`?"),
         (["--drop", "orders.amuont"], "there is no column `amuont` in `orders`", "did you mean `amount`?"),
         (["--describe", "order.amount=x"], "there is no table `order` in `shop`", "did you mean `orders`?"),
+        (["--describe", "order=x"], "there is no table `order` in `shop`", "did you mean `orders`?"),
+        (["--rename", "oders=sales"], "there is no table `oders` in `shop`", "did you mean `orders`?"),
+        (["--describe", "notes=x"], "there is no column `notes` in `orders`", "did you mean `note`?"),
         (["--unset", "orders.notes:unique"], "there is no column `notes` in `orders`", "did you mean `note`?"),
         (["--unset", "orders.note:uniqe"], "the import file does not set `uniqe`", "did you mean `unique`?"),
         (["--unset", "amount:nullable"], "the import file sets nothing for `orders.amount`", "only data"),
@@ -377,6 +380,13 @@ def test_a_new_column_with_a_name_like_another_is_asked_about(answers):
     answers.answer("no")
     assert edit("--column", "amout:text") == 0
     assert imported().tables["orders"].columns["amout"].data_type == "text"
+
+
+def test_a_column_of_a_table_with_a_name_like_another_is_asked_about(answers):
+    answers.answer("yes")
+    assert edit("--column", "oders.amount:decimal(10,2)") == 0
+    assert "there is no table `oders`: use `orders`?" in answers.getvalue()
+    assert imported().tables["orders"].columns["amount"].data_type == "decimal"
 
 
 def test_a_new_table_with_a_name_like_another_is_asked_about(answers):
