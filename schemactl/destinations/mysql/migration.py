@@ -24,10 +24,11 @@ from schemactl.destinations.mysql.conversion import MAKE_MAPPING, MAPPING, as_te
 from schemactl.destinations.mysql.dependents import dependents_of, find_blocker, find_missing_type
 from schemactl.destinations.mysql.session import MySqlSession, open_session, parse_address, take_lock, text_of
 from schemactl.destinations.mysql.types import NAMES, column_type, settle
+from schemactl.destinations.mysql.views import view_scripts
 from schemactl.errors import DestinationError
 from schemactl.migration import statements as of_engines
 from schemactl.migration.abilities import Abilities
-from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
+from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit, ViewScript
 from schemactl.migration.statements import Engine, Retype, checked_texts, checked_type, retype_of
 from schemactl.migration.steps import (
     AddPrimaryKey,
@@ -40,6 +41,7 @@ from schemactl.migration.steps import (
     DropPrimaryKey,
     DropUnique,
     FillColumn,
+    RenameColumn,
     RenameTable,
     SetNotNull,
     Step,
@@ -173,6 +175,14 @@ class MySqlMigration(MappedMigration[MySqlSession]):
     def find_blocker(self, step: Step) -> Blocker | None:
         with self.database.wrap_errors("look for dependents of a table"):
             return find_missing_type(self.database, step) or find_blocker(self.database, self.dataset, step)
+
+    def view_scripts(self, steps: Sequence[Step]) -> tuple[ViewScript, ...]:
+        # A converted value goes to a new column, which then gets the name of the old one.
+        renames = [step for step in steps if isinstance(step, RenameColumn)]
+        names_after = {(step.table, step.after) for step in renames}
+        columns = [(step.table, step.before) for step in renames if (step.table, step.before) in names_after]
+        with self.database.wrap_errors("look at the views on a column"):
+            return view_scripts(self.database, self.dataset, columns) if columns else ()
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:
         with self.database.wrap_errors("look for dependents of a column"):

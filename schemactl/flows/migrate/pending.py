@@ -21,6 +21,7 @@ from schemactl.migration.plan_documents import mark_in
 from schemactl.migration.records import RunState
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, FolderStanding, NextReport, Outcome, PlanBlocker
 from schemactl.schema.types import Schema
+from schemactl.store.text import replace_file
 
 
 def stand(path: Path, to: str | None) -> FolderStanding:
@@ -45,7 +46,10 @@ def plan_next_there(request: NextRequest, to: str, *, drafts_sql: bool = False) 
     if report.migration is None:
         return report
     own_files: dict[str, str] = {}
-    if drafts_sql:
+    by_hand: tuple[PlanBlocker, ...] = ()
+    if drafts_sql and not target.destination.ABILITIES.transactional_ddl:
+        by_hand = _write_view_files(report.migration, target, folder.path)
+    elif drafts_sql:
         own_files = _draft_view_files(report.migration, target)
         drafted, problems = with_own_files(report.migration, own_files)
         if problems:
@@ -54,13 +58,34 @@ def plan_next_there(request: NextRequest, to: str, *, drafts_sql: bool = False) 
     assert report.migration is not None
     plan_report, _ = read_and_plan(Goal(target, report.migration.target, migration=report.migration))
     stopping = tuple(blocker for blocker in plan_report.blockers if blocker.kind is not BlockerKind.DESTRUCTIVE)
-    return write_next(folder, replace(report, there=plan_report, blockers=(*report.blockers, *stopping)), own_files)
+    return write_next(
+        folder, replace(report, there=plan_report, blockers=(*report.blockers, *stopping, *by_hand)), own_files
+    )
 
 
 def _ledger_schema(target: MigrationTarget, name: str) -> Schema | None:
     """Return the schema that a destination has now by its ledger, with which the first migration of a folder begins."""
     with target.open_for_reading(name, may_be_new=True) as session:
         return read_state(session, target, name).ledger_schema
+
+
+def _write_view_files(migration: Migration, target: MigrationTarget, folder: Path) -> tuple[PlanBlocker, ...]:
+    """Write scripts that a person runs before and after a migration, if its destination commits each statement at once.
+
+    Returns:
+        The blocker that names the scripts; none if no view blocks a step.
+    """
+    steps = [planned.step for planned in migration.plans[target.kind].steps]
+    with target.open_for_reading(migration.target.name, may_be_new=True) as session:
+        views = session.view_scripts([step for step in in_first_names(steps) if step is not None])
+    if not views:
+        return ()
+    before, after = (folder / f"views.{target.kind}.{when}.sql" for when in (When.BEFORE, When.AFTER))
+    replace_file(before, "".join(f"{view.drop};\n" for view in reversed(views)))
+    replace_file(after, "".join(f"{statement};\n" for view in views for statement in view.create))
+    message = f"{target.kind} commits each statement at once, so the views are dropped and created by hand"
+    hint = f"run `{before}`, then plan and apply, then run `{after}`"
+    return (PlanBlocker(BlockerKind.IMPOSSIBLE, message, hint),)
 
 
 def _draft_view_files(migration: Migration, target: MigrationTarget) -> dict[str, str]:
