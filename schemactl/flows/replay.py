@@ -127,7 +127,7 @@ def read_repaired(file: Path) -> dict[str, str]:
     """
     hint = 'each line is like `{"id": "4f1c...", "record": {...}}`, as `schemactl rejects export` writes it'
     try:
-        lines = file.read_bytes().decode().splitlines()
+        lines = file.read_bytes().decode("utf-8-sig").split("\n")  # texts may hold other breaks of lines
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read `{file}`: {error}", hint=hint) from error
     records: dict[str, str] = {}

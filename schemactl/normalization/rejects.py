@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from schemactl.normalization.report import NormalizeReport
 from schemactl.normalization.tally import RejectState
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.types import Schema
+
+_WITHOUT_BREAKS: Final = str.maketrans("\r\n", "  ")
 
 
 class RejectKind(StrEnum):
@@ -55,9 +57,14 @@ class Reject:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Reject:
-        """Return a reject of a row whose record columns are filled."""
-        values = {name: row[name] for name in row if name not in ("table_name", "column_name", "state")}
-        return cls(**values, table=row["table_name"], column=row["column_name"], state=RejectState(row["state"]))
+        """Return a reject of a row whose record columns are filled; its record is one line.
+
+        A record of a JSON document may stand on several lines; within texts JSON has no line breaks.
+        """
+        values = {name: row[name] for name in row if name not in ("table_name", "column_name", "state", "record")}
+        record = row["record"] and row["record"].translate(_WITHOUT_BREAKS)
+        state = RejectState(row["state"])
+        return cls(**values, table=row["table_name"], column=row["column_name"], record=record, state=state)
 
     def to_row(self) -> dict[str, Any]:
         """Return it as a row of ``_rejects``."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import mysql_server
 import postgres_server
 import pytest
 from loading_shop import Shop
@@ -35,6 +36,12 @@ def rejects_server(postgres_url: str) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def mariadb_url() -> Iterator[str]:
+    with mysql_server.running() as url:
+        yield url
+
+
 DESTINATIONS = (
     "parquet",
     "duckdb",
@@ -42,6 +49,7 @@ DESTINATIONS = (
     "delta",
     "iceberg",
     "postgresql",
+    "mysql",
     pytest.param("spark", marks=pytest.mark.spark),
 )
 
@@ -57,6 +65,8 @@ def any_destination(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
         spark.sql(f"DROP SCHEMA {dataset} CASCADE")
     elif request.param == "postgresql":
         yield f"{request.getfixturevalue('rejects_server')}?dataset={dataset}"
+    elif request.param == "mysql":
+        yield f"{request.getfixturevalue('mariadb_url')}&dataset={dataset}"
     else:
         addresses = {"parquet": "warehouse", "duckdb": "duckdb:///made.duckdb", "sqlite": "sqlite:///shop.db"}
         yield addresses.get(request.param, f"{request.param}:lake")

@@ -228,6 +228,38 @@ def test_merges_by_key_take_a_replayed_record_once(shop: Shop) -> None:
     assert sorted(replays.rows("orders", "id", "amount")).count((2, 6)) == 1
 
 
+def test_records_of_a_json_document_and_odd_texts_come_back_as_they_are(shop: Shop) -> None:
+    (shop.folder / "odd_models.py").write_text(
+        "from pydantic import BaseModel\n\nclass Order(BaseModel):\n    id: int\n    note: str\n"
+    )
+    from schemactl.flows.models import find_model
+
+    odd = 'line\u2028 and\x85 next\n "é" 😀'
+    document = json.dumps([{"id": 1, "note": "fine"}, {"id": "x", "note": odd}], indent=2, ensure_ascii=False)
+    (shop.folder / "orders.json").write_text(document)
+    model = find_model("odd_models:Order", "data_type=discard_row")
+    replays = Replays(shop, "warehouse")
+    shop.load("orders.json", model=model, contract="data_type=discard_row")
+    assert replays.replay(model=model, contract="data_type=discard_row").waiting == 1
+    lines: list[str] = []
+    export_rejects(replays.store, ALL, lines.append)
+    (entry,) = (json.loads(line) for line in "".join(lines).split("\n") if line)
+    assert entry["record"] == {"id": "x", "note": odd}
+    Path("repaired.jsonl").write_bytes(b"\xef\xbb\xbf" + lines[0].replace('"x"', "2").encode())
+    report = replays.replay(model=model, contract="data_type=discard_row", repaired=Path("repaired.jsonl"))
+    assert report.passed == 1
+    assert replays.rows("orders", "id", "note") == [(1, "fine"), (2, odd)]
+
+
+@pytest.mark.parametrize("normalizer", ["schemactl.normalization.normalizers.nested"])
+def test_rows_that_keep_their_structure_come_back(shop: Shop, normalizer: str) -> None:
+    replays = Replays(shop, "warehouse")
+    replays.load("sunday.jsonl", SUNDAY, normalizer=normalizer)
+    replays.load("monday.jsonl", NO_AMOUNT, contract=STRICT)
+    assert replays.replay(repaired=replays.export(amount=8)).passed == 1
+    assert replays.rows("orders", "id", "amount") == [(0, 5), (2, 8)]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
