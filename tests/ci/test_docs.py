@@ -118,7 +118,7 @@ def test_readme_is_short() -> None:
     assert len((TOP / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
-REFERENCES = {"README.md", "dlt.md", "format-table.md", "glossary.md", "json.md", "statements.md"} | {
+REFERENCES = {"README.md", "dlt.md", "format-table.md", "glossary.md", "json.md", "performance.md", "statements.md"} | {
     "development.md",
     "extending.md",
 }
