@@ -58,7 +58,7 @@ def choose(ours: set[str], unclaimed: set[str], others: set[str]) -> str:
 
 def test_the_dataset_of_the_schema_goes_before_all_others() -> None:
     assert choose({"sales"}, {"public"}, {"one", "two"}) == "sales"
-    with pytest.raises(InputError, match="holds 2 datasets: `east`, `west`"):
+    with pytest.raises(InputError, match="contains 2 datasets: `east`, `west`"):
         choose({"west", "east"}, set(), set())
 
 

@@ -74,7 +74,7 @@ def test_a_journal_of_sqlite_removes_no_file_elsewhere(
         lambda: load(url, "1"),
         lambda: destination.connect(f"{url}?dataset=sales", "shop").__enter__(),
     ):
-        with pytest.raises(DestinationError, match=r"has SQLite remove `.*\.bashrc`"):
+        with pytest.raises(DestinationError, match=r"makes SQLite delete `.*\.bashrc`"):
             act()
     assert (home / ".bashrc").read_text() == "mine\n"
 
@@ -91,7 +91,7 @@ def test_a_journal_of_a_transaction_over_several_files_is_still_rolled_back(tmp_
 def test_the_journal_of_the_catalog_in_an_iceberg_folder_removes_no_file_elsewhere(tmp_path: Path, home: Path) -> None:
     (tmp_path / "lake").mkdir()
     hot_journal(tmp_path / "lake" / "catalog.db", str(home / ".bashrc"))
-    with pytest.raises(DestinationError, match=r"has SQLite remove `.*\.bashrc`"):
+    with pytest.raises(DestinationError, match=r"makes SQLite delete `.*\.bashrc`"):
         DESTINATIONS["iceberg"].read_catalogue(f"iceberg:{tmp_path / 'lake'}?dataset=sales")
     assert (home / ".bashrc").read_text() == "mine\n"
 

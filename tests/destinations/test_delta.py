@@ -95,7 +95,7 @@ def test_parquet_without_a_log_is_no_table_of_ours(tmp_path: Path) -> None:
 
 def test_names_that_differ_in_case_alone_are_one_there(tmp_path: Path) -> None:
     both = table("orders", {"Id": {"data_type": "bigint"}, "id": {"data_type": "bigint"}})
-    with pytest.raises(DestinationError, match="columns `Id` and `id` of `orders` are one"):
+    with pytest.raises(DestinationError, match="columns `Id` and `id` of `orders` are the same column"):
         destination.check_tables(f"delta:{tmp_path}", schema_of(both))
 
 

@@ -245,10 +245,10 @@ def _deleting(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (_constrained, "cannot do: .*checkConstraints|cannot do: writer version 3"),
+        (_constrained, "not support: .*checkConstraints|not support: writer version 3"),
         (_append_only, "is append-only, but this step rewrites it"),
-        (_mapped, "cannot do: columnMapping|columnMapping.* not yet supported"),
-        (_deleting, "cannot do: deletionVectors|deletionVectors.* not yet supported"),
+        (_mapped, "not support: columnMapping|columnMapping.* not yet supported"),
+        (_deleting, "not support: deletionVectors|deletionVectors.* not yet supported"),
     ],
 )
 def test_a_table_that_asks_for_more_than_is_done_is_left_as_it_is(ask: Any, message: str, shop: Path) -> None:
@@ -583,7 +583,7 @@ def test_the_dataset_is_the_one_whose_ledger_names_the_schema(orders: Path) -> N
     write(Path("lake/others/stock"), ROWS)
     with destination.connect("delta:lake", "shop") as session:
         assert (session.origin, session.dataset) == ("delta:lake", "shop")
-    with pytest.raises(InputError, match="holds 2 datasets"):
+    with pytest.raises(InputError, match="contains 2 datasets"):
         destination.connect("delta:lake", "unknown").__enter__()
     with destination.connect("delta:lake/others", "shop", is_read_only=True) as session:
         assert (session.origin, session.dataset) == ("delta:lake", "others")

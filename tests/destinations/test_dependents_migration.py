@@ -80,7 +80,7 @@ OTHER = "CREATE TABLE shops (id VARCHAR PRIMARY KEY)"
         ([KEYED.format(""), "CREATE INDEX seen ON orders (a)"], retype("b"), "has the index `seen`"),
         ([KEYED.format(""), "CREATE TABLE r (o BIGINT REFERENCES orders (id))"], DROP, "foreign keys of `r`"),
         ([KEYED.format(" CHECK (length(a) < 9)")], retype("a"), "has a CHECK constraint"),
-        ([OTHER, KEYED.format(" REFERENCES shops (id)")], RenameColumn("orders", "a", "c"), "constraint FOREIGN KEY"),
+        ([OTHER, KEYED.format(" REFERENCES shops (id)")], RenameColumn("orders", "a", "c"), "FOREIGN KEY constraint"),
     ],
 )
 def test_duckdb_reports_what_stands_in_a_steps_way(tmp_path, made, step, reported):

@@ -98,7 +98,7 @@ def test_the_dataset_is_the_only_one_or_asked_for(path: Path) -> None:
     assert list(read(path).tables) == ["a"]
     assert list(read(path, "?dataset=sales_staging").tables) == ["b"]
     make(path, 'create schema "my data"', 'create table "my data".c (x int)')
-    with pytest.raises(InputError, match="holds 2 datasets: `my data`, `sales`") as caught:
+    with pytest.raises(InputError, match="contains 2 datasets: `my data`, `sales`") as caught:
         read(path)
     assert "?dataset=" in str(caught.value.hint)
     assert read(path, "?dataset=my%20data").name == "my_data"

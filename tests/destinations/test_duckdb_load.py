@@ -205,7 +205,7 @@ def test_without_a_dataset_the_one_loaded_before_is_meant(path: Path, tmp_path: 
     destination.load(f"duckdb:///{other}", two(tmp_path, "2"), quiet)
     assert ask(other, "select count(*) from orders") == [(4,)]
     load(other, two(tmp_path), "more")
-    with pytest.raises(InputError, match="holds 2 datasets of schema `shop`: `more`, `sales`") as caught:
+    with pytest.raises(InputError, match="contains 2 datasets of schema `shop`: `more`, `sales`") as caught:
         destination.load(f"duckdb:///{other}", two(tmp_path, "3"), quiet)
     assert caught.value.hint == "name one: `?dataset=more`"
 

@@ -135,7 +135,7 @@ def test_without_a_dataset_the_one_loaded_before_is_meant(server: str, url: str,
     assert destination.read_catalogue(server).origin.endswith("?dataset=shop")
     load(server, two(tmp_path, "2"))
     load(url, two(tmp_path))
-    with pytest.raises(InputError, match="holds 2 datasets of schema `shop`: `sales`, `shop`"):
+    with pytest.raises(InputError, match="contains 2 datasets of schema `shop`: `sales`, `shop`"):
         load(server, two(tmp_path, "3"))
     address = server.replace("localhost/", "localhost/more")
     load(address, two(tmp_path))  # the path names the dataset, too

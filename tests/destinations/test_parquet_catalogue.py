@@ -71,7 +71,7 @@ def test_a_folder_of_datasets(tmp_path: Path) -> None:
     assert destination.read_catalogue(f"parquet:{tmp_path}").schema.name == "sales"
     put(tmp_path / "geo" / "b" / "1.parquet", x=pa.int64())
     assert list(tables(f"parquet:{tmp_path}?dataset=geo")) == ["b"]
-    with pytest.raises(InputError, match="holds 2 datasets: `geo`, `sales`"):
+    with pytest.raises(InputError, match="contains 2 datasets: `geo`, `sales`"):
         tables(f"parquet:{tmp_path}")
 
 

@@ -78,7 +78,7 @@ def test_rows_that_lack_a_required_value_are_refused(
 ) -> None:
     required = shop(orders({"note": {"data_type": "text", "nullable": False}}))
     put(required, "1", {"orders": [order(1, note="a")]})
-    with pytest.raises(DestinationError, match="column `note` of `orders` takes no nulls"):
+    with pytest.raises(DestinationError, match="column `note` of `orders` is NOT NULL"):
         put(required, "2", {"orders": [order(2, note="b"), order(3, **lacking)]})
     assert rows(tmp_path / "warehouse", "orders", "id") == [(1,)]
 

@@ -346,5 +346,5 @@ def test_a_stored_schema_that_is_none_is_reported(tmp_path: Path) -> None:
     session.write_version(schema)
     (path,) = (tmp_path / "_dlt_version").iterdir()
     path.write_text(json.dumps({**json.loads(path.read_text()), "schema": "{}"}))
-    with pytest.raises(InputError, match=r"holds under hash .* is not a schema"):
+    with pytest.raises(InputError, match=r"with hash .* is not a schema"):
         session.schema_of(schema.version_hash)

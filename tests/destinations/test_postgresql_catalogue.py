@@ -102,7 +102,7 @@ def test_the_dataset_is_the_only_one_or_asked_for(database: str) -> None:
     assert found.origin.endswith("/shop?dataset=sales")
     assert list(read(f"{database}?dataset=sales_staging").schema.tables) == ["b"]
     make(database, "create table c (x int)")
-    with pytest.raises(InputError, match="holds 2 datasets: `public`, `sales`"):
+    with pytest.raises(InputError, match="contains 2 datasets: `public`, `sales`"):
         read(database)
 
 

@@ -181,7 +181,7 @@ def test_without_a_dataset_the_one_loaded_before_is_meant(database: str, tmp_pat
     destination.load(database, two(tmp_path), quiet)
     assert ask(database, "select count(*) from shop.orders") == [(2,)]
     load(database, two(tmp_path))
-    with pytest.raises(InputError, match="holds 2 datasets of schema `shop`: `sales`, `shop`"):
+    with pytest.raises(InputError, match="contains 2 datasets of schema `shop`: `sales`, `shop`"):
         destination.load(database, two(tmp_path, "3"), quiet)
 
 

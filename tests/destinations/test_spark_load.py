@@ -164,7 +164,7 @@ def test_a_load_that_is_killed_is_forgotten_or_finished(
     past = destination.read_past_loads(url, "shop")
     assert past.load_ids == {"1", "2"}
     assert ledger_files(destination, url) == {"/a": seen}
-    with pytest.warns(CommandWarning, match="finished load `2`, which had broken off"):
+    with pytest.warns(CommandWarning, match="finished load `2`, which was interrupted"):
         destination.load(url, package(tmp_path, schema, "3", {"orders": [order(3, "3")]}), quiet)
     assert rows("orders", "id") == [(1,), (2,), (3,)]
     assert rows("stock", "id") == [(6,)]
@@ -414,9 +414,9 @@ def test_a_load_asks_the_catalogue_for_the_tables_that_it_writes_alone(
 
 
 def test_names_that_the_catalogue_cannot_keep_are_reported(url: str, spark: Any) -> None:
-    with pytest.raises(DestinationError, match="takes no table named `żółw`"):
+    with pytest.raises(DestinationError, match="does not allow the table name `żółw`"):
         destination.check_tables(url, shop(replace(orders(), name="żółw")))
-    with pytest.raises(DestinationError, match="`orders` and `ORDERS` are one table"):
+    with pytest.raises(DestinationError, match="`orders` and `ORDERS` are the same table"):
         destination.check_tables(url, shop(orders(), replace(orders(), name="ORDERS")))
 
 

@@ -82,7 +82,7 @@ def test_datasets_are_files_beside_it(path: Path) -> None:
     path.touch()
     assert (read(path).name, list(read(path).tables)) == ("sales", ["a"])
     make(path, "create table mine (x int)")
-    with pytest.raises(InputError, match="holds 2 datasets: `main`, `sales`"):
+    with pytest.raises(InputError, match="contains 2 datasets: `main`, `sales`"):
         read(path)
     assert list(read(path, "?dataset=main").tables) == ["mine"]
 

@@ -157,7 +157,7 @@ def test_a_dataset_is_a_file_beside_as_with_dlt(path: Path, tmp_path: Path) -> N
     destination.load(f"sqlite:///{path}", two(tmp_path, "2"), quiet)
     assert ask(beside, "select count(*) from orders") == [(4,)]
     destination.load(f"sqlite:///{path}?dataset=more", two(tmp_path, "3"), quiet)
-    with pytest.raises(InputError, match="holds 2 datasets"):
+    with pytest.raises(InputError, match="contains 2 datasets"):
         destination.load(f"sqlite:///{path}", two(tmp_path, "4"), quiet)
 
 

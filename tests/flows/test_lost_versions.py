@@ -209,7 +209,7 @@ def test_a_comparison_with_the_destination_says_what_the_file_has_lost(overwritt
     request = DiffRequest(
         base=overwritten.url, head=str(path), schemas=overwritten.root / "schemas", today=date(2026, 1, 1)
     )
-    with pytest.warns(LeftOutWarning, match=r"holds `orders.b`.*`schemactl sync shop --to DEST`"):
+    with pytest.warns(LeftOutWarning, match=r"has `orders.b`.*`schemactl sync shop --to DEST`"):
         diff_schemas(request)
 
 

@@ -136,7 +136,7 @@ def test_a_plan_is_judged_as_a_migration_is(capsys: pytest.CaptureFixture[str]) 
     assert run(["migrate", "plan", "./first.yaml", "--to", to, "--out", "first.plan.json", "--quiet"]) == 0
     capsys.readouterr()
     assert run(["migrate", "lint", "first.plan.json"]) == 0
-    assert capsys.readouterr().out == "nothing to report\n"
+    assert capsys.readouterr().out == "no findings\n"
     assert run(["migrate", "lint", "first.yaml"]) == 2
 
 

@@ -234,7 +234,7 @@ def test_an_earlier_migration_whose_own_sql_a_branch_changes_is_found(capsys: py
     hash_folder(FOLDER)
     for call in ("init -q -b main", "add .", "commit -q -m first"):
         subprocess.run(["git", *call.split()], check=True)
-    assert lint(capsys, "--since", "git:main") == "nothing to report\n"
+    assert lint(capsys, "--since", "git:main") == "no findings\n"
 
     changes: tuple[Any, ...] = (
         lambda: file.write_text(OWN.replace("'x'", "'y'")),

@@ -116,7 +116,7 @@ def test_near_twin_of_a_table_is_refused_where_nobody_can_be_asked() -> None:
     write("telemetry01.jsonl")
     before = shop("telemetry_01", "other")
 
-    with pytest.raises(InputError, match="no table `telemetry01`, but `telemetry_01`") as caught:
+    with pytest.raises(InputError, match="no table `telemetry01`, but a table `telemetry_01`") as caught:
         parted(request("telemetry01.jsonl"), before)
     assert caught.value.hint is not None
     assert "`--table telemetry01` to create a table" in caught.value.hint
@@ -137,7 +137,7 @@ def test_near_twin_of_a_table_is_asked_about(answer: bool) -> None:
     if answer:
         assert list(parted(call, shop("telemetry_01", "other"))) == ["telemetry01"]
     else:
-        with pytest.raises(InputError, match="nothing was done"):
+        with pytest.raises(InputError, match="nothing changed"):
             parted(call, shop("telemetry_01", "other"))
     assert asked == ["there is no table `telemetry01`, but a table `telemetry_01`; create a new table `telemetry01`"]
 
@@ -168,11 +168,11 @@ def test_files_with_some_keys_in_common_are_not_warned_of() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"table": "orders", "table_per_file": True}, "names the tables"),
+        ({"table": "orders", "table_per_file": True}, "cannot be used together"),
         ({"table": "Orders", "others": (("orders", "a.jsonl"),)}, "with and without a source"),
         (
             {"others": (("orders", "b.jsonl"),), "hints": Hints((parse_column("id:text"),))},
-            "`--column id` does not name a table",
+            "`--column id` names no table",
         ),
         ({"others": (("orders", "no.jsonl"),)}, "there is no `no.jsonl`"),
     ],
