@@ -14,6 +14,7 @@ from schemactl.engine.store_listing import pattern_regex
 from schemactl.errors import InputError
 from schemactl.flows.target import LoadTarget, loadable, migratable
 from schemactl.kernel.stores import is_store
+from schemactl.migration.records import Patience
 from schemactl.normalization.loaded_files import FilesReport, FileState, find_states
 from schemactl.normalization.package import LoadPackage
 from schemactl.progress import no_progress
@@ -86,7 +87,7 @@ def _stored_schema(target: LoadTarget, name: str) -> Schema:
     """Return the last schema that the destination was loaded with, which a load without rows leaves as it is."""
     if not is_migrator(target.destination):
         return target.destination.read_catalogue(target.url).schema
-    with migratable(target.url).open_for_reading(name) as session:
+    with migratable(target.url).open_for_reading(name, patience=Patience()) as session:
         schemas = (session.schema_of(version.version_hash) for version in session.versions(name))
         schema = next((schema for schema in schemas if schema is not None), None)
     if schema is None:

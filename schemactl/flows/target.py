@@ -24,7 +24,7 @@ from schemactl.destinations import (
 )
 from schemactl.errors import InputError, did_you_mean, nearest_or_all
 from schemactl.migration.migration_plan import MigrationPlan, Place, Render
-from schemactl.migration.records import Patience
+from schemactl.migration.records import NO_PATIENCE, Patience
 from schemactl.migration.rewrites import with_rewrites
 from schemactl.redaction import redact
 from schemactl.schema.types import Table
@@ -73,10 +73,15 @@ class MigrationTarget(Target):
     destination: Migrator
 
     def open_for_reading(
-        self, schema_name: str, *, may_be_new: bool = False
+        self, schema_name: str, *, may_be_new: bool = False, patience: Patience = NO_PATIENCE
     ) -> AbstractContextManager[MigrationSession]:
-        """Open it without locks. ``may_be_new``: a missing dataset counts as empty."""
-        return self.destination.connect(self.url, schema_name, is_read_only=True, may_be_new=may_be_new)
+        """Open it without locks. ``may_be_new``: a missing dataset counts as empty.
+
+        ``patience``: how long to wait for a process that has a DuckDB file open, as a load does.
+        """
+        return self.destination.connect(
+            self.url, schema_name, patience=patience, is_read_only=True, may_be_new=may_be_new
+        )
 
     def open_for_writing(self, schema_name: str, patience: Patience) -> AbstractContextManager[MigrationSession]:
         """Open it alone."""

@@ -18,7 +18,7 @@ from schemactl.flows.references import Referred
 from schemactl.flows.target import Target, migratable
 from schemactl.migration.comparison import compare
 from schemactl.migration.options import PlanOptions
-from schemactl.migration.records import Version
+from schemactl.migration.records import Patience, Version
 from schemactl.redaction import redact
 from schemactl.schema.changes import ColumnRenamed, TableRenamed
 from schemactl.schema.renames import origins
@@ -30,7 +30,7 @@ def with_lost(schema: Schema, target: Target) -> Schema:
     """Return a schema with the tables and columns that the destination has and the file has lost, and warn of them."""
     if not _may_have_lost(schema, target):
         return schema
-    with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
+    with migratable(target.url).open_for_reading(schema.name, may_be_new=True, patience=Patience()) as session:
         restored, names = _find_lost(schema, session, session.versions(schema.name))
     warn_of_restored(schema, names)
     return restored
@@ -76,7 +76,7 @@ def warn_of_lost(schema: Schema, target: Target) -> None:
     """Warn of the tables and columns that the destination has and the file has lost."""
     if not _may_have_lost(schema, target):
         return
-    with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
+    with migratable(target.url).open_for_reading(schema.name, may_be_new=True, patience=Patience()) as session:
         _, names = _find_lost(schema, session, session.versions(schema.name))
     if names:
         _warn(schema, f"the destination has {names}; restore them with `schemactl sync {schema.name} --to DEST`")
@@ -91,7 +91,7 @@ def check_swaps(schema: Schema, target: Target) -> None:
     destination = DESTINATIONS[target.kind]
     if not is_migrator(destination) or not _states_swaps(schema):
         return
-    with migratable(target.url).open_for_reading(schema.name, may_be_new=True) as session:
+    with migratable(target.url).open_for_reading(schema.name, may_be_new=True, patience=Patience()) as session:
         versions = session.versions(schema.name)
         ledger_schema = session.schema_of(versions[0].version_hash) if versions else None
         catalogue = session.catalogue().schema
