@@ -74,7 +74,7 @@ LIMITS: dict[str, dict[str, int]] = {
     },
     "docstrings": {
         "where, if it is no place": 444,
-        "stands": 4,
+        "stands": 5,
         "is there": 77,
         "states": 166,
         "anew": 1,
@@ -83,7 +83,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "take over": 38,
         "hold against": 8,
         "of its own": 72,
-        "a clause as a noun": 364,
+        "a clause as a noun": 365,
         "none as a noun": 172,
         "those": 630,
         "alone": 86,

@@ -149,8 +149,8 @@ def test_the_number_of_queries_does_not_grow(path: Path) -> None:
         ("duckdb://x.duckdb", "does not name a file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
         ("duckdb:x.duckdb", "does not name a file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
         ("duckdb:///", "does not name a file", "duckdb:///PATH or duckdb:////ABSOLUTE/PATH"),
-        ("duckdb:///x?read_only=1", "`read_only` means nothing", "`?dataset=NAME`"),
-        ("duckdb:///x?sales", "`sales` means nothing", "`?dataset=NAME`"),
+        ("duckdb:///x?read_only=1", "`read_only` is not a parameter", "`?dataset=NAME`"),
+        ("duckdb:///x?sales", "`sales` is not a parameter", "`?dataset=NAME`"),
     ],
 )
 def test_a_wrong_address_is_reported(

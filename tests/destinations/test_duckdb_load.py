@@ -381,7 +381,7 @@ def test_a_column_of_another_type_takes_what_it_can_hold_and_no_more(
     table = orders({name: TYPED[name]}, write_disposition=disposition)
     made = package(tmp_path, shop(table), "1", {"orders": [order(1, **{name: value})]})
     if expected is None:
-        place = f"column `{name}` of table `orders` (`{there}` there"
+        place = f"column `{name}` of table `orders` (`{there}` in the table"
         with pytest.raises(DestinationError, match=re.escape(place)) as caught:
             load(path, made)
         assert caught.value.hint
@@ -404,7 +404,7 @@ def test_names_that_are_one_name_there_are_refused(path: Path, tmp_path: Path) -
 def test_rows_that_do_not_arrive_stop_the_load(path: Path, tmp_path: Path) -> None:
     made = two(tmp_path)
     short = replace(made, tables=(replace(made.tables[0], rows=3), made.tables[1]))
-    with pytest.raises(DestinationError, match="table `orders`: 2 of 3 rows have arrived"):
+    with pytest.raises(DestinationError, match="table `orders`: 2 of 3 rows arrived"):
         load(path, short)
     assert not path.exists()
 
@@ -450,7 +450,7 @@ def test_a_file_that_another_process_holds_is_reported(
         ):
             with pytest.raises(DestinationError, match="lock") as caught:
                 attempt()
-            assert "another process has it open" in str(caught.value.hint)
+            assert "another process has the file open" in str(caught.value.hint)
         holder.kill()
     load(path, two(tmp_path, "2"))
 

@@ -44,7 +44,7 @@ def test_duckdb_file_of_another_process_is_in_use() -> None:
         holder.communicate()
 
     assert is_in_use(reported.value)
-    assert "another process has it open" in str(reported.value.hint)
+    assert "another process has the file open" in str(reported.value.hint)
 
 
 def test_sqlite_file_is_busy_by_its_result_code() -> None:

@@ -422,7 +422,7 @@ def test_a_table_whose_folder_cannot_be_written_stops_the_load_before_any_file_m
 def test_rows_that_went_missing_before_the_load_stop_it(tmp_path: Path) -> None:
     made = package(tmp_path / "staged", shop(orders()), "1", {"orders": [order(1), order(2)]})
     wrong = replace(made, tables=(replace(made.tables[0], rows=3),))
-    with pytest.raises(DestinationError, match="table `orders`: 2 of 3 rows have arrived"):
+    with pytest.raises(DestinationError, match="table `orders`: 2 of 3 rows arrived"):
         destination.load(f"parquet:{tmp_path}/w", wrong, quiet)
     assert tree(tmp_path / "w") == []
 

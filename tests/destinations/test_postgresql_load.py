@@ -284,7 +284,7 @@ REFUSED = {
             "create function sales.f() returns trigger language plpgsql as 'begin return null; end'",
             "create trigger t before insert on sales.orders for each row execute function sales.f()",
         ],
-        "0 of 1 rows have arrived",
+        "0 of 1 rows arrived",
         {},
     ),
     "a sequence": (["create sequence sales.orders"], 'relation "orders" already exists', {}),
@@ -341,7 +341,7 @@ def test_a_column_of_another_type_takes_what_it_can_hold_and_no_more(
     table = orders({name: TYPED[name]}, write_disposition=disposition)
     made = package(tmp_path, shop(table), "1", {"orders": [order(1, **{name: value})]})
     if expected is None:
-        place = f"column `{name}` of table `orders` (`{there}` there"
+        place = f"column `{name}` of table `orders` (`{there}` in the table"
         with pytest.raises(DestinationError, match=re.escape(place)) as caught:
             load(database, made)
         assert caught.value.hint
@@ -430,7 +430,7 @@ def test_rows_that_do_not_arrive_stop_the_load(database: str, tmp_path: Path) ->
     for load_id, disposition in (("1", "append"), ("2", "merge")):
         made = two(tmp_path, load_id, write_disposition=disposition)
         short = replace(made, tables=(replace(made.tables[0], rows=3), made.tables[1]))
-        with pytest.raises(DestinationError, match="table `orders`: 2 of 3 rows have arrived"):
+        with pytest.raises(DestinationError, match="table `orders`: 2 of 3 rows arrived"):
             load(database, short)
         assert ask(database, "select 1 from pg_namespace where nspname = 'sales'") == []
 

@@ -82,7 +82,7 @@ def test_other_sources_keep_their_texts_and_a_hint_reports_of_numbers(shop: Shop
     report = shop.feed(*ROWS, file="orders.jsonl")
     assert set(shop.types().values()) == {"text"}
     (hint,) = report.hints
-    assert "`orders.id`, `orders.price` look like numbers; `--detect=+digits,+number`" in hint
+    assert "`orders.id`, `orders.price` look like numbers; add `--detect=+digits,+number`" in hint
     assert shop.feed(*ROWS, file="orders.jsonl").hints == ()
 
 

@@ -125,7 +125,7 @@ def test_single_steps_are_undone_and_gone_on_with(dataset: Dataset) -> None:
     assert apply(dataset, ADDED).outcome is Outcome.DONE
     assert status(dataset, put(ADDED, "wanted.yaml")).is_settled
     assert undo(dataset, to_hash=FIRST.version_hash[:6]).outcome is Outcome.DONE
-    with pytest.raises(InputError, match="no run that began at the schema `zzz`"):
+    with pytest.raises(InputError, match="no run that started from the schema `zzz`"):
         undo(dataset, to_hash="zzz")
 
 
