@@ -651,7 +651,7 @@ def test_tables_that_dlt_made_without_a_catalogue_are_not_migrated(tmp_path: Pat
         ("sales", "orders"), pa.schema([("id", pa.int64())]), str(tmp_path / "lake" / "sales" / "orders")
     )
     with (
-        pytest.raises(DestinationError, match="were made by dlt, without a catalog, and are not migrated"),
+        pytest.raises(DestinationError, match="were created by dlt without a catalog and cannot be migrated"),
         destination.connect(f"iceberg:{tmp_path / 'lake'}?dataset=sales", "shop"),
     ):
         pass

@@ -29,6 +29,6 @@ def test_a_run_that_has_made_nothing_is_undone_without_a_name(work: Path, capsys
     assert run(["migrate", "apply", other, "--to", to, "-y"]) == 1
     assert "is unfinished" in " ".join(capsys.readouterr().out.split())
     assert run(["migrate", "status", "--to", to]) == 0
-    assert "half done" in " ".join(capsys.readouterr().out.split())
+    assert "unfinished" in " ".join(capsys.readouterr().out.split())
     assert run(["migrate", "rollback", "--to", to, "-y"]) == 0
     assert run(["migrate", "apply", other, "--to", to, "-y"]) == 0
