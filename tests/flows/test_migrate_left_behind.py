@@ -57,7 +57,7 @@ def test_what_stays_with_the_old_column_is_reported(dataset: Dataset, schema: Sc
     (note,) = reported(dataset, schema)
     name = "amount" if schema is NARROWED else "sum"
     assert (note.table, note.column) == ("orders", name)
-    assert f"becomes `{name}__before_1`" in note.message
+    assert f"is renamed to `{name}__before_1`" in note.message
     parts = ("its default",) if dataset.kind == "duckdb" else ("seen", "quick")
     assert all(part in note.message for part in parts)
     assert apply(dataset, schema) is Outcome.DONE
