@@ -298,7 +298,7 @@ def test_a_rewrite_keeps_the_other_columns_of_each_type(tmp_path: Path, monkeypa
 
 
 def test_nulls_are_not_forbidden_while_there_are_some(url: str) -> None:
-    with pytest.raises(DestinationError, match="1 rows of `orders` stand in the way"):
+    with pytest.raises(DestinationError, match="1 rows in `orders` block"):
         run(url, SetNotNull("orders", column("old")))
     run(url, FillColumn("orders", column("old"), "none"), SetNotNull("orders", column("old")))
     assert rows("old") == [("none",), ("o",)]
