@@ -81,7 +81,7 @@ def test_numbers_and_bools_are_those_that_dlt_reads_by_pandas(shop: Shop, tmp_pa
 def test_other_sources_keep_their_texts_and_a_hint_reports_of_numbers(shop: Shop) -> None:
     report = shop.feed(*ROWS, file="orders.jsonl")
     assert set(shop.types().values()) == {"text"}
-    (hint,) = report.hints
+    (hint,) = (hint for hint in report.hints if "--detect" in hint)
     assert "`orders.id`, `orders.price` look like numbers; add `--detect=+digits,+number`" in hint
     assert shop.feed(*ROWS, file="orders.jsonl").hints == ()
 
@@ -117,7 +117,7 @@ def test_a_changed_list_of_new_texts_is_the_default_less_or_plus_detectors(
     assert shop.types() == TYPED | TEXTS | types
     assert shop.stored.settings["detections"] == settings
     assert shop.stored.tables["orders"].properties.get("x-detections") == table
-    assert report.hints == ()
+    assert not any("--detect" in hint for hint in report.hints)
 
 
 def test_a_changed_list_holds_for_all_new_tables_of_a_call(shop: Shop) -> None:
