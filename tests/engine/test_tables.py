@@ -23,7 +23,7 @@ from schemactl.inference.sample import Sample
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.plan import RowKey
 from schemactl.normalization.request import PlanRequest
-from schemactl.normalization.tally import REJECTS_COLUMNS, LoadTime, RowCounts
+from schemactl.normalization.tally import STORED_REJECTS_COLUMNS, LoadTime, RowCounts
 from schemactl.schema.judgment import judge
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, DataType, Table
@@ -277,7 +277,7 @@ def test_refused_rows_take_what_is_nested_with_them(engine, tmp_path):
         len(made.rows(table)) for table in made.tally.tables
     ]
     written, rows = made.rejects()
-    assert list(rows[0]) == [column.name for column in REJECTS_COLUMNS]
+    assert list(rows[0]) == [column.name for column in STORED_REJECTS_COLUMNS]
     assert rejected(rows, "column_name", "entity", "value", "path", "line") == [
         ("extra", "columns", "both", "$.extra", 3),
         ("extra", "columns", "no", "$.extra", 2),

@@ -51,7 +51,7 @@ def test_a_load_makes_names_that_fit_from_the_keys_and_migrate_renames_what_is_t
 
     assert (anew.outcome, loaded.outcome) == (Outcome.LOADED, Outcome.LOADED)
     assert loaded.inference is not None
-    assert any("keeps 63 characters of a name" in hint for hint in loaded.inference.hints)
+    assert any("cuts names to 63 characters" in hint for hint in loaded.inference.hints)
     with psycopg.connect(server) as connection:
         query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = '{}' ORDER BY 1, 2"
         there, expected = (connection.execute(query.format(name)).fetchall() for name in ("shop", "anew"))

@@ -80,7 +80,7 @@ def test_what_a_pipeline_with_a_kept_folder_wrote_over_is_taken_from_the_destina
     pipelines.load("kept", {"a": 1, "c": 1})
     assert types(pipelines.stored) == {"a": "bigint", "c": "bigint"}
 
-    with pytest.warns(LeftOutWarning, match=r"written over .*`orders.b`, .* from the destination"):
+    with pytest.warns(LeftOutWarning, match=r"has overwritten .*`orders.b`, .* were restored from the destination"):
         found = with_lost(pipelines.stored, find_destination(pipelines.url))
 
     assert types(found) == {"a": "bigint", "b": "bigint", "c": "bigint"}

@@ -197,7 +197,7 @@ def test_values_that_an_older_version_left_under_wrong_names_are_noticed_and_men
     capsys.readouterr()
 
     assert run(["migrate", "verify", "--to", empty.url]) == 1
-    found = capsys.readouterr().out
+    found = " ".join(capsys.readouterr().out.split())
     assert "`sales.a` does not contain the values of `b`, its name in `x-renamed-from`" in found
     assert "`sales.b` does not contain the values of `a`, its name in `x-renamed-from`" in found
 

@@ -11,7 +11,7 @@ import pytest
 from migrated_datasets import ENGINES, ID, Dataset, column, new_dataset, put, schema_of
 
 from schemactl.destinations import MigrationSession
-from schemactl.destinations._lake.migration import LakeMigration
+from schemactl.destinations.parquet.migration import ParquetMigration
 from schemactl.errors import InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, verify
@@ -90,7 +90,7 @@ def test_a_table_whose_columns_hide_its_row_ids_is_sampled_all_the_same(
 
 def test_a_destination_without_samples_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # All of ours have them; those of others may not.
-    monkeypatch.setattr(LakeMigration, "unfit", MigrationSession.unfit)
+    monkeypatch.setattr(ParquetMigration, "unfit", MigrationSession.unfit)
     monkeypatch.chdir(tmp_path)
     url = f"parquet:{tmp_path / 'lake'}"
     wanted = ApplyRequest(put(LOOSE, "loose.yaml"), url, Path("schemas"), PlanOptions())
@@ -100,4 +100,4 @@ def test_a_destination_without_samples_says_so(tmp_path: Path, monkeypatch: pyte
 
     with pytest.raises(InputError, match="does not support `--sample`") as caught:
         verify(request)
-    assert "without `--sample` all rows are read" in (caught.value.hint or "")
+    assert "read all rows without `--sample`" in (caught.value.hint or "")

@@ -67,7 +67,7 @@ def test_values_that_do_not_survive_are_a_reason_to_plan_the_migration_anew(data
     refused = apply(dataset, options=PlanOptions(on_unfit=OnUnfit.EXPAND))
     assert refused.next is not None
     (blocker,) = refused.next.blockers
-    assert "for that, delete the files of `0002_note_as_number`, run `schemactl migrate hash DIR`" in blocker.hint
+    assert "delete the files of `0002_note_as_number`, run `schemactl migrate hash DIR`" in blocker.hint
 
 
 @pytest.mark.destinations
@@ -115,7 +115,7 @@ def test_a_destination_with_another_schema_is_refused(dataset: Dataset) -> None:
     assert report.outcome is Outcome.REFUSED
     assert report.standing.blocker is not None
     assert report.standing.blocker.kind is BlockerKind.ELSEWHERE
-    assert f"the ledger names the schema {SIZED.version_hash}" in report.standing.blocker.message
+    assert f"the ledger has the schema {SIZED.version_hash}" in report.standing.blocker.message
     assert "paid" not in dataset.columns()
 
 
@@ -261,11 +261,11 @@ def test_a_migration_that_was_applied_and_then_changed_or_removed_is_refused(tmp
     apply(dataset)
     shutil.rmtree(FOLDER)
     add(COLORED, "create_orders")
-    with pytest.raises(InputError, match=r"`0001_create_orders` is applied to .*, and was changed since"):
+    with pytest.raises(InputError, match=r"`0001_create_orders` is applied to .*, but was changed since"):
         apply(dataset)
     shutil.rmtree(FOLDER)
     add(FIRST, "another")
-    with pytest.raises(InputError, match=r"`0001_create_orders` is applied to .*, and the folder does not have it"):
+    with pytest.raises(InputError, match=r"`0001_create_orders` is applied to .*, but missing in the folder"):
         apply(dataset)
 
 

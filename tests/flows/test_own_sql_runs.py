@@ -238,7 +238,7 @@ def test_a_rollback_needs_the_folder_and_the_files_as_they_were_applied(dataset:
     write(dataset.kind, When.BEFORE, MEND.replace("old = 'o'", "old = 'p'"))
     with pytest.raises(InputError, match="does not have `0002_numbers` as it was applied"):
         undo(dataset)
-    with pytest.raises(InputError, match=r"`0002_numbers` is applied to .*, and was changed since"):
+    with pytest.raises(InputError, match=r"`0002_numbers` is applied to .*, but was changed since"):
         apply(dataset)
     file.unlink()
     hash_folder(FOLDER)

@@ -203,7 +203,7 @@ def test_an_exhausted_memory_is_reported_with_the_way_out_and_the_log(place: Pla
     options = "master='local[2]', conf={'spark.driver.memory': '768m'}"
     code, out, err = place.run(CAUGHT.format(options=options, body=body))
     assert (code, err) == (0, "")
-    assert out.startswith("EngineError|Spark ran out of memory|cut large records or files into smaller ones")
+    assert out.startswith("EngineError|Spark ran out of memory|split large records or files")
     assert "or add driver memory: `--conf spark.driver.memory=8g`" in out
     log = Path(out.strip().rpartition("Spark's log: ")[2])
     assert list(place.temporary.iterdir()) == [log.parent]
