@@ -272,6 +272,8 @@ class ReadersOptions(CommonOptions):
         Raises:
             InputError: one of them is none.
         """
+        if not self.readers:
+            return ()
         from schemactl.flows.readers import parse_reader_source
 
         return tuple(map(parse_reader_source, self.readers))

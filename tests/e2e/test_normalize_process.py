@@ -90,7 +90,7 @@ def test_life_of_a_folder_of_tables(work: Path) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
     assert (
         answer.stdout
-        == "shop: load monday was loaded before\n\nnothing to do: parquet:warehouse already has this load\n"
+        == "shop: load monday is already loaded\n\nnothing to do: parquet:warehouse already has this load\n"
     )
     assert files(work) == before
 
