@@ -339,7 +339,7 @@ def test_a_load_that_cannot_be_taken_back_reports_both_reasons(place: Place, tmp
         if "clients" in what:
             commits.rename(tmp_path / "hidden")
 
-    reported = r"`clients` takes no nulls.*; the load could not be undone: .*orders"
+    reported = r"`clients` is NOT NULL.*; the load could not be undone: .*orders"
     with pytest.raises(DestinationError, match=reported) as caught:
         place.destination.load(place.url, bad, hide)
     assert "the next load removes the files of this load" in str(caught.value.hint)

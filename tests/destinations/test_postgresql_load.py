@@ -371,7 +371,7 @@ def test_rights_that_are_missing_are_reported_before(database: str, tmp_path: Pa
     )
     url = re.sub("//.*@", "//guest:guest@", database)
     schema = two(tmp_path).schema
-    with pytest.raises(DestinationError, match=r"cannot make dataset `shop`.*permission denied") as caught:
+    with pytest.raises(DestinationError, match=r"cannot create dataset `shop`.*permission denied") as caught:
         destination.check_tables(url, schema)
     assert 'GRANT CREATE ON DATABASE "shop"' in str(caught.value.hint)
     with pytest.raises(
@@ -395,7 +395,7 @@ def test_datasets_that_the_user_may_not_look_into_are_not_in_the_way(database: s
     destination.check_tables(url, two(tmp_path).schema)
     destination.load(url, two(tmp_path), quiet)
     assert ask(database, "select count(*) from shop.orders") == [(2,)]
-    with pytest.raises(DestinationError, match=r"cannot make dataset `of_others`") as caught:
+    with pytest.raises(DestinationError, match=r"cannot create dataset `of_others`") as caught:
         destination.check_tables(f"{url}?dataset=of_others", two(tmp_path).schema)
     assert "USAGE" in str(caught.value.hint)
     make(database, "grant create on database shop to guest")

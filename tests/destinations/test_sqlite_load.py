@@ -217,7 +217,7 @@ def test_a_file_that_another_process_writes_is_waited_for_and_then_refused(
         other.execute("begin immediate")
         with pytest.raises(DestinationError, match="locked") as caught:
             load(path, two(tmp_path, "2"))
-    assert "another process has the file open" in str(caught.value.hint)
+    assert "another process has it open" in str(caught.value.hint)
     load(path, two(tmp_path, "2"))
     assert ask(path, "select count(*) from orders") == [(4,)]
 

@@ -229,7 +229,7 @@ def test_a_step_makes_a_transaction_forget_what_it_may_have_written(tmp_path, st
 
 def test_a_plan_shows_what_is_run_where_every_value_goes_well():
     (statement,) = duckdb.render(retype(T.BIGINT), None, "shop")
-    assert statement.endswith('/* TRY(CAST("v" AS BIGINT)) where a look at all values finds that it gives the same */')
+    assert statement.endswith('/* TRY(CAST("v" AS BIGINT)) if it gives the same for all values */')
     (statement,) = duckdb.render(retype(T.BIGINT, column="v*/; --"), None, "shop")
     assert "/*" not in statement.replace('"v*/; --"', "")
 

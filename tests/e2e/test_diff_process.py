@@ -193,7 +193,7 @@ CALLS: dict[str, tuple[tuple[str, ...], str]] = {
     "output is a folder": (("base.yaml", "head.yaml", "-o", "."), "is a folder, not a file"),
     "output cannot be written": (("base.yaml", "head.yaml", "-o", "/proc/x"), "cannot write `/proc/x`"),
     "output on a full disk": (("base.yaml", "head.yaml", "-o", "/dev/full"), "cannot write `/dev/full`: No space"),
-    "no level": (("base.yaml", "head.yaml", "--severity", "C204"), "`C204` states no level"),
+    "no level": (("base.yaml", "head.yaml", "--severity", "C204"), "`C204` has no level"),
 }
 UNHINTED = {"no such file", "path too long", "file that cannot be read", "link to itself", "standard input twice",
             "output is a folder", "output cannot be written", "output on a full disk"}  # fmt: skip

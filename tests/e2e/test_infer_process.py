@@ -102,7 +102,7 @@ def test_life_of_a_schema(work: Path) -> None:
     assert files(work) == edited
     answer = infer("orders.evidence.json")
     assert answer.returncode == 0
-    assert "took over the import file" in answer.stdout
+    assert "applied the edits of the import file" in answer.stdout
     assert export_columns(work)["at"] == "text"
     assert path.read_text().startswith("# ours\n")
 
