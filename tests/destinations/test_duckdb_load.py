@@ -207,7 +207,7 @@ def test_without_a_dataset_the_one_loaded_before_is_meant(path: Path, tmp_path: 
     load(other, two(tmp_path), "more")
     with pytest.raises(InputError, match="contains 2 datasets of schema `shop`: `more`, `sales`") as caught:
         destination.load(f"duckdb:///{other}", two(tmp_path, "3"), quiet)
-    assert caught.value.hint == "name one: `?dataset=more`"
+    assert caught.value.hint == "choose one: `?dataset=more`"
 
 
 def test_what_is_replaced_loses_its_nested_rows_too(path: Path, tmp_path: Path) -> None:

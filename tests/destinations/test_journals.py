@@ -391,7 +391,7 @@ def test_what_is_carried_out_is_said(shared: Callable[[str], Shared]) -> None:
     source = gathered(place, "orders/9.x.parquet")
     pyarrow.parquet.write_table(pa.table({"_dlt_id": ["r9"]}), place.dataset / source)
     place.write_journal(json.dumps({"version": 1, "moves": [[source, "orders/9.x.parquet"]]}))
-    with pytest.warns(CommandWarning, match=r"finished a load .* \(files moved: 1, removed: 0\)"):
+    with pytest.warns(CommandWarning, match=r"finished an interrupted load .* \(files moved: 1, removed: 0\)"):
         place.migrate()
 
 

@@ -13,6 +13,7 @@ from schemactl.flows.diff import DiffRequest, diff_schemas
 from schemactl.flows.edit import edit_import
 from schemactl.flows.sync import sync_schemas
 from schemactl.formats import dlt
+from schemactl.schema.edits import Edits
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import ColumnHint, Hints
 from schemactl.schema.templates import new_schema
@@ -46,7 +47,7 @@ def commit(message: str) -> None:
 
 def edit_and_sync(column: str) -> None:
     hint = ColumnHint("orders", column, {"data_type": "text"})
-    edit_import("shop", ROOT, Hints((hint,)), table=None, contract=None, naming=None)
+    edit_import("shop", ROOT, Edits(hints=Hints((hint,))))
     sync_schemas(("shop",), ROOT, lambda _: True)
 
 

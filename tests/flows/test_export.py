@@ -122,6 +122,6 @@ def test_a_table_that_is_named_stands_alone_where_a_file_holds_one(exports: Path
     with pytest.raises(InputError, match="--strict"):
         export(replace(asked, is_strict=True))
     assert len(export(replace(asked, output=f"{tmp_path}/"))) == 2
-    with pytest.raises(InputError, match="there are several") as caught:
+    with pytest.raises(InputError, match="and the schema has several") as caught:
         export(replace(asked, table=None))
     assert "`--table`" in (caught.value.hint or "")

@@ -183,7 +183,7 @@ def test_a_changed_file_is_named_where_any_table_of_its_records_appends() -> Non
 
 def test_it_is_unknown_whether_data_that_is_not_on_this_machine_is_new() -> None:
     assert remember((Input("table:a.b", "table"),)) == ()
-    with open_ledger([]) as ledger, pytest.raises(InputError, match=r"is unknown whether `table:a\.b` is new"):
+    with open_ledger([]) as ledger, pytest.raises(InputError, match=r"cannot determine whether `table:a\.b` is new"):
         find_new([replace(part(), inputs=(Input("table:a.b", "table"),))], ledger, NEW)
 
 

@@ -37,7 +37,7 @@ def test_the_same_folder_can_be_loaded_again_and_again(shop: Shop) -> None:
     shop.load("a.jsonl")
     shop.write("b.jsonl", {"id": 2}, {"id": 3, "new": "x"})
 
-    with pytest.warns(LeftOutWarning, match=r"left out: 1 in `schemas`, \d in `warehouse`"):
+    with pytest.warns(LeftOutWarning, match=r"were skipped: 1 in `schemas`, \d in `warehouse`"):
         second = shop.load(".", new_only=True, rejects=Path("refused"), contract="columns=discard_row")
     with pytest.warns(LeftOutWarning, match=r"1 in `refused`"):
         third = shop.load(".", new_only=True, rejects=Path("refused"))

@@ -347,7 +347,7 @@ def test_failed_destination_leaves_no_rejects_behind(shop: Shop) -> None:
         ({"rejects": Path("orders.jsonl")}, "cannot save rejects in `orders.jsonl`"),
         ({"sources": ("ordres.jsonl",)}, "there is no `ordres.jsonl`"),
         ({"sources": ("orders.evidence.json",)}, "saved evidence, which contains no rows"),
-        ({"sources": ("table:a.b",), "new_only": True}, "is unknown whether"),
+        ({"sources": ("table:a.b",), "new_only": True}, "cannot determine whether"),
     ],
 )
 def test_a_wrong_call_is_reported_before_an_engine_is_opened(
