@@ -117,7 +117,7 @@ def _problems(item: Mapping[str, Any], number: int, location: Location | None) -
     if isinstance(item.get("severity"), str) and item["severity"] not in _SEVERITIES:
         yield Problem(f"{where}: `{item['severity']}` is not a severity", location, f"known: {', '.join(_SEVERITIES)}")
     if item.get("until") is not None and _until(item["until"]) is None:
-        yield Problem(f"{where}: `until` is `{item['until']}`, not a date", location, "write it as `2026-03-31`")
+        yield Problem(f"{where}: `until` is `{item['until']}`, not a date", location, "write a date like `2030-06-30`")
 
 
 def _rule_problems(rule: Any, where: str, location: Location | None) -> Iterator[Problem]:

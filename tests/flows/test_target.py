@@ -68,7 +68,7 @@ def test_what_has_no_scheme_is_a_folder_of_parquet(name: str) -> None:
     ("text", "message", "hint"),
     [
         ("snowflake:prod", "there is no destination `snowflake`", "or a folder: `./snowflake:prod`"),
-        ("shop.duckdb", "`shop.duckdb` is not the name of a folder", "`duckdb:///shop.duckdb` is a database in a file"),
+        ("shop.duckdb", "`shop.duckdb` is not the name of a folder", "`duckdb:///shop.duckdb` is a database file"),
         ("data/shop.sqlite3", "is not the name of a folder", "`sqlite:///data/shop.sqlite3`"),
         ("postgres", "`postgres` is an engine, not a destination address", "`--to postgresql://USER@HOST/DATABASE`"),
         ("Postgres", "an engine, not a destination address", "or `--to ./Postgres` for a folder of Parquet"),
