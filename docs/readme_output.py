@@ -51,6 +51,7 @@ PAGES: Mapping[str, Sequence[str]] = MappingProxyType(
             "schemactl sync shop -q",
             "git commit -q -a -m Vip",
         ),
+        "docs/readers.md": ("schemactl infer fixtures/orders.jsonl --name shop -q",),
         "docs/start-dlt.md": (),
         "docs/start-database.md": (),
         "docs/upgrade.md": (
@@ -85,7 +86,7 @@ def main(names: Sequence[str]) -> None:
 
 def uses_postgres(text: str) -> bool:
     """Return whether a page runs SQL."""
-    return any(block["language"] == "sql" for block in BLOCK.finditer(text))
+    return any(block["language"] == "sql" and not block["file"] for block in BLOCK.finditer(text))
 
 
 def count_calls(text: str) -> int:

@@ -443,7 +443,7 @@ T112 = Rule(
     fix="Check whether readers use the filtered columns. If they do, keep the old filter, or announce the removal of "
     "the columns (rule C205).",
     find=find_filters_changed,
-    effect=ReaderEffect.MEANING,
+    effect=ReaderEffect.NONE,
 )
 
 
