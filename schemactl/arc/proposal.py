@@ -159,7 +159,24 @@ _MOST_FORMS: Final = 12
 """Combinations of currency and sign in one column."""
 
 
-def _amount_type(values: pa.Array) -> Decimal | None:
+def has_decimal_comma(field: Field) -> bool:
+    """Return whether a proposed field reads commas as decimal separators."""
+    return isinstance(field.type, Decimal) and field.type.decimal_separator == ","
+
+
+def draft_with_decimal_comma(drafted: DraftedField, texts: pa.Array) -> DraftedField:
+    """Return the draft of a column of a file whose numbers have decimal commas.
+
+    If all texts are like ``1.234``, their points divide thousands there.
+    """
+    values = pc.utf8_trim_whitespace(pc.unique(texts.drop_null()))
+    if not len(values) or not pc.all(pc.match_substring_regex(values, r"^-?[0-9]{1,3}(?:\.[0-9]{3})+$")).as_py():
+        return drafted
+    amount = _amount_type(values, (",",))
+    return drafted if amount is None else replace(drafted, field=replace(drafted.field, type=amount))
+
+
+def _amount_type(values: pa.Array, separators: Sequence[str | None] = (None, ",", ".")) -> Decimal | None:
     """Return the decimal that types amounts of money, percentages and numbers with separators; None for other texts."""
     parts = pc.extract_regex(pc.utf8_trim_whitespace(values), _AMOUNT)
     if parts.null_count:
@@ -179,7 +196,7 @@ def _amount_type(values: pa.Array) -> Decimal | None:
         is_positive = (prefix.removeprefix("-"), suffix) == (positive_prefix, positive_suffix)
         formatters[positive if is_positive else f"{positive};{_quoted(prefix)}{form}{_quoted(suffix)}"] = None
     has_percent = any("%" in affix for affix in affixes)
-    for separator in (None, ",", "."):
+    for separator in separators:
         american = number if separator is None else to_american(number, separator)
         fractions = pc.struct_field(pc.extract_regex(american, _FRACTION), "digits")
         digits = pc.max(pc.utf8_length(fractions)).as_py() or 0

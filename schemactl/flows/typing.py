@@ -111,10 +111,11 @@ def draft_typing(
     Raises:
         InputError: the source cannot be read, has no texts, or the order is not known.
     """
-    from schemactl.arc.proposal import draft
+    from schemactl.arc.proposal import draft, draft_with_decimal_comma, has_decimal_comma
 
     drafted: list[DraftedField] = []
-    for name, texts in _read_texts(source, _TEXT_FORMATS).items():
+    texts_by_name = _read_texts(source, _TEXT_FORMATS)
+    for name, texts in texts_by_name.items():
         column = draft(name, texts, order)
         if column.is_ambiguous:
             example = "".join(f" (`{text}`)" for text in mask_examples((texts.drop_null()[0].as_py(),), False))
@@ -123,6 +124,11 @@ def draft_typing(
                 raise InputError(question, hint="add `--dates day-first` or `--dates month-first`")
             column = draft(name, texts, ask(question))
         drafted.append(column)
+    if any(has_decimal_comma(column.field) for column in drafted):
+        drafted = [
+            draft_with_decimal_comma(column, texts)
+            for column, texts in zip(drafted, texts_by_name.values(), strict=True)
+        ]
     if all(isinstance(column.field.type, String) for column in drafted):
         raise InputError(f"no text of `{redact(source)}` is a date, a number or a truth value", hint="nothing to type")
     return tuple(drafted)

@@ -117,7 +117,8 @@ class _Judge:
         count_key = (match.table or "", match.column or "", match.question or "", match.field)
         counted = settings.counted.get(count_key) if match.question is not None else None
         impact = match.impact or rule.impact
-        if counted is not None and impact.data is Severity.DEPENDS:
+        # Data without a single value of the column proves nothing.
+        if counted is not None and counted.values and impact.data is Severity.DEPENDS:
             impact = replace(impact, data=Severity.ERROR if counted.bad else Severity.NONE)
         effect = rule.effect_with(impact)
         impact, reading = self._with_readers(effect, match, impact)
@@ -175,7 +176,7 @@ class _Judge:
         if counted is None:
             is_open = match.question is not None and not self.settings.has_data
             return rule.full_fix if is_open else rule.fix
-        return rule.fix if counted.bad else rule.fix_if_all_survive or rule.fix
+        return rule.fix if counted.bad or not counted.values else rule.fix_if_all_survive or rule.fix
 
     def _severity(self, rule: Rule, match: Match, impact: Impact) -> Severity:
         configured = self.settings.severities.get(rule.id)

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from schemactl.arc.fields import Boolean, Date, Decimal, Long, String, Timestamp, Typing
-from schemactl.arc.proposal import DateOrder, draft, has_ambiguous_dates, propose
-from schemactl.arc.text_columns import TextTyper
+from schemactl.arc.proposal import DateOrder, draft, draft_with_decimal_comma, has_ambiguous_dates, propose
+from schemactl.arc.text_columns import ColumnTyper, TextTyper
 
 
 @pytest.mark.parametrize(
@@ -95,3 +95,11 @@ def test_a_draft_types_no_column_of_mixed_texts():
     drafted = draft("c", pa.array(["$5", "free", "gift", "$6"]))
     assert (drafted.field.type, drafted.exceptions) == (String(), 0)
     assert draft("house", pa.array(["12", "14a", "15", "16", "17", "18"])).field.type == Long()
+
+
+def test_points_divide_thousands_in_a_file_with_decimal_commas() -> None:
+    texts = pa.array(["1.234", "2.500"])
+    drafted = draft_with_decimal_comma(draft("n", texts), texts)
+    assert ColumnTyper(drafted.field).run(texts).values.to_pylist() == [1234, 2500]
+    other = pa.array(["1.25", "2.500"])
+    assert draft_with_decimal_comma(draft("n", other), other) == draft("n", other)

@@ -90,6 +90,7 @@ VARIANT = schema(orders=table(id=BIGINT, id__v_text={**TEXT, "variant": True}))
         (None, Severity.WARN, Severity.DEPENDS),
         (Counted(values=9, bad=1), Severity.ERROR, Severity.ERROR),
         (Counted(values=9, bad=0), Severity.INFO, Severity.NONE),
+        (Counted(values=0, bad=0), Severity.WARN, Severity.DEPENDS),
     ],
 )
 def test_data_decides_what_depends_on_it(counted, severity, data):
