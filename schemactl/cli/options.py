@@ -345,6 +345,26 @@ class SparkCommandOptions(CommonOptions):
             yield replace(engine, spark=spark)
 
 
+def schema_name() -> str:
+    """Declare the argument that names the schema of the loads."""
+    return argument("NAME", "The schema of the loads.", completes=complete_names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastLoadsOptions(SparkCommandOptions):
+    """The options of a command about what loads have brought to a destination."""
+
+    to: str = option(
+        "The destination of the loads: a folder (Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE` ...; "
+        "`?dataset=NAME` sets the database schema. Or a name from the settings: `[destinations.prod]`.",
+        setting=Setting(),
+        metavar="DEST",
+        is_destination=True,
+        default="warehouse",
+    )
+    format: str = text_or_json()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions(SparkCommandOptions):
     """Options of the commands by which data evolves a schema."""

@@ -134,15 +134,15 @@ def read_repaired(file: Path) -> dict[str, str]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        at = Location(str(file), number)
+        location = Location(str(file), number)
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"the line is not JSON: {error}", at=at, hint=hint) from error
+            raise InputError(f"the line is not JSON: {error}", at=location, hint=hint) from error
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str) or "record" not in entry:
-            raise InputError("the line has no `id` and `record`", at=at, hint=hint)
+            raise InputError("the line has no `id` and `record`", at=location, hint=hint)
         if entry["id"] in records:
-            raise InputError(f"the id `{entry['id']}` is repeated", at=at, hint="keep one line of each record")
+            raise InputError(f"the id `{entry['id']}` is repeated", at=location, hint="keep one line of each record")
         records[entry["id"]] = json.dumps(entry["record"], ensure_ascii=False)
     return records
 
@@ -152,12 +152,12 @@ def _find_records(
 ) -> tuple[dict[str, _Record], ReplayReport]:
     """Return the records to replay, by their ids, and the report of those that cannot be."""
     selected: set[str] = set()
-    known: set[str] = set()
+    stored_ids: set[str] = set()
     for reject in store.read():
-        known.add(reject.record_id)
+        stored_ids.add(reject.record_id)
         if (repaired is None or reject.record_id in repaired) and selection.selects(reject):
             selected.add(reject.record_id)
-    unknown = sorted((repaired or {}).keys() - known)
+    unknown = sorted((repaired or {}).keys() - stored_ids)
     if unknown:
         message = f"`{store.target.shown}` has no reject with the id `{unknown[0]}`"
         more = f", nor with {len(unknown) - 1:,} other ids of the file" if len(unknown) > 1 else ""
@@ -183,7 +183,7 @@ def _find_records(
             record.text = repaired[record_id]
     lost = [record_id for record_id, record in records.items() if record.text is None]
     orphans = _find_orphans(store, records)
-    kept = {
+    replayable_records = {
         record_id: record
         for record_id, record in records.items()
         if record.text is not None and record_id not in orphans
@@ -192,14 +192,14 @@ def _find_records(
         name=store.schema.name,
         destination=store.target.shown,
         schema=store.schema,
-        records=len(kept),
+        records=len(replayable_records),
         lost=len(lost),
         settled=len((repaired or {}).keys() - selected),
         orphans=tuple(
             sorted((records[record_id].origin[1], records[record_id].line, record_id) for record_id in orphans)
         ),
     )
-    return kept, report
+    return replayable_records, report
 
 
 def _find_orphans(store: RejectStore, records: Mapping[str, _Record]) -> set[str]:
@@ -327,8 +327,8 @@ class _Attempt:
         def change(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
             if row["state"] != RejectState.WAITING:
                 return row
-            place = (row["record_id"], row["table_name"], row["column_name"], row["path"])
-            if row["record_id"] in unloaded or place in again:
+            reject_key = (row["record_id"], row["table_name"], row["column_name"], row["path"])
+            if row["record_id"] in unloaded or reject_key in again:
                 return None
             return {**row, "state": str(RejectState.REPLAYED), "replayed_in": load_id}
 

@@ -317,8 +317,8 @@ class _SelectWalk:
                 self._use_natural(join)
         outputs = {id(output): output for output in select.expressions}
         for column in self.scope.columns:
-            context, part = _context_of(column, select)
-            output = outputs.get(id(part))
+            context, clause_node = _context_of(column, select)
+            output = outputs.get(id(clause_node))
             self._use(column, [context] if output is None else self._contexts_of_output(context, output))
         for row in self.scope.table_columns:
             self._use_row(row)
@@ -357,8 +357,8 @@ class _SelectWalk:
     def _ask_outputs_by_alias(self, select: exp.Expr) -> None:
         """ORDER BY and others can name an output by its alias."""
         names = {output.alias_or_name for output in select.expressions}
-        parts = [select.args[key] for key in _NAMING_OUTPUTS if isinstance(select.args.get(key), exp.Expr)]
-        for column in (column for part in parts for column in part.find_all(exp.Column)):
+        clause_nodes = [select.args[key] for key in _NAMING_OUTPUTS if isinstance(select.args.get(key), exp.Expr)]
+        for column in (column for clause_node in clause_nodes for column in clause_node.find_all(exp.Column)):
             if not column.table and column.name in names and column.find_ancestor(exp.Select) is select:
                 self.demand.by_output[column.name][_context_of(column, select)[0]] = None
 
@@ -482,7 +482,7 @@ def _ancestors(node: exp.Expr, top: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
 def _context_of(column: exp.Column, select: exp.Expr) -> tuple[_Context, exp.Expr | None]:
     """Return how a column is used in a SELECT, and the part of the SELECT that holds it."""
     path = list(_ancestors(column, select))
-    part, key = path[-1]
+    clause_node, key = path[-1]
     clause = _CLAUSES.get(key, Clause.SELECT)
     operands = path[1:]
     for index, (node, _) in enumerate(operands):
@@ -491,4 +491,4 @@ def _context_of(column: exp.Column, select: exp.Expr) -> tuple[_Context, exp.Exp
             clause, operands = Clause.WINDOW, operands[:index]
             break
     is_computed = any(not isinstance(node, _PASSING) for node, _ in operands)
-    return _Context(clause, _line(column), is_computed), part
+    return _Context(clause, _line(column), is_computed), clause_node

@@ -56,9 +56,9 @@ def _lines(report: ReadersReport, look: Look) -> Iterator[RenderableType]:
         if blindness.table is None:
             anywhere.setdefault(blindness.reason, {})[show_name(blindness.reader.name)] = None
     for reason, names in anywhere.items():
-        listed = ", ".join(list(names)[:MOST_READERS])
+        first_names = ", ".join(list(names)[:MOST_READERS])
         others = f" and {len(names) - MOST_READERS:,} more" if len(names) > MOST_READERS else ""
-        yield warning("cannot tell", f"what {listed}{others} may read: {escape(reason)}")
+        yield warning("cannot tell", f"what {first_names}{others} may read: {escape(reason)}")
 
 
 def _column_line(row: ColumnReaders) -> Text:
@@ -70,8 +70,8 @@ def _readers_of(row: ColumnReaders) -> list[str]:
     """Return a line for each reader of a column: its clauses with their lines."""
     lines: dict[Reader, dict[str, None]] = {}
     for use in row.uses:
-        place = f" (line {use.location.line})" if use.location and use.location.line else ""
-        lines.setdefault(use.reader, {})[f"{use.clause.value}{place}"] = None
+        line_note = f" (line {use.location.line})" if use.location and use.location.line else ""
+        lines.setdefault(use.reader, {})[f"{use.clause.value}{line_note}"] = None
     texts = [f"{describe_reader(reader)}: {', '.join(uses)}" for reader, uses in lines.items()]
     of_table = (blindness for blindness in row.blind if blindness.table is not None)
     reasons = dict.fromkeys((blindness.reader, blindness.reason) for blindness in of_table)

@@ -63,14 +63,16 @@ def print_list(report: RejectsReport, look: Look) -> str:
     lines: list[RenderableType] = [named(report.name, counts or "no rejects")]
     sections: list[list[RenderableType]] = [lines]
     for group in summary.groups:
-        shown = _group(group, report.schema)
+        group_document = _group(group, report.schema)
         line = warning(
             str(group.kind),
             f"{show_place(group.table, group.column)}: {counted(group.count, 'reject')}, {escape(group.reason)}",
         )
-        value = "" if shown["example"] is None else f", such as {escape(shown['example'])}"
+        value = "" if group_document["example"] is None else f", such as {escape(group_document['example'])}"
         line.append(value)
-        times = " to ".join(dict.fromkeys(moment[:19] for moment in (shown["first"], shown["last"]) if moment))
+        times = " to ".join(
+            dict.fromkeys(moment[:19] for moment in (group_document["first"], group_document["last"]) if moment)
+        )
         source = f"{escape(group.file)} in load {escape(group.load_id)}{f', {times}' if times else ''}"
         lost = f", {counted(group.lost, 'record')} not stored" if group.lost else ""
         state = "" if group.state is RejectState.WAITING else f", {group.state}"
@@ -137,8 +139,8 @@ def _record_lines(record: dict[str, Any]) -> Iterator[RenderableType]:
     for reject in record["rejects"]:
         value = "" if reject["value"] is None else f" {escape(reject['value'])}"
         state = "" if reject["state"] == RejectState.WAITING else f" ({reject['state']})"
-        place = show_place(reject["table"], reject["column"])
-        yield indented(Text(f"{place} at {escape(str(reject['path']))}:{value}{state}"))
+        column_name = show_place(reject["table"], reject["column"])
+        yield indented(Text(f"{column_name} at {escape(str(reject['path']))}:{value}{state}"))
         yield indented(Text(escape(reject["reason"])))
         yield from show_hint(reject["remedy"])
     text = record["record"]
@@ -257,10 +259,10 @@ def print_replay(report: ReplayReport, look: Look) -> str:
     lines: list[RenderableType] = [named(report.name, ", ".join(counts))]
     remaining: list[RenderableType] = []
     for group in report.remaining:
-        shown = _group(group, report.schema)
-        value = "" if shown["example"] is None else f", such as {escape(shown['example'])}"
-        place = show_place(group.table, group.column)
-        reason = f"{place}: {counted(group.count, 'reject')}, {escape(group.reason)}{value}"
+        group_document = _group(group, report.schema)
+        value = "" if group_document["example"] is None else f", such as {escape(group_document['example'])}"
+        column_name = show_place(group.table, group.column)
+        reason = f"{column_name}: {counted(group.count, 'reject')}, {escape(group.reason)}{value}"
         remaining.append(warning(str(group.kind), reason))
     outcome = [] if report.load_id is None else [Text(f"load {escape(report.load_id)} in {escape(report.destination)}")]
     return print_sections([lines, remaining, left_out, outcome], look)
@@ -272,10 +274,10 @@ def _left_out(report: ReplayReport, look: Look) -> Iterator[Text]:
         yield warning("lost", f"{counted(report.lost, 'record')} cannot be replayed: not stored")
     if report.settled:
         yield warning("skipped", f"{counted(report.settled, 'record')} of the file no longer waiting, or not selected")
-    places = [f"{file}:{line} (record {record_id})" for file, line, record_id in report.orphans]
+    orphans = [f"{file}:{line} (record {record_id})" for file, line, record_id in report.orphans]
     yield from first_lines(
-        places,
-        lambda place: warning("orphan", f"{escape(place)}: its row was deleted or replaced since"),
+        orphans,
+        lambda orphan: warning("orphan", f"{escape(orphan)}: its row was deleted or replaced since"),
         look,
         "record",
     )

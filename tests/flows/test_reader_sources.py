@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.errors import InputError
@@ -144,3 +145,32 @@ def test_a_list_without_sources_is_refused(shop: Schema, work: Path) -> None:
     folder = folder_with(shop, work)
     with pytest.raises(InputError, match="no readers are declared"):
         list_readers(ReadersRequest(reference="export:", schemas=folder, sources=()))
+
+
+def review_of_dropped_columns(shop: Schema, work: Path, source: str, capsys: pytest.CaptureFixture[str]) -> dict:
+    without_amount = Table("orders", {"id": ORDERS.columns["id"]})
+    (work / "before.yaml").write_text(write(shop))
+    (work / "after.yaml").write_text(write(shop.with_table(without_amount)))
+    (work / "a.sql").write_text("with o as (select * from shop.orders)\nselect amount + 1 from o")
+    run(["diff", "before.yaml", "after.yaml", "--readers", source, "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    check_document(report, "diff")
+    return {finding["column"]: finding for finding in report["reviews"][0]["findings"] if finding["rule"] == "C204"}
+
+
+def test_a_review_names_the_readers_that_break(shop: Schema, work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = review_of_dropped_columns(shop, work, "sql:a.sql", capsys)
+    (reader,) = findings["amount"]["readers"]
+    assert (reader["name"], reader["uses"][0]["location"]) == ("a.sql", {"path": "a.sql", "line": 2})
+    assert (findings["note"]["answer"], findings["note"]["readers"]) == ("not read", [])
+    assert {finding["impact"]["readers"] for finding in findings.values()} == {"error"}
+
+
+def test_a_column_that_nobody_reads_breaks_no_reader_if_all_are_declared(
+    shop: Schema, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    findings = review_of_dropped_columns(shop, work, "sql:a.sql?complete=true", capsys)
+    assert {column: finding["impact"]["readers"] for column, finding in findings.items()} == {
+        "amount": "error",
+        "note": "info",
+    }

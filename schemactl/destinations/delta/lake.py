@@ -96,8 +96,10 @@ class DeltaLakeTable(LakeTable):
         features = set(protocol.writer_features or ())
         is_plain = protocol.min_writer_version <= _PLAIN_WRITER
         if not (is_plain or (protocol.min_writer_version == _NAMED_FEATURES and features <= _WRITER_FEATURES)):
-            named = ", ".join(sorted(features - _WRITER_FEATURES)) or f"writer version {protocol.min_writer_version}"
-            return f"requires writer features that schemactl does not support: {named}"
+            missing_features = (
+                ", ".join(sorted(features - _WRITER_FEATURES)) or f"writer version {protocol.min_writer_version}"
+            )
+            return f"requires writer features that schemactl does not support: {missing_features}"
         has_invariants = any("delta.invariants" in field.metadata for field in self.table.schema().fields)
         return "has invariants, which schemactl does not check" if has_invariants else None
 

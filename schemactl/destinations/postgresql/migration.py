@@ -399,16 +399,18 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             ((rows,),) = self.database.query(f"SELECT count(*) FROM {batches.place} WHERE ctid < '({sample},0)'")
         step_pages = max(1, batch_rows * sample // max(rows, 1))
         while True:
-            filled = left = 0
+            filled_rows = locked_rows = 0
             for first in range(0, pages, step_pages):
                 with self.transaction():
-                    done, missed = self._fill_pages(step, batches, first, min(first + step_pages, pages))
-                filled, left = filled + done, left + missed
-                notify(f"{filled:,} rows of `{step.table}` filled", min(first + step_pages, pages) / pages)
-            if not left:
+                    batch_filled, batch_locked = self._fill_pages(step, batches, first, min(first + step_pages, pages))
+                filled_rows, locked_rows = filled_rows + batch_filled, locked_rows + batch_locked
+                notify(f"{filled_rows:,} rows of `{step.table}` filled", min(first + step_pages, pages) / pages)
+            if not locked_rows:
                 return
-            if not filled:
-                raise LockNotAvailable(f"{left:,} rows of `{step.table}` are locked by other sessions", hint=_LOCKED)
+            if not filled_rows:
+                raise LockNotAvailable(
+                    f"{locked_rows:,} rows of `{step.table}` are locked by other sessions", hint=_LOCKED
+                )
 
     def _fill_pages(self, step: Backfill, batches: Batches, first: int, end: int) -> tuple[int, int]:
         """Fill the rows of some pages; return how many were filled, and how many others hold."""

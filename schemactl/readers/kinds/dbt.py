@@ -60,8 +60,10 @@ def read_manifest(text: str, path: str, tables: ReadTables, dialect: str | None)
     if version is None:
         raise InputError(f"`{path}` is not a manifest of dbt", hint=hint)
     if int(version[1]) not in VERSIONS:
-        known = f"versions {VERSIONS[0]} to {VERSIONS[-1]} can be read"
-        raise InputError(f"`{path}` is version {version[1]} of dbt's manifest; {known}", hint="use dbt 1.5 or later")
+        readable_versions = f"versions {VERSIONS[0]} to {VERSIONS[-1]} can be read"
+        raise InputError(
+            f"`{path}` is version {version[1]} of dbt's manifest; {readable_versions}", hint="use dbt 1.5 or later"
+        )
     adapter = metadata.get("adapter_type")
     if dialect is None and isinstance(adapter, str):
         dialect = canonical_dialect(adapter)
@@ -125,7 +127,9 @@ class _Project:
                 waiting.extend(self._children.get(name, ()))
         return [name for name in names if self._nodes[name].get("resource_type") not in ("test", "unit_test")]
 
-    def _through_stars(self, node_id: str, direct: Readership, seen: set[tuple[str, str, str]]) -> Iterator[Readership]:
+    def _through_stars(
+        self, node_id: str, direct: Readership, followed_edges: set[tuple[str, str, str]]
+    ) -> Iterator[Readership]:
         """Yield the uses of columns that a model passes on by ``select *``, by the models that read it."""
         node = self._nodes[node_id]
         passed: defaultdict[str, list[str]] = defaultdict(list)
@@ -137,12 +141,12 @@ class _Project:
             tables = ReadTables({str(relation): tuple(columns)}, str(dataset or self.tables.dataset))
             for child_id in self._children.get(node_id, ()):
                 child = self._nodes[child_id]
-                if (node_id, child_id, table) in seen or child.get("resource_type") not in _SQL_KINDS:
+                if (node_id, child_id, table) in followed_edges or child.get("resource_type") not in _SQL_KINDS:
                     continue
-                seen.add((node_id, child_id, table))
+                followed_edges.add((node_id, child_id, table))
                 uses = _of_table(self._uses_of(child, _reader_of(child), list(tables.columns), tables), table)
                 yield uses
-                yield from self._through_stars(child_id, uses, seen)
+                yield from self._through_stars(child_id, uses, followed_edges)
 
     def _uses_of(
         self, node: Mapping[str, Any], reader: Reader, sources: Iterable[str], tables: ReadTables

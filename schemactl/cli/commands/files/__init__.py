@@ -16,12 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from schemactl.cli.commands.files._options import FilesOptions
 from schemactl.cli.declarations import CommandGroup
+from schemactl.cli.options import PastLoadsOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(FilesOptions):
+class Options(PastLoadsOptions):
     """The settings of ``schemactl files`` in a file, for all of its commands."""
 
     command_group: ClassVar[CommandGroup] = CommandGroup.DATA

@@ -16,16 +16,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from schemactl.cli.commands.files._options import FilesOptions, schema_name
 from schemactl.cli.commands.migrate._options import with_spark
 from schemactl.cli.declarations import argument, flag
+from schemactl.cli.options import PastLoadsOptions, schema_name
 from schemactl.cli.terminal import Terminal, ask, write_report
 from schemactl.errors import ExitCode
 from schemactl.normalization.loaded_files import FilesReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(FilesOptions):
+class Options(PastLoadsOptions):
     name: str = schema_name()
     files: Sequence[str] = argument("GLOB...", "Files, folders or patterns, like the sources of `normalize`.")
     yes: bool = flag("Do not ask.", short="-y")

@@ -16,15 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from schemactl.cli.commands.files._options import FilesOptions, schema_name
 from schemactl.cli.commands.migrate._options import with_spark
 from schemactl.cli.declarations import argument, option
+from schemactl.cli.options import PastLoadsOptions, schema_name
 from schemactl.cli.terminal import Terminal, write_report
 from schemactl.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(FilesOptions):
+class Options(PastLoadsOptions):
     name: str = schema_name()
     files: Sequence[str] = argument(
         "[GLOB...]", "Files, folders or patterns, like the sources of `normalize`. Default: all files.", default=[]

@@ -82,16 +82,18 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
     look = terminal.look(options)
 
     def agree(report: PlanReport) -> bool:
-        shown = print_plan_report(report, look)
-        return options.agree(terminal, question(report.plan), shown, loses_data=report.plan.is_destructive)
+        plan_text = print_plan_report(report, look)
+        return options.agree(terminal, question(report.plan), plan_text, loses_data=report.plan.is_destructive)
 
     def agree_to_all(report: FolderApplyReport) -> bool:
-        shown = print_pending(report, look)
-        return options.agree(terminal, folder_question(report), shown, loses_data=report.is_destructive)
+        plan_text = print_pending(report, look)
+        return options.agree(terminal, folder_question(report), plan_text, loses_data=report.is_destructive)
 
     if options.dir is not None:
-        done = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))
+        folder_report = apply_folder(Path(options.dir), request, agree_to_all, lambda: show_progress(terminal.progress))
         printed = partial(folder_apply_document, options.dir)
-        return write_report(terminal, options, done, printed, print_folder_applied, fails=done.is_refused)
+        return write_report(
+            terminal, options, folder_report, printed, print_folder_applied, fails=folder_report.is_refused
+        )
     report = apply_migration(request, agree, lambda: show_progress(terminal.progress))
     return write_report(terminal, options, report, document, print_applied, fails=report.is_refused)

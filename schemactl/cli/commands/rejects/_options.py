@@ -9,32 +9,23 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
 from schemactl.cli.commands.migrate._options import with_spark
-from schemactl.cli.declarations import Setting, argument, option
-from schemactl.cli.options import SparkCommandOptions, complete_names, text_or_json
+from schemactl.cli.declarations import option
+from schemactl.cli.options import PastLoadsOptions, schema_name
 from schemactl.errors import InputError
 
 if TYPE_CHECKING:
     from schemactl.flows.rejects import RejectStore
     from schemactl.normalization.rejects import RejectFilter
 
-__all__ = ["ReasonOptions", "RejectsOptions", "StateOptions", "read_age", "read_moment", "with_spark"]
+__all__ = ["ReasonOptions", "RejectsOptions", "StateOptions", "read_age", "read_moment", "schema_name", "with_spark"]
 
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RejectsOptions(SparkCommandOptions):
+class RejectsOptions(PastLoadsOptions):
     """The options of all of them: the destination, and which rejects."""
 
-    to: str = option(
-        "The destination of the loads: a folder (Parquet), `duckdb:///PATH`, `postgresql://USER@HOST/DATABASE` ...; "
-        "`?dataset=NAME` sets the database schema. Or a name from the settings: `[destinations.prod]`.",
-        setting=Setting(),
-        metavar="DEST",
-        is_destination=True,
-        default="warehouse",
-    )
-    format: str = text_or_json()
     id: Sequence[str] = option("Only the record with this ID or ID prefix. Repeatable.", metavar="ID", default=[])
     table: Sequence[str] = option(
         "Only records with a rejected row in this table. Repeatable.",
@@ -100,11 +91,6 @@ class StateOptions(ReasonOptions):
 
         states = None if self.state == "all" else frozenset((RejectState(self.state),))
         return replace(super().selection(), states=states)
-
-
-def schema_name() -> str:
-    """Declare the argument that names the schema."""
-    return argument("NAME", "The schema of the loads.", completes=complete_names)
 
 
 def read_age(text: str, option: str) -> timedelta:
