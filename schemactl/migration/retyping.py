@@ -11,7 +11,6 @@ from typing import Final
 
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.conflicting_renames import free_name
-from schemactl.migration.fit import Fit, fit
 from schemactl.migration.options import OnUnfit
 from schemactl.migration.steps import (
     AddColumn,
@@ -31,6 +30,7 @@ from schemactl.migration.steps import (
 from schemactl.migration.table_model import with_property
 from schemactl.migration.ways import Way
 from schemactl.schema.conversions import EPOCH_UNIT, Conversion
+from schemactl.schema.fit import Fit, fit
 from schemactl.schema.naming import Naming
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType

@@ -19,7 +19,6 @@ from enum import StrEnum
 from typing import Any, ClassVar, Final, Self, assert_never
 
 from schemactl.errors import backquoted
-from schemactl.migration.fit import fit
 from schemactl.migration.table_model import (
     Columns,
     StepDoesNotFit,
@@ -35,6 +34,7 @@ from schemactl.migration.table_model import (
 from schemactl.migration.ways import Lock, Risk, Way, Ways
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.conversions import Conversion
+from schemactl.schema.fit import fit
 from schemactl.schema.types import Column, DataType, Properties, Table
 from schemactl.schema.wording import counted, describe_column, describe_type, show_value
 

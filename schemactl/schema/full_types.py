@@ -132,6 +132,11 @@ def conversion_between(before: FullType, after: FullType, *, counts_seconds: boo
 _DIGITS_OF_BITS: Final = ((8, 3), (16, 5), (32, 10), (64, 19))
 
 
+def digits_of_bits(bits: int | None) -> int:
+    """Return the decimal digits of the largest integer of a size; of 64 bits by default."""
+    return next((digits for limit, digits in _DIGITS_OF_BITS if (bits or _BITS) <= limit), DEFAULT_DECIMAL[0])
+
+
 def holds_all(before: FullType, after: FullType) -> bool:
     """Return whether a declared size of ``after`` has room for all values of ``before``.
 
@@ -145,7 +150,6 @@ def holds_all(before: FullType, after: FullType) -> bool:
     largest, places = DEFAULT_DECIMAL
     digits = largest - places
     if before.data_type == DataType.BIGINT:
-        bits = before.precision or _BITS
-        digits = next((digits for limit, digits in _DIGITS_OF_BITS if bits <= limit), largest)
+        digits = digits_of_bits(before.precision)
     places = 0 if before.data_type in (DataType.BIGINT, DataType.WEI) else places
     return (after.integer_digits or 0) >= digits and (after.scale or 0) >= places

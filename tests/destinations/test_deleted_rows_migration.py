@@ -7,8 +7,8 @@ import pytest
 
 from schemactl.destinations import duckdb
 from schemactl.errors import DestinationError
-from schemactl.migration.fit import fit
 from schemactl.migration.steps import ChangeType
+from schemactl.schema.fit import fit
 from schemactl.schema.types import Column
 
 VALUES = {

@@ -32,7 +32,6 @@ from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
 from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.migration.fit import fit
 from schemactl.migration.options import OnUnfit, PlanOptions
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, RollbackReport
 from schemactl.migration.steps import (
@@ -48,6 +47,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
 )
+from schemactl.schema.fit import fit
 from schemactl.schema.hash import bump
 from schemactl.schema.types import Column, Schema, Table
 

@@ -17,7 +17,6 @@ from schemactl.errors import InputError, backquoted
 from schemactl.flows.migrate.state import find_goal_schema, with_content_hash
 from schemactl.flows.references import find_schemas
 from schemactl.migration.abilities import Abilities
-from schemactl.migration.fit import fit
 from schemactl.migration.migration_plan import Place, Render, make_plan
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.planner import plan_steps
@@ -26,6 +25,7 @@ from schemactl.migration.statements import Engine, Retype, checked_type, render
 from schemactl.migration.steps import ChangeType, Step
 from schemactl.migration.ways import Way
 from schemactl.schema.conversions import Conversion
+from schemactl.schema.fit import fit
 from schemactl.schema.full_types import decimal_sizes
 from schemactl.schema.hash import bump
 from schemactl.schema.structure import DATABASE_TYPE, structure_of, with_descriptions

@@ -33,6 +33,11 @@ def fit(before: Column, after: Column, *, counts_seconds: bool = False) -> Fit:
     if old is None or new is None:
         known_to_database = before.properties.get(DATABASE_TYPE) or after.properties.get(DATABASE_TYPE)
         return Fit(Conversion.REFUSED, f"dlt has no type `{known_to_database}`")
+    return fit_types(old, new, counts_seconds=counts_seconds)
+
+
+def fit_types(old: FullType, new: FullType, *, counts_seconds: bool = False) -> Fit:
+    """Return the fate of values of one type in another one."""
     if old.data_type is new.data_type:
         resized = _RESIZED.get(new.data_type)
         return _WHOLE if resized is None else resized(old, new)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from schemactl.migration.fit import fit
 from schemactl.schema.conversions import Conversion
+from schemactl.schema.fit import fit
 from schemactl.schema.types import Column
 
 
