@@ -19,35 +19,35 @@ def _never(*_: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Abilities(Ways):
-    """The abilities of a destination. The defaults are those of a good SQL database: a module declares differences.
+    """The abilities of a destination. The defaults describe a good SQL database: a module declares differences.
 
     Attributes:
         transactional_ddl: whether all steps can run in one transaction.
         adds_not_null: whether a column can be added as NOT NULL to a table without rows; else it is set afterwards.
         refuses_unfit: whether the statement of a retype fails on values that do not survive, and costs less than
             counting them first: then a run counts them only once it has failed. A function of both columns.
-        adds_filled: whether a column can be added with a value for stored rows by the catalog alone.
+        adds_filled: whether a column can be added with a value for stored rows without writing the rows.
         can_sync: whether a new column can be kept in sync with another one by a conversion of its values. A
             function of both columns.
         keeps_dropped: whether a dropped table is kept under another name, at no cost.
-        has_texts: whether each value of a type that dlt does not know (``uuid``) has its own text, to which the
-            destination casts it without fail; such a column becomes text without loss.
+        has_texts: whether every value of a type that dlt lacks (``uuid``) casts to a distinct string; such a column
+            becomes text without loss.
         kept_description: the part of a description that a catalog keeps; the flag says whether it is a table's.
-        lock: the lock that a step takes on its table; None if it takes none, or the engine locks no tables.
-        gains: the fields by which loads make the type of a column of structs the schema's (``c.d``, ``lines[].note``),
-            as a function of both types, as ``x-database-type`` has them; None if no load does.
-        settle: returns a column with a type of the destination in place of another engine's ``x-database-type``;
-            raises ``InputError`` if the destination has no such type.
+        lock: the lock that a step takes on its table; None if the step needs no lock.
+        gains: the fields (``c.d``, ``lines[].note``) that loads add to a struct column until its type is the schema's,
+            as a function of both ``x-database-type`` values; None if loads cannot change the type.
+        settle: replaces another engine's ``x-database-type`` of a column with a type of the destination; raises
+            ``InputError`` if the destination has no such type.
         structure_in: reads the type of a column of structs, lists or maps from ``x-database-type``; None for
             other types. The default reads Spark's DDL.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables of the destination.
-        shares_ledger: whether dlt pipelines keep their schemas in the same ledger, which then knows what a schema
-            file has lost.
+        shares_ledger: whether dlt pipelines keep their schemas in the same ledger, which then lists tables and columns
+            that a schema file has lost.
         enforces_types: whether a column holds values of its type only.
-        rewrites: whether a step, on its table as it finds it, rewrites all rows in a way that adjacent steps can
+        rewrites: whether a step, on its table before the step, rewrites all rows in a way that adjacent steps can
             share: ``MigrationSession.run_rewrite`` does them at once.
         copies_keyed: whether a table that has a key is copied to drop a column; then columns are dropped before keys
-            are added, if a transaction can take all back.
+            are added, if a transaction can roll everything back.
     """
 
     transactional_ddl: bool = True

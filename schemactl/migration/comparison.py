@@ -44,16 +44,16 @@ _LEFT_OUT: Final = frozenset(("description", RENAMED_FROM))
 
 @dataclass(frozen=True)
 class Comparison:
-    """A catalog, and the schema that it is to follow; finds tables and columns by the names after the renames.
+    """The catalog and the schema that it must match. Tables and columns have the names that they get from the renames.
 
     Attributes:
-        catalogue: what the destination has, spelled as the schema spells it; with no table of bookkeeping.
-        declared: the schema with the types that it states, also those that the destination does not have.
+        catalogue: the destination's tables, spelled as the schema spells them; without bookkeeping tables.
+        declared: the schema with its declared types, including types that the destination lacks.
         ledger_schema: the last schema of the destination's ledger.
         changes: from the catalog to the schema, as far as both can hold them.
-        guesses: what looks like a rename, where nothing states it and no guess is asked for.
-        missing: tables of dlt's bookkeeping that are not there.
-        absent: names of tables that the schema has, and dlt makes when data comes.
+        guesses: likely renames that the schema does not declare and that the options do not guess.
+        missing: dlt's bookkeeping tables that the destination lacks.
+        absent: names of tables that the schema has, and dlt creates with the first data.
         described: the tables of the catalog with their descriptions, which ``catalogue`` leaves out.
     """
 
@@ -148,7 +148,7 @@ def compare(
     abilities: Abilities,
     options: PlanOptions,
 ) -> Comparison:
-    """Bring both sides to what they have in common, and find what differs."""
+    """Reduce both sides to what both can express, and return their differences."""
     names = abilities.names
     check_names(schema, names)
     declared, schema = schema, with_own_types(schema, abilities.settle)
@@ -160,7 +160,7 @@ def compare(
     stored = _remembering(stored)
     missing = [table for table in _ledger(schema) if table.name not in catalogue.tables]
     catalogue, target = user_tables(catalogue, ledger_schema), _with_origins(_own(schema), ledger_schema)
-    # All tables get their names first: those whose columns change places may be among them.
+    # All tables get their names first, because columns may swap names in a renamed table.
     table_moves = table_moves_of(catalogue, target, ledger_schema, names)
     renamed_catalogue = renamed(catalogue, table_moves)
     further = table_renames(
@@ -361,12 +361,12 @@ def _after(catalogue: Schema, schema: Schema, stored: Stored) -> Schema:
 
 
 def _renamed_tables(catalogue: Schema, schema: Schema) -> set[str]:
-    """Return the tables that state a name which the catalog has, and those nested in them."""
+    """Return the tables that declare a former name which the catalog has, and the tables nested in them."""
     renamed_names: set[str] = set()
     for name, table in schema.tables.items():
         origins = table.properties.get(RENAMED_FROM) or ()
         origins = (origins,) if isinstance(origins, str) else origins if isinstance(origins, list) else ()
-        gone = catalogue.tables.keys() - schema.tables.keys()  # what stays there was renamed to nothing
+        gone = catalogue.tables.keys() - schema.tables.keys()  # a table that stays was not renamed
         if any(isinstance(origin, str) and origin in gone for origin in origins):
             renamed_names.add(name)
     return renamed_names | {name for name in schema.tables if renamed_names.intersection(ancestors(schema, name))}
@@ -394,7 +394,7 @@ def without_origin(change: Change) -> Change:
 
 
 def _with_parents(catalogue: Schema, ledger_schema: Schema | None) -> Schema:
-    """Return the catalog with the parents that the last schema states, else those that follow from the names."""
+    """Return the catalog with the parents that the last schema declares; the other parents follow from the names."""
 
     def parent_of(name: str) -> dict[str, Any]:
         if ledger_schema is not None and name in ledger_schema.tables:

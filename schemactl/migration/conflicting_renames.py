@@ -1,8 +1,8 @@
-"""Renames that conflict: two that swap their names, a chain, a name that was another's.
+"""Find renames that conflict: two names swapped, a chain of renames, the former name of another table or column.
 
-The difference of two schemas cannot show them: the names are there before and afterwards. They count where
-``x-renamed-from`` is new since the last schema of the ledger; there it stays, and is history from then on. Tables
-nested in renamed ones follow: their rows belong to those of their parents.
+The difference of two schemas cannot show them, because the same names exist before and after. A rename counts if its
+``x-renamed-from`` is new since the last schema of the ledger; later it stays in the schema as history. Nested tables
+follow their renamed parents, since their rows belong to the rows of the parents.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _KEPT_TABLE: Final = re.compile(rf"(.+?){_BEFORE}(__.+)?")
 def moves_of(
     catalogue: Schema, schema: Schema, ledger_schema: Schema | None, limits: NameLimits
 ) -> tuple[ColumnRenamed, ...]:
-    """Return the renames of tables in which one of them takes an existing name.
+    """Return the column renames of each table in which a renamed column takes an existing name.
 
-    Without a last schema of the ledger, nothing is known to be new.
+    Without a last schema of the ledger, no rename is known to be new.
 
-    A column whose name another one takes, and that gets none itself, is kept beside it, as columns are whose type
-    changed.
+    A column that loses its name to another column and gets no new name is kept under a spare name, as a column is whose
+    type changed.
     """
     renames: list[ColumnRenamed] = []
     for name, table in schema.tables.items() if ledger_schema is not None else ():
@@ -66,7 +66,7 @@ def moved(catalogue: Schema, moves: Collection[ColumnRenamed]) -> Schema:
 
 
 def in_order(pairs: Mapping[str, str], taken_names: Collection[str], limits: NameLimits) -> Iterator[tuple[str, str]]:
-    """Yield renames so that each new name is free when its turn comes; a circle goes by a name that nobody has.
+    """Yield renames so that each new name is free when its turn comes; a circle uses a temporary name.
 
     The renames are new names by old ones, in the order to keep if it does not matter; ``taken_names`` are the names of
     all columns, before and afterwards.
@@ -97,7 +97,7 @@ def free_name(name: str, word: str, taken_names: Collection[str], limits: NameLi
 
 
 def kept_origin(name: str) -> str | None:
-    """Return the name of the column that an earlier plan kept as ``name`` beside its successor; None for others."""
+    """Return the name of the column that an earlier plan kept as ``name``; None if ``name`` is no such column."""
     match = _KEPT_COLUMN.fullmatch(name)
     return match[1] if match else None
 
@@ -108,9 +108,9 @@ def kept_origin(name: str) -> str | None:
 def table_moves_of(
     catalogue: Schema, schema: Schema, ledger_schema: Schema | None, limits: NameLimits
 ) -> tuple[TableRenamed, ...]:
-    """Return the renames of tables, where one of them takes an existing name.
+    """Return the renames of tables if one of them takes an existing name.
 
-    A table whose name another one takes, and that gets none itself, is kept beside it.
+    A table that loses its name to another table and gets no new name is kept under a spare name.
     """
     claims = table_claims(catalogue, schema, ledger_schema) if ledger_schema is not None else {}
     if not any(new in catalogue.tables for new in claims.values()):
@@ -149,7 +149,7 @@ def settled(moves: Iterable[TableRenamed], others: Iterable[TableRenamed]) -> It
 
 
 def kept_table_origin(name: str) -> str | None:
-    """Return the table whose name an earlier plan gave away; ``name`` is what it was kept as, or nested in it."""
+    """Return the former name of a table that an earlier plan kept as ``name``, or whose nested table ``name`` is."""
     match = _KEPT_TABLE.fullmatch(name)
     return match[1] if match else None
 
@@ -180,6 +180,6 @@ def _following(moves: Mapping[str, str], catalogue: Schema, schema: Schema) -> I
         if name in moves or parent not in moves or parent is None or not name.startswith(parent):
             continue
         new = moves[parent] + name.removeprefix(parent)
-        # One that the schema does not know under its new name follows where rows of others come into the old one.
+        # A nested table that the schema lacks under its new name follows if other rows come into its old parent.
         if new in schema.tables or parent in schema.tables:
             yield name, new

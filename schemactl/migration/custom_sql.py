@@ -1,8 +1,8 @@
-"""SQL of one's own in a folder of migrations: a file runs before, after or instead of a step.
+"""Custom SQL in a folder of migrations: a file runs before, after or instead of a step.
 
-`0007_add_amount.postgresql.2.before.sql` runs before step 2. Comments divide a file into what has to be so
-(``-- schemactl: precondition``), what runs (``-- schemactl: run``, or nothing above it) and what undoes that
-(``-- schemactl: undo``). All here are texts and values; who reads the folder, and who runs them, are flows.
+`0007_add_amount.postgresql.2.before.sql` runs before step 2. Comments divide a file into conditions
+(``-- schemactl: precondition``), statements (``-- schemactl: run``, or no comment) and their undo
+(``-- schemactl: undo``). This module handles texts and values; flows read the folder and run the files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SAME_LENGTH: Final = '"dataset_"'
 
 _MARKER: Final = re.compile(r"--[ \t]*schemactl[ \t]*:(?P<section>[^\n]*)")
 _BETWEEN: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)*")
-"""Comments and blanks; no comment within another one, as dialects do not agree where that ends."""
+"""Comments and blanks. Nested comments do not match: dialects disagree about their end."""
 
 _RUN, _UNDO, _PRECONDITION = "run", "undo", "precondition"
 _SECTIONS: Final = (_PRECONDITION, _RUN, _UNDO)
@@ -44,7 +44,7 @@ _SQLGLOT: Final[Mapping[str, str]] = {"postgresql": "postgres"}
 
 
 class When(StrEnum):
-    """Where own SQL runs, in the order in which that is done."""
+    """The time at which custom SQL runs, relative to its step; in this order."""
 
     BEFORE = "before"
     INSTEAD = "instead"
@@ -92,7 +92,7 @@ class OwnSql:
 
 
 def draft_own(runs: Sequence[str], undoes: Sequence[str], comment: str) -> str:
-    """Return the text of a file of own SQL: statements that run, and those that undo them."""
+    """Return the text of a custom SQL file: the statements that run, and the statements that undo them."""
     sections = ((_RUN, runs), (_UNDO, undoes))
     texts = (f"-- schemactl: {name}\n" + "".join(f"{sql};\n" for sql in statements) for name, statements in sections)
     return f"-- {comment}\n\n" + "\n".join(texts)

@@ -42,10 +42,10 @@ _SUM_PREFIX: Final = "h1:"
 
 @dataclass(frozen=True, slots=True)
 class DialectPlan:
-    """The steps of a migration in one dialect: the kind of destination that takes them.
+    """The steps of a migration in the dialect of one kind of destination.
 
     Attributes:
-        own: SQL of files beside them, by number and order.
+        own: custom SQL of their files, by number and order.
     """
 
     steps: tuple[PlannedStep, ...] = ()
@@ -58,12 +58,13 @@ class Migration:
     """One migration of a folder.
 
     Attributes:
-        number: its place in the folder, from 1; a rebase gives it another.
-        title: what it does, in lower case with underscores.
+        number: its place in the folder, from 1; a rebase changes it.
+        title: a summary in lower case with underscores.
         previous: the migration before it; None for the first one.
         base: hash of the schema that a destination must have; None without one.
-        start: the schema that the first migration begins with, whole; None for no schema, and for all others.
-        schema: the stored form, whole, of the schema that it leads to.
+        start: the whole schema that the first migration begins with; None for an empty database, and for later
+            migrations.
+        schema: the whole stored form of the schema that it leads to.
     """
 
     number: int
@@ -81,7 +82,7 @@ class Migration:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names of the files that are written of it: all but those of own SQL."""
+        """The names of the files that schemactl writes for it, which excludes custom SQL."""
         return (json_name(self.name), *(sql_name(self.name, dialect) for dialect in self.plans))
 
     @property
@@ -139,7 +140,7 @@ def title_of(text: str) -> str:
 
 
 def suggested_title(steps: Sequence[PlannedStep]) -> str:
-    """Return a title that says what the first step does."""
+    """Return a title that describes the first step."""
     user_steps = [planned.step for planned in steps if not planned.step.table_name.startswith("_")]
     if not user_steps:
         return "change_hints"
@@ -176,7 +177,7 @@ def own_files_of(migration: str, files: Iterable[str]) -> list[str]:
 
 
 def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migration, tuple[Problem, ...]]:
-    """Return a migration with the own SQL beside it, and the problems of its files."""
+    """Return a migration with the custom SQL of its files, and the problems of the files."""
     own_by_dialect: dict[str, list[OwnSql]] = {}
     problems: list[Problem] = []
     for file in own_files_of(migration.name, files):
@@ -217,7 +218,7 @@ def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migr
         for dialect, plan in migration.plans.items()
     }
     if any(not own_sql.is_empty for scripts in own_by_dialect.values() for own_sql in scripts):
-        # Of the other dialects nobody has said whether they need own SQL.
+        # An empty file records that a step of another dialect needs no custom SQL, which only a person can know.
         others = ", ".join(dialect for dialect, plan in plans.items() if plan.own)
         for dialect, plan in plans.items():
             if plan.steps and not plan.own:
@@ -235,7 +236,7 @@ def write_migration(migration: Migration) -> str:
 
 
 def read_migration(text: str, file: str, location: Location) -> Migration:
-    """Read what ``write_migration`` has written."""
+    """Read a migration that ``write_migration`` wrote."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -333,7 +334,7 @@ def _one_line(text: str) -> str:
 
 
 def file_hash(content: str) -> str:
-    """Return the hash of a file as a sum file states it; line ends do not count, as git may change them."""
+    """Return the hash of a file for the sum file; line ends do not count, as git may change them."""
     text = content.replace("\r\n", "\n")
     return _SUM_PREFIX + base64.b64encode(hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()).decode()
 
@@ -348,7 +349,7 @@ def sum_text(files: Mapping[str, str]) -> str:
 
 
 def stated_hashes(sum_file: str) -> dict[str, str]:
-    """Return the hashes of files that a sum file states, by their names."""
+    """Return the hashes of a sum file by file name."""
     return dict(line.rpartition(" ")[::2] for line in sum_file.replace("\r\n", "\n").splitlines()[1:])
 
 

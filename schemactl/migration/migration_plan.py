@@ -28,7 +28,7 @@ of the table by it. None for a table that is not there.
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a plan is to be applied.
+    """The destination of a plan.
 
     Attributes:
         kind: the scheme of the destination's addresses.
@@ -64,11 +64,11 @@ class MigrationPlan:
     """The steps that bring one destination from one state to one schema.
 
     Attributes:
-        schema: the schema's stored form, whole: it goes into the ledger.
-        tables: names of the tables that were looked at.
-        fingerprint: of those tables, as the plan found them.
-        migration: which one of a folder it is; None if it is none.
-        own: SQL that its folder has beside the steps; ``with_own`` gives it to a plan.
+        schema: the whole stored form of the schema, which goes into the ledger.
+        tables: names of the tables that the planner read.
+        fingerprint: of ``tables``, at planning time.
+        migration: its mark in a folder of migrations; None for a plan without a folder.
+        own: the folder's custom SQL for the steps; ``with_own`` gives it to a plan.
     """
 
     place: Place
@@ -108,12 +108,12 @@ class MigrationPlan:
 
     @property
     def is_online(self) -> bool:
-        """Whether a step cannot be in a transaction with others: then each is kept when it is done."""
+        """Whether a step cannot share a transaction with other steps: then each step is committed when it is done."""
         return any(planned.step.is_outside_transaction for planned in self.steps)
 
     @property
     def groups(self) -> tuple[range, ...]:
-        """The places of the steps, those together that are done at once."""
+        """The indexes of the steps, grouped by the steps that run at once."""
         groups: list[range] = []
         while (start := groups[-1].stop if groups else 0) < len(self.steps):
             groups.append(range(start, self.steps[start].done_with or start + 1))
@@ -130,9 +130,9 @@ class MigrationPlan:
         return tuple(own_by_when[when] for when in When if when in own_by_when)
 
     def changed_from(self, done: int = 0) -> int:
-        """Return the place of the first step before which own SQL runs; all behind it find other values than now.
+        """Return the index of the first step before which custom SQL runs; later steps may see other values than now.
 
-        It is the number of the steps where no own SQL is left to run before one.
+        If no more custom SQL runs before a step, it is the number of steps.
         """
         places = (own_sql.number - (own_sql.when is not When.AFTER) for own_sql in self.own if own_sql.number > done)
         return min(places, default=len(self.steps))

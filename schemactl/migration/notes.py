@@ -1,4 +1,4 @@
-"""The notes of a plan: what it leaves alone, and what differs from the schema afterwards."""
+"""The notes of a plan: parts of the destination that it does not change, and remaining differences from the schema."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class NoteKind(StrEnum):
     """The subject of a note."""
 
     DRIFT = "drift"
-    """The destination has it, and no schema that is known; it is left alone."""
+    """A table or column that only the destination has, and no known schema; the plan does not change it."""
     LEFT_OUT = "left out"
-    """The schema has it no more; to drop it loses data, which nobody has allowed."""
+    """A table or column that the schema has lost; dropping it loses data, and the options do not allow that."""
     KEPT = "kept"
-    """An old column that an earlier plan kept beside its successor."""
+    """An old column that an earlier plan kept under another name."""
     STAYS = "stays"
     """Dependents of a column stay with it when another column takes its name."""
     WAITS = "waits"
@@ -64,12 +64,12 @@ class NoteKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something to report beside the steps.
+    """Something to report in addition to the steps.
 
     Attributes:
-        table, column: where; no column for a whole table.
+        table, column: the subject; no column for a whole table.
         message: names in backquotes.
-        hint: what can be done about it; may be empty.
+        hint: a way out; may be empty.
     """
 
     kind: NoteKind
@@ -199,7 +199,7 @@ def _column_left(table: str, column: Column, is_kept: bool) -> Note:
 
 
 def _take_over_hint(comparison: Comparison, variant: ColumnRemoved | AddColumn) -> str:
-    """Return how the schema takes over a variant column that a destination has."""
+    """Return the command that adds a variant column of the destination to the schema."""
     full_name, kind = f"{variant.table}.{variant.column.name}", variant.column.data_type
     option = f"--column {full_name}:{kind},variant=true"
     return f"add it to the schema: `schemactl edit {comparison.schema.name} {option}`"
@@ -222,7 +222,7 @@ def _added(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
 
 
 def _of_types(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note]:
-    """Yield the columns that steps create with another type than the schema states."""
+    """Yield the columns that steps create with another type than the schema declares."""
     for step in steps:
         table = step.table_name
         declared = comparison.declared.tables.get(table, Table(table)).columns

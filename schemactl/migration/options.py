@@ -10,11 +10,11 @@ class OnUnfit(StrEnum):
     """The treatment of a column whose values may not all survive its new type."""
 
     REFUSE = "refuse"
-    """It is converted in its place, once no value is counted that would be lost."""
+    """The column is converted in place after a count shows that no value would be lost."""
     EXPAND = "expand"
-    """A new column takes what fits, and the name; the old one is kept under another name."""
+    """A new column takes the old name and the values that fit; the old column is kept under another name."""
     VARIANT = "variant"
-    """As ``EXPAND``, and what does not fit goes into the variant column that dlt would make."""
+    """As ``EXPAND``; values that do not fit go into the variant column that dlt would create."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,15 @@ class PlanOptions:
     """The user's decisions about a plan.
 
     Attributes:
-        on_unfit: what becomes of columns whose values may not survive.
-        compares_unique: whether unique constraints are planned; dlt makes none on most destinations.
-        compares_primary_keys: whether primary keys are planned; dlt makes none on most destinations.
-        guesses_renames: whether what looks like a rename is one; else only ``x-renamed-from`` counts.
-        keeps_removed: whether what the schema has no more is left alone, and named, in place of being dropped.
-        removed_before: columns, by table, that earlier schemas of the destination had; no column for a table. What the
-            schema has no more is dropped if it is one of them, too.
+        on_unfit: the way to change columns whose values may not survive.
+        compares_unique: whether unique constraints are planned; dlt creates them on few destinations.
+        compares_primary_keys: whether primary keys are planned; dlt creates them on few destinations.
+        guesses_renames: whether likely renames count; else only ``x-renamed-from`` counts.
+        keeps_removed: whether tables and columns that the schema has lost are reported instead of dropped.
+        removed_before: columns, by table, that earlier schemas of the destination had; no columns for a table. If the
+            schema has lost one of them, it is dropped, too.
         drops_kept: whether old columns that an earlier plan kept are dropped now.
-        is_online: whether steps are done so that others read and write meanwhile.
+        is_online: whether other sessions can read and write during the steps.
         empty_tables: names in the destination of tables that hold no rows.
     """
 

@@ -59,7 +59,7 @@ def plan_text(plan: MigrationPlan) -> str:
 
 
 def read_plan(text: str, path: str, key: bytes | None = None) -> MigrationPlan:
-    """Read what ``write_plan`` has written.
+    """Read a plan that ``write_plan`` wrote.
 
     With a key, the plan must be signed with it.
     """
@@ -107,7 +107,7 @@ def _read_plan(text: str, location: Location, key: bytes | None) -> MigrationPla
 
 
 def mistaken_for_schema(text: str, path: str) -> InputError | None:
-    """Return the error for a plan or a report of ``migrate`` where a schema is wanted; None for other texts."""
+    """Return the error for a plan or a report of ``migrate`` that is used as a schema; None for other texts."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -141,7 +141,7 @@ def mark_in(text: str) -> MigrationMark | None:
 
 
 def _is_report(document: Any) -> bool:
-    """Return whether JSON data is what ``migrate`` has printed: with a plan in it, or with a place alone."""
+    """Return whether JSON data is a report of ``migrate``, which has a plan or a place."""
     if not isinstance(document, dict) or MARK in document:
         return False
     plan, place_document = document.get("plan"), document.get("place")
@@ -196,7 +196,7 @@ def _plan(document: Mapping[str, Any]) -> MigrationPlan:
 
 
 def _check_groups(steps: Sequence[PlannedStep]) -> None:
-    """Refuse steps that are not next to those that they are done with."""
+    """Refuse steps that are not adjacent to the steps that they run with."""
     end = 0
     for number, planned in enumerate(steps, 1):
         if number > end and planned.done_with is not None:
@@ -215,9 +215,9 @@ T = TypeVar("T")
 def to_document(
     value: Step | Change | Note | Place | Lock | Undo | OwnSql | MigrationMark | PlannedStep, *, is_tagged: bool = False
 ) -> dict[str, Any]:
-    """Return a value's fields as JSON data; what is not stated on a side of a change is left out.
+    """Return a value's fields as JSON data, without the absent sides of a change.
 
-    ``is_tagged``: whether ``kind`` states the type, which steps and changes need to be read again.
+    ``is_tagged``: whether ``kind`` names the type, which the reader of steps and changes needs.
     """
     kind = {"kind": type(value).__name__} if is_tagged else {}
     values = field_values(value)

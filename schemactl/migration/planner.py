@@ -21,12 +21,12 @@ class PlannedStep:
     """A step with the facts about it before it runs.
 
     Attributes:
-        way: how the destination takes it; ``Way.NONE``: the destination cannot, so the plan cannot be applied.
-        statements: in the destination's language; none before they are rendered.
-        undo_statements: what undoes it, by itself.
-        done_with: the number, from 1, of the last of the steps next to each other that one ``RewriteTable`` does; None
-            if it is done by itself. The last has the statements of all.
-        lock: the one that it takes on its table; None if it takes none, or the engine locks no tables.
+        way: how the destination runs it; ``Way.NONE``: the destination cannot, so the plan cannot be applied.
+        statements: in the destination's language; empty until they are rendered.
+        undo_statements: the statements that undo this step, by itself.
+        done_with: the number, from 1, of the last of the adjacent steps that one ``RewriteTable`` does; None
+            if it is done by itself. The last step has the statements of all.
+        lock: the lock that it takes on its table; None if it needs no lock.
     """
 
     step: Step
@@ -41,7 +41,7 @@ class PlannedStep:
 
     @property
     def is_destructive(self) -> bool:
-        """Whether data is lost that no check can save: it runs only where that is allowed."""
+        """Whether it loses data that no check can save: it runs only with the user's permission."""
         return self.risk is Risk.LOSES_DATA
 
     @property
@@ -52,12 +52,12 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The steps, not yet rendered.
+    """The steps before rendering.
 
     Attributes:
-        tables: names of the tables that were looked at: a plan is out of date when one of them is another than it
-            was, or is there now.
-        catalogue: what the destination has, as the steps spell it.
+        tables: names of the tables that the planner read; a plan is out of date when one of them has changed or
+            appeared.
+        catalogue: the destination's tables, as the steps spell them.
     """
 
     steps: tuple[PlannedStep, ...]
@@ -77,9 +77,9 @@ def plan_steps(
 ) -> Proposal:
     """Return the steps that bring a destination to a schema.
 
-    Tables and columns that ``ledger_schema``, the last schema of the destination's ledger, has and ``schema`` lacks
-    are dropped. What neither knows is reported and left alone. dlt creates tables that wait for their first data, and
-    columns without a type.
+    Tables and columns that ``ledger_schema``, the last schema of the destination's ledger, has and ``schema`` lacks are
+    dropped. Other tables and columns are reported and not changed. dlt creates tables that wait for their first data,
+    and columns without a type.
     """
     chosen = options or PlanOptions()
     comparison = compare(catalogue, schema, ledger_schema, stored, abilities, chosen)

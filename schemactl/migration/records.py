@@ -39,10 +39,10 @@ class Example:
     """A value that blocks a step.
 
     Attributes:
-        row: the key of a row that holds it: values by column (``_dlt_id``, or the primary key); empty if the
-            table has none.
+        row: the key of a row that holds it: values by column (``_dlt_id``, or the primary key); empty if the table has
+            no key.
         value: as the database writes it, cut to 200 characters; None for null.
-        becomes: what an undo of the step would make of it, where that is looked at.
+        becomes: its value after an undo of the step, if the undo was tried.
     """
 
     row: Mapping[str, str]
@@ -66,10 +66,10 @@ class Unfit:
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """Why a step cannot be done, whatever the values are: what its table is, or asks for.
+    """A reason that prevents a step whatever the values are: the kind of its table, or what depends on the table.
 
     Attributes:
-        hint: the way out; None if there is none to name.
+        hint: the way out; None if no way is known.
     """
 
     message: str
@@ -114,8 +114,8 @@ class Run:
     Attributes:
         run_id: any text that no other run has.
         plan_hash: of the plan file's content.
-        from_hash: of the schema before; None if there was none.
-        plan: the plan as the text of JSON; empty if there is none (a baseline).
+        from_hash: of the schema before; None for the first schema.
+        plan: the plan as JSON text; empty for a baseline.
     """
 
     run_id: str

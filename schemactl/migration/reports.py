@@ -32,19 +32,19 @@ class BlockerKind(StrEnum):
     """Why a plan is not applied."""
 
     IMPOSSIBLE = "impossible"
-    """The destination cannot take a step."""
+    """The destination cannot run a step."""
     DESTRUCTIVE = "destructive"
-    """A step loses data, and nobody has allowed that."""
+    """A step loses data without the user's permission."""
     UNFIT = "unfit"
     """Stored values would not survive a step."""
     MOVED = "moved"
-    """The destination is another than it was when the plan was made."""
+    """The destination has changed since the plan was made."""
     UNFINISHED = "unfinished"
     """Another run is unfinished."""
     ELSEWHERE = "elsewhere"
     """The destination does not have the schema that a migration of a folder begins with."""
     PRECONDITION = "precondition"
-    """The precondition of own SQL gives no rows."""
+    """A precondition of custom SQL returns no rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class PlanBlocker:
     Attributes:
         message: part of a sentence.
         hint: the way out; may be empty.
-        numbers: of the steps that it is about, from 1; none if it is the whole plan.
+        numbers: the numbers of the blocked steps, from 1; empty if it blocks the whole plan.
     """
 
     kind: BlockerKind
@@ -82,7 +82,7 @@ class PlanReport:
 
     @property
     def stops(self) -> bool:
-        """Whether it is blocked by more than data loss that nobody has allowed."""
+        """Whether a blocker other than unconfirmed data loss stops it."""
         return any(blocker.kind is not BlockerKind.DESTRUCTIVE for blocker in self.blockers)
 
 
@@ -93,7 +93,7 @@ class Outcome(StrEnum):
     NOTHING = "nothing to do"
     REFUSED = "refused"
     DECLINED = "declined"
-    """The person who was asked said no."""
+    """The user declined."""
 
 
 class _Ended:
@@ -104,7 +104,7 @@ class _Ended:
 
     @property
     def is_refused(self) -> bool:
-        """Whether what was to be done was not done, or not all of it."""
+        """Whether schemactl refused or the user declined the whole action or a part of it."""
         return self.outcome in (Outcome.REFUSED, Outcome.DECLINED)
 
 
@@ -113,7 +113,7 @@ class ApplyReport(_Ended):
     """The report of ``apply``.
 
     Attributes:
-        copy: the file that keeps what was there before a destructive plan; None if there is none.
+        copy: the copy of the database file from before a destructive plan; None if no copy was made.
     """
 
     planned: PlanReport
@@ -141,12 +141,12 @@ class StatusReport:
     """The state of a destination.
 
     Attributes:
-        there: what its ledger names last; None if it has none.
-        target: name, version and hash of the schema that it is held against; None if there is none.
+        there: the last schema in its ledger; None if the ledger is empty.
+        target: name, version and hash of the schema that it is compared with; None without a schema.
         planned: the pending steps; None if no schema is known.
-        drift: from the ledger's schema to the tables: what was changed by hand, or by others.
+        drift: from the ledger's schema to the tables: changes that neither schemactl nor dlt made.
         runs: the last lines of the ledger, the newest one first.
-        variants: columns for values that do not fit another one, which the schema does not have yet.
+        variants: columns for values that do not fit another column, which the schema lacks so far.
         waiting_records: rejected records that wait in its table of rejects.
     """
 
@@ -195,8 +195,8 @@ class RollbackReport(_Ended):
     """The report of ``rollback``, before or after it runs.
 
     Attributes:
-        before, after: hash of the schema; ``after`` is None if the ledger names none from before.
-        counted: what the data says of them; numbers are places in ``steps``.
+        before, after: hash of the schema; ``after`` is None if the ledger has no earlier schema.
+        counted: the counts of values that block them; numbers are places in ``steps``.
     """
 
     place: Place
@@ -227,7 +227,7 @@ class BaselineReport(_Ended):
     """The report of ``baseline``.
 
     Attributes:
-        drift: from the schema to the tables, of those that the schema knows.
+        drift: from the schema to the tables that the schema has.
     """
 
     place: Place
@@ -282,10 +282,10 @@ class FolderStanding:
     """How far a destination has come with the migrations of a folder.
 
     Attributes:
-        there: what its ledger names last; None if it has none.
-        at: the last migration that it has; None if it has none yet.
-        pending: names of those that it does not have, in their order.
-        blocker: why they cannot run there; None if they can.
+        there: the last schema in its ledger; None if the ledger is empty.
+        at: the last migration that it has; None before the first one.
+        pending: names of the migrations that it lacks, in their order.
+        blocker: why they cannot run; None if they can.
         is_unfinished: whether the first pending migration is unfinished.
     """
 
@@ -307,9 +307,8 @@ class FolderApplyReport(_Ended):
     """The report of ``apply --dir``, before or after it runs.
 
     Attributes:
-        standing: how far the destination had come.
-        next: the first pending migration, as it runs there; None if there is none.
-        later: those behind it, which are looked at when their turn comes.
+        next: the plan of the first pending migration; None if no migration is pending.
+        later: the following migrations, which are checked when their turn comes.
         applied: the runs, in their order; the last one may be refused.
     """
 
@@ -331,8 +330,8 @@ class Compared:
     """One of two destinations that are compared.
 
     Attributes:
-        there: what its ledger names last; None if it has none.
-        migration: the last migration of a folder that it has; None if it has none.
+        there: the last schema in its ledger; None if the ledger is empty.
+        migration: the last migration of a folder that it has; None before the first one.
     """
 
     place: Place
@@ -345,7 +344,7 @@ class CompareReport:
     """How two destinations differ.
 
     Attributes:
-        changes: from the tables of the first to those of the second, in terms that both keep.
+        changes: from the tables of the first to the tables of the second, in terms that both destinations store.
     """
 
     base: Compared
@@ -361,7 +360,7 @@ class CompareReport:
 
 @dataclass(frozen=True, slots=True)
 class OddValues:
-    """Stored values that are not what the schema says.
+    """Stored values that contradict the schema.
 
     Attributes:
         rows: how many rows the table has.
@@ -391,7 +390,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """Values that a run of the ledger has not moved to where ``x-renamed-from`` says that they go.
+    """Values that a run of the ledger has not moved to the name that ``x-renamed-from`` implies.
 
     Attributes:
         column: None if it is about the rows of the whole table.
@@ -405,17 +404,17 @@ class Misplaced:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """Whether tables and values are as a schema says.
+    """Whether tables and values match a schema.
 
     Attributes:
-        tables: how many were held against it.
-        columns: in how many of them values were looked at.
+        tables: how many tables were compared.
+        columns: how many columns had their values checked.
         rows: how many rows were read for that.
         all_rows: how many rows the tables have that were read; more than ``rows`` for a sample.
-        variants: columns for values that do not fit another one, which the schema does not have yet.
-        disagreements: tables whose files say different things.
+        variants: columns for values that do not fit another column, which the schema lacks so far.
+        disagreements: tables whose files contradict each other.
         misplaced: values under wrong names, as the runs of the ledger show.
-        unfinished: the unfinished run, if there is one; what differs may be its doing.
+        unfinished: the unfinished run, which may explain the differences; None without one.
     """
 
     place: Place

@@ -1,6 +1,6 @@
 """Plan the steps that give a column another type at a destination.
 
-Plans that others read and write through (``--online``) do ahead what they would wait for.
+Plans that let other sessions read and write (``--online``) prepare steps that would block them.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Retyping:
         after: the column as the schema has it, bare.
         stays_required: whether it may hold no nulls, before and afterwards.
         taken_names: names of all columns of the table, in the destination or in the schema.
-        own_type: the destination's own type of the column afterwards, where dlt has none for it (structs ...).
-        variant: the column that dlt would put values into that do not fit; None if its name is not known.
+        own_type: the destination's type of the column afterwards, if dlt has no such type (structs ...).
+        variant: the column that dlt would put unfit values into; None if its name is unknown.
     """
 
     table: str
@@ -75,9 +75,9 @@ class Retyping:
         return self.after if self.own_type is None else Column(self.after.name, {DATABASE_TYPE: self.own_type})
 
     def _readable(self, abilities: Abilities) -> Column:
-        """Return the column as it is, or as what the destination makes of a type that dlt does not know.
+        """Return the column with the type that the new one's values can be read from.
 
-        Texts of such values become a text, and structs, lists and maps become JSON.
+        Values of types that dlt lacks are read as text, or as JSON for structs, lists and maps.
         """
         kind = self.before.properties.get(DATABASE_TYPE)
         if self.before.data_type is not None or kind is None:
@@ -111,8 +111,8 @@ def variant_origin(name: str, columns: Collection[str], naming: Naming) -> str |
 def retype_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
     """Yield the steps in their order.
 
-    A type whose values all survive is changed in place, if the destination can. Others as the user chose; where
-    the destination cannot change the type at all, the new column takes the place of the old one.
+    If all values survive, the type is changed in place, if the destination can. Else the user's choice counts; if the
+    destination cannot change the type at all, a new column replaces the old one.
     """
     if is_swapped(retyping, on_unfit, abilities):
         yield from _swap(retyping, on_unfit, abilities)
@@ -121,7 +121,7 @@ def retype_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) ->
 
 
 def is_swapped(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> bool:
-    """Return whether a new column takes the place of the old one; where that is in a primary key, the key moves too."""
+    """Return whether a new column replaces the old one; a primary key with the old column moves, too."""
     in_place = _in_place(retyping, abilities)
     is_wanted = in_place.needs_check and on_unfit is not OnUnfit.REFUSE
     is_stuck = abilities.retype(in_place.before, in_place.after) is Way.NONE
@@ -175,7 +175,7 @@ def _variant_for(retyping: Retyping, backfill: Backfill, on_unfit: OnUnfit) -> C
     return retyping.variant if is_wanted else None
 
 
-# --- while others read and write: what they would wait for is done ahead ---
+# --- online plans: prepare steps that would block other sessions ---
 
 
 def prepared_steps(step: Step) -> Iterator[Step]:
@@ -193,9 +193,9 @@ def prepared_steps(step: Step) -> Iterator[Step]:
 
 
 def is_synced(retyping: Retyping, abilities: Abilities) -> bool:
-    """Return whether a new column takes the place of the old one while others write.
+    """Return whether a new column replaces the old one while other sessions write.
 
-    Not if only the catalog changes, or a key would have to move.
+    It does not if only the catalog changes, or if a key would have to move.
     """
     before, after = retyping.before, retyping.after
     is_quick = abilities.retype(before, after) is Way.IN_PLACE
@@ -235,6 +235,6 @@ def sync_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> I
 
 
 def _proven(step: SetNotNull | Backfill) -> Iterator[Step]:
-    """Yield the phases that prove what a step asks of stored rows."""
+    """Yield the phases that prove that stored rows meet a step's condition."""
     yield Prepare(step, Phase.ADD_CHECK)
     yield Prepare(step, Phase.VALIDATE_CHECK)

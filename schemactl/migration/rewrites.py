@@ -1,9 +1,8 @@
-"""Rewrites of tables: which steps next to each other are done, or undone, by rewriting a table once.
+"""Rewrites of tables: decide which adjacent steps are done, or undone, by rewriting a table once.
 
-It is decided when a plan is made, by what the destination can do (``Abilities.rewrites``), and the plan says it: what
-is shown is what runs. Where one transaction holds the steps, nothing has to find out later which of them are done.
-Elsewhere they are done together or not at all, and the tables must show which: only then can a run that was killed go
-on.
+The planner decides by the destination's abilities (``Abilities.rewrites``) and records it in the plan, so that a run
+does exactly the steps that the user saw. Inside one transaction a run never has to detect which of the steps are done.
+Otherwise the steps are done together or not at all, and the tables must show which: only then can a killed run resume.
 """
 
 from __future__ import annotations
@@ -33,12 +32,11 @@ def with_rewrites(
     render: RenderRewrite,
     done: int = 0,
 ) -> MigrationPlan:
-    """Return a plan that says which of its steps are done at once; the last of them has the statements of all.
+    """Return a plan that groups the steps that run as one rewrite; the last step of a group has its statements.
 
-    Of steps that were done at once some may have been undone by themselves: those that are left are done at once, if
-    they still can be.
+    If some steps of a group were undone by themselves, the remaining steps are grouped again, if they still can be.
 
-    Each step that is left has its own statements; ``tables`` are as they are before the first of these.
+    Each remaining step has its own statements; ``tables`` are as they are before the first of them.
 
     Raises:
         StepDoesNotFit: a step does not fit the tables.
@@ -71,9 +69,9 @@ def rewrite_of(table: Table, steps: Sequence[Step]) -> RewriteTable:
 def find_rewrites(
     steps: Sequence[Step], tables: Mapping[str, Table], abilities: Abilities, stored: Stored, cuts: Collection[int] = ()
 ) -> Iterator[tuple[range, Table | None]]:
-    """Yield the places of steps, those together that are done at once, with their table as the first of them finds it.
+    """Yield the indexes of the steps that run at once, with their table before the first of them.
 
-    Something else runs before the places in ``cuts``: no rewrite does steps on both sides.
+    Something else runs before the steps in ``cuts``: no rewrite contains steps on both sides.
 
     Raises:
         StepDoesNotFit: a step does not fit the tables.
@@ -89,14 +87,14 @@ def find_rewrites(
 
 
 def _end(steps: Sequence[Step], start: int, tables: Mapping[str, Table], abilities: Abilities, stored: Stored) -> int:
-    """Return where the steps end that are done at once with the one at ``start``."""
+    """Return the end of the steps that are done at once with the step at ``start``."""
     end, table = start + 1, tables.get(steps[start].table_name)
     if table is None or not abilities.rewrites(steps[start], table):
         return end
     name = table.name
     for index in range(start + 1, len(steps)):
         step = steps[index]
-        # Its values are counted when those before it are done.
+        # Its values are counted after the steps before it, so these must have run.
         if step.table_name != name or is_counted_late(steps, index):
             break
         table = steps[index - 1].apply_to(table)
@@ -134,7 +132,7 @@ def find_rewrites_back(
     abilities: Abilities,
     stored: Stored,
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the numbers of steps, those together that are undone at once, where no transaction holds them.
+    """Yield the numbers of the steps that are undone at once if no transaction contains them.
 
     The numbers begin with the last step; the tables are as they are before that is undone.
 
@@ -164,7 +162,7 @@ def _end_back(
     abilities: Abilities,
     stored: Stored,
 ) -> int:
-    """Return where the numbers end of the steps that are undone together with the one at ``start``."""
+    """Return the end of the numbers of the steps that are undone together with the one at ``start``."""
     end = start + 1
     first = planned[numbers[start] - 1].undo.steps
     if not first or not all(abilities.rewrites(step, tables.get(step.table_name)) for step in first):

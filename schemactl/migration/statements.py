@@ -1,8 +1,9 @@
 """The statements of a step, for every engine that speaks SQL, whether it is connected or not.
 
-An engine defines its SQL (``type_systems.ddl``), the types of columns, and how it converts values. What it
-does in a way of its own (a copy of a table for want of an ALTER), its destination writes, and leaves the rest to
-``render``. Nothing in a schema file can end a statement and begin another: names, types and values are checked here.
+An engine defines its SQL (``type_systems.ddl``), the types of columns, and how it converts values. If it runs a step
+in a special way (it copies a table because it lacks an ALTER), the destination writes the statements and leaves the
+other steps to ``render``. Nothing in a schema file can end a statement and begin another: names, types and values are
+checked here.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ class Engine:
             raise InputError(f"{name!r} cannot name anything: it is not Unicode") from None
         if not name or "\0" in name:
             raise InputError(f"{name!r} cannot name anything in a database")
-        if len(f"{name}.".splitlines()) > 1:  # it would begin a line of a script as a statement of its own
+        if len(f"{name}.".splitlines()) > 1:  # it would begin a line of a script as a separate statement
             hint = "rename it, or use a naming convention such as `snake_case`"
             raise InputError(f"{name!r} has a line break, which is not allowed in SQL", hint=hint)
         if self.limits.is_too_long(name):

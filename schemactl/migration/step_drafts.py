@@ -70,10 +70,11 @@ from schemactl.schema.types import Column, Table, ancestors
 
 
 class _Phase(IntEnum):
-    """The order of steps: nothing is in the way of what comes later, and nothing is dropped before all else worked.
+    """The order of steps: no step blocks a later one, and drops come last, after all other steps have succeeded.
 
-    Where a table with a key is copied to drop a column of it, and a transaction brings back what was dropped, columns
-    go before keys come.
+    If a destination copies a table with a key to drop a column, and a transaction can restore dropped columns, columns
+    are
+    dropped before keys are added.
     """
 
     RENAME_TABLES = 0
@@ -149,7 +150,7 @@ class _Drafter:
         return KeyChange(before, after if is_kept else (), change)
 
     def steps(self) -> Iterator[Draft]:
-        """Yield all steps, those of one phase and depth in their order."""
+        """Yield all steps, grouped by phase and depth, and in their order within a group."""
         for table in self.comparison.missing:
             yield Draft(_Phase.CREATE_TABLES, CreateTable(bare_table(table)), without_origin(TableAdded(table)))
         limits = self.abilities.names
@@ -166,7 +167,7 @@ class _Drafter:
             yield from (_of_key(*pair) for pair in primary_key_steps(name, key))
 
     def _reason(self, change: Change) -> Change:
-        """Return a change in the destination's words: a type that dlt does not know is called as it is there."""
+        """Return a change in the destination's words: a type that dlt lacks has the destination's name."""
         if not isinstance(change, ColumnRetyped):
             return without_origin(change)
         current_type = self.comparison.found_column(change.table, change.column).properties.get(DATABASE_TYPE)
@@ -298,7 +299,7 @@ class _Drafter:
         else:
             steps = retype_steps(retyping, self.options.on_unfit, self.abilities)
         for step in steps:
-            # Behind what is dropped, and all of one table together: on some destinations each copies the table.
+            # After drops, and with the table's other steps: on some destinations each such step copies the table.
             yield Draft(_Phase.ADD_KEYS if isinstance(step, AddUnique) else _Phase.RETYPE, step, change)
 
     def _retyping(self, change: ColumnRetyped) -> Retyping:
@@ -380,8 +381,8 @@ def _describe(
 ) -> Iterator[tuple[DescribeTable, Change]]:
     """Yield the steps that describe tables as the schema does, each with the first text that changes as its reason.
 
-    A text that the schema does not state is removed only if the last schema stated it: others are
-    somebody's own. dlt describes its own tables and columns, and variants.
+    A description that the schema lacks is removed only if the last schema had it, since people may have written other
+    descriptions in the destination. dlt describes its own tables and columns, and variants.
     """
     if abilities.describe_table is Way.NONE:
         return
@@ -406,7 +407,7 @@ def _describe(
 
 
 def _described_parts(table: Table, schema_table: Table) -> Iterator[tuple[str, Column | Table, Column | Table]]:
-    """Yield a table and its columns as they are there and as they are stated, with their names; the table has none."""
+    """Yield a table, with an empty name, and its columns, each as in the destination and as in the schema."""
     yield "", table, schema_table
     for name, column in schema_table.columns.items():
         if name in table.columns and has_type(column) and not (is_dlts_own(name) or column.is_variant):
@@ -427,7 +428,7 @@ def _description_changed(table: str, before: Mapping[str, str | None], after: Ma
     return TablePropertyChanged(table, "description", old, new)
 
 
-# --- keys and unique columns: where a schema hints others than the destination has ---
+# --- keys and unique columns: add or drop constraints that differ from the schema's hints ---
 
 KeyStep: TypeAlias = AddPrimaryKey | DropPrimaryKey | AddUnique | DropUnique
 

@@ -65,7 +65,7 @@ class Undo:
 
 
 class BaseStep(ABC):
-    """The facts about a step. Defaults are those of a step that can always run and only changes the catalog."""
+    """The facts about a step. Defaults describe a step that can always run and only changes the catalog."""
 
     __slots__ = ()
 
@@ -76,7 +76,7 @@ class BaseStep(ABC):
     shows_in_catalog: ClassVar[bool] = True
     """Whether the catalog shows that the step is done; else running it again gives the same."""
     is_structural: ClassVar[bool] = False
-    """Whether tables without the step are not those of the schema: names or types of columns would differ."""
+    """Whether it changes names or types of columns, so that tables without it differ from the schema."""
     outdates_copies: ClassVar[bool] = False
     """Whether dlt would not bring a table's copy in its staging dataset to the same: it only ever adds columns."""
 
@@ -117,7 +117,7 @@ class BaseStep(ABC):
 
     @property
     def caution(self) -> str:
-        """The condition on the stored values, part of a sentence; empty if there is none."""
+        """The condition on the stored values, part of a sentence; empty for no condition."""
         return ""
 
     @property
@@ -127,7 +127,7 @@ class BaseStep(ABC):
 
     @property
     def is_outside_transaction(self) -> bool:
-        """Whether a step commits as it goes: no transaction can take it back; after a failure it is run again."""
+        """Whether a step commits as it goes: no transaction can roll it back; after a failure it runs again."""
         return False
 
     @property
@@ -176,7 +176,7 @@ class BaseStep(ABC):
         return Risk.SAFE if is_online and lock is not None and not lock.writers_wait else Risk.of_way(way)
 
     def apply_to(self, table: Table | None) -> Table | None:
-        """Return the table after the step; None if there is none afterwards.
+        """Return the table after the step; None if the step drops it.
 
         Raises:
             StepDoesNotFit: the table or a column is missing, or the new name is taken.
@@ -223,7 +223,7 @@ class _WholeTableStep(BaseStep):
 
 @dataclass(frozen=True, slots=True)
 class CreateTable(_WholeTableStep):
-    """Create a table with all its columns; constraints other than NOT NULL are steps of their own.
+    """Create a table with all its columns; constraints other than NOT NULL are separate steps.
 
     With ``kept``, it restores the table that a ``DropTable`` has kept under that name.
     """
@@ -411,7 +411,7 @@ class AddColumn(_OneColumnStep):
     """Add a column at the end.
 
     Attributes:
-        value: the value of stored rows, as JSON data, set by the catalog alone; ``ABSENT`` for null.
+        value: the value of stored rows, as JSON data, set without writing rows; ``ABSENT`` for null.
     """
 
     value: Any = ABSENT
@@ -436,7 +436,7 @@ class AddColumn(_OneColumnStep):
 
     def change_columns(self, columns: Columns) -> Columns:
         refuse_taken(columns, self.column.name)
-        return {**columns, self.column.name: set_description(self.column, None)}  # a step of its own describes it
+        return {**columns, self.column.name: set_description(self.column, None)}  # a separate step describes it
 
     def creates(self, column: str) -> bool:
         return column == self.column.name
@@ -580,12 +580,12 @@ class ChangeType(_ColumnsStep):
 
 
 class Taken(StrEnum):
-    """The values that a ``Backfill`` copies; the others stay null."""
+    """The values that a ``Backfill`` copies; the remaining rows stay null."""
 
     FITTING = "fitting"
     """Those that dlt's coercion converts without loss."""
     UNFIT = "unfit"
-    """The others, as they are."""
+    """The values that the coercion cannot convert, unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,7 +596,7 @@ class Backfill(_ColumnsStep):
         conversion: how dlt's coercion converts the values.
         taken: which values are copied.
         counts_seconds: whether numbers are seconds since 1970.
-        in_batches: whether a few rows at a time are filled, each time in a transaction of their own.
+        in_batches: whether the rows are filled in batches, each in a separate transaction.
     """
 
     table: str
@@ -685,7 +685,7 @@ class SetNotNull(_OneColumnStep):
     """Forbid nulls in a column, which is given as it is before.
 
     Attributes:
-        needs_check: whether the column may hold nulls: the step may run only if none is counted.
+        needs_check: whether the column may hold nulls: the step may run only after a count of zero.
         is_prepared: whether an earlier check has proven that it holds no nulls.
     """
 
@@ -871,7 +871,7 @@ class DropPrimaryKey(_KeyStep):
         return set_property(columns, self.columns, "primary_key", None)
 
 
-# --- steps of online plans, during which others read and write (``--online``) ---
+# --- steps of online plans, during which other sessions read and write (``--online``) ---
 
 
 class OnlineStep(BaseStep):
@@ -898,10 +898,10 @@ class OnlineStep(BaseStep):
 
 
 class Phase(StrEnum):
-    """A part of a step that is done ahead of it, or taken back."""
+    """A part of a step that runs ahead of it, or an undo of such a part."""
 
     ADD_CHECK = "add check"
-    """From now on, written rows are checked for what the step forbids."""
+    """From now on, the database checks written rows for the step's condition."""
     VALIDATE_CHECK = "validate check"
     """Stored rows are checked, too."""
     DROP_CHECK = "drop check"
@@ -922,10 +922,10 @@ _OPPOSITE_PHASES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Prepare(OnlineStep):
-    """Do a part of a later step ahead of it, so that nobody waits for that step.
+    """Do a part of a later step ahead of it, so that no session waits for that step.
 
     Attributes:
-        step: the later step. For a ``Backfill`` it is also checked that it has left out no value.
+        step: the later step. For a ``Backfill``, a check also proves that no value was left out.
     """
 
     step: Backfill | SetNotNull | AddUnique | AddPrimaryKey
@@ -1003,7 +1003,7 @@ class SwapColumns(OnlineStep):
         is_required: whether the column takes no nulls afterwards, which a check has proven.
         is_unique: whether its values are unique; the index was built before.
         is_checked: whether a check has proven that each value was copied.
-        variant: the name of the column that was synced with the values that do not fit; None if there is none.
+        variant: the name of the column that was synced with the values that do not fit; None without one.
     """
 
     backfill: Backfill
@@ -1049,7 +1049,7 @@ class SwapColumns(OnlineStep):
 
     @property
     def earlier_columns(self) -> Mapping[str, str]:
-        # The values of the filled column are those of its source.
+        # The column was filled with the values of its source.
         source = self.backfill.source.name
         return {self.kept: source, source: source}
 
@@ -1131,13 +1131,13 @@ Step = CreateTable | DropTable | RenameTable | DescribeTable | ColumnStep
 
 @dataclass(frozen=True, slots=True)
 class RewriteTable:
-    """Make several changes to the columns of one table by rewriting its rows once: all of them, or none.
+    """Make several changes to the columns of one table by rewriting its rows once: either all of them or no change.
 
-    A plan says which of its steps are done this way (``rewrites.with_rewrites``). Each of them keeps its number, its
-    undo and its line in the ledger, so that some of them can be undone without the others.
+    A plan records which of its steps run this way (``rewrites.with_rewrites``). Each step keeps its number, its
+    undo and its line in the ledger, so that a single step can be undone.
 
     Attributes:
-        table: as the first change finds it.
+        table: as it is before the first change.
         changes: in their order: steps for which ``Abilities.rewrites`` holds, and new columns between them.
     """
 

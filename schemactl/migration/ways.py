@@ -54,7 +54,7 @@ class Lock:
     Attributes:
         mode: its name in the engine.
         readers_wait: whether it blocks reads of the table.
-        writers_wait: whether it blocks all writes to the table, not only those to the same rows.
+        writers_wait: whether it blocks all writes to the table, not only writes to the same rows.
     """
 
     mode: str
@@ -64,10 +64,10 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """The way in which a destination runs each kind of step. The defaults are those of a good SQL database.
+    """The way in which a destination runs each kind of step. The defaults describe a good SQL database.
 
     Attributes:
-        describe_table: the way of setting the descriptions of a table and its columns, which its catalog states.
+        describe_table: the way of setting the descriptions of a table and its columns, which its catalog returns.
         retype: the way from a type to another one, as a function of both columns; ``Way.NONE`` makes the planner
             use a new column, if columns can be added, filled and renamed.
         write_values: the way of filling a column of stored rows.

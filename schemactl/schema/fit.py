@@ -17,7 +17,7 @@ class Fit:
     """The fate of a column's values.
 
     Attributes:
-        lost: what does not survive, part of a sentence; empty if all values do.
+        lost: the values that do not survive, as part of a sentence; empty if all values survive.
     """
 
     conversion: Conversion
@@ -77,7 +77,7 @@ def _decimals(before: FullType, after: FullType) -> Fit:
 
 
 def _digits(number: FullType) -> tuple[int, int]:
-    """Return digits before and after the point; a wei of no stated size has as many as dlt's decimal."""
+    """Return digits before and after the point; a wei without a precision has as many as dlt's decimal."""
     places = number.scale or 0
     return (DEFAULT_DECIMAL[0] if number.precision is None else number.precision) - places, places
 
