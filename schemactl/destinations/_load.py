@@ -17,10 +17,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from schemactl.destinations._bookkeeping import ReadRows, check_inputs, is_loaded
+from schemactl.destinations._bookkeeping import check_inputs, is_loaded
+from schemactl.destinations._reading import StoredDataset
 from schemactl.destinations._structure import as_stored, package_as_stored
 from schemactl.errors import DestinationError, Problem
-from schemactl.normalization.package import Among, LoadPackage, StagedTable, rows_in
+from schemactl.normalization.package import LoadPackage, StagedTable, rows_in
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Strategy, appends, complete, first, merge_of, row_key
 from schemactl.schema.renames import origins
@@ -188,12 +189,8 @@ class Load(ABC, Generic[Staged]):
 
     @property
     @abstractmethod
-    def read_rows(self) -> ReadRows:
-        """The function that reads the tables in which the dataset keeps its loads."""
-
-    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:  # noqa: ARG002
-        """Yield the rows of a table as they are while the dataset is locked; see ``Readable.read_table``."""
-        raise DestinationError(f"`{self.origin}` cannot change rejects")
+    def stored(self) -> StoredDataset:
+        """The dataset as it is while it is locked."""
 
     @abstractmethod
     def check(self, chains: Sequence[Chain]) -> None:
@@ -234,11 +231,11 @@ def carry_out(load: Load[Staged]) -> None:
     load.progress(f"locking `{load.origin}` against other loads", None)
     with load.lock():
         load.recover()
-        if is_loaded(load.read_rows, load.package.schema.name, load.package.load_id):
+        if is_loaded(load.stored.read_rows, load.package.schema.name, load.package.load_id):
             return
-        check_inputs(load.read_rows, load.package)
+        check_inputs(load.stored.read_rows, load.package)
         if load.package.rejects_edit is not None:
-            load.package = load.package.with_edited_rejects(load.table_rows)
+            load.package = load.package.with_edited_rejects(load.stored.table_rows)
             chains = chains_of_load(load.package)
         _check_rows(chains)
         load.check(chains)

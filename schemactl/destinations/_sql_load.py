@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from schemactl.destinations import _bookkeeping
-from schemactl.destinations._bookkeeping import ReadRows, bookkeeping_of
+from schemactl.destinations._bookkeeping import bookkeeping_of
 from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_count, check_renames
 from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_merge
 from schemactl.destinations._session import Relation, Session, create_table, ddl_of, define_column, moment_text
@@ -20,7 +19,7 @@ from schemactl.destinations._sql_bookkeeping import Bookkeeping, find_dataset, w
 from schemactl.destinations._structure import Clash, cut
 from schemactl.destinations._table_rows import session_rows
 from schemactl.errors import DestinationError, InputError, Problem, backquoted
-from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads, StagedTable
+from schemactl.normalization.package import Among, LoadPackage, StagedTable
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import Merge, complete, merge_of, row_key
 from schemactl.schema.quoting import qualify, quote
@@ -46,25 +45,26 @@ class ReadyTable:
     unlike: tuple[str, ...] = ()
 
 
-def past_loads(session: Session, dataset: str | None, schema_name: str) -> PastLoads:
-    """Return the earlier loads that the dataset of a load knows."""
-    target = choose_target(session, dataset, schema_name)
-    with session.wrap_errors("read"):
-        return _bookkeeping.past_loads(Bookkeeping(session, target).read_rows, schema_name)
+@dataclass(frozen=True, slots=True)
+class SqlDataset:
+    """A dataset of a database; see ``StoredDataset``."""
+
+    session: Session
+    name: str
+
+    def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
+        """Yield rows of a table in which the dataset keeps its loads; see ``ReadRows``."""
+        with self.session.wrap_errors("read"):
+            yield from Bookkeeping(self.session, self.name).read_rows(table, **equal)
+
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of a table; see ``Readable.read_table``."""
+        return session_rows(self.session, self.name, table, among)
 
 
-def ledger_entries(session: Session, dataset: str | None, schema_name: str) -> Iterator[LedgerEntry]:
-    """Yield the files of the earlier loads into the dataset that a load would go into."""
-    target = choose_target(session, dataset, schema_name)
-    with session.wrap_errors("read"):
-        yield from _bookkeeping.ledger_entries(Bookkeeping(session, target).read_rows, schema_name)
-
-
-def table_rows(
-    session: Session, dataset: str | None, schema_name: str, table: Table, among: Among | None
-) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a table of the dataset that a load would go into; see ``Readable``."""
-    yield from session_rows(session, choose_target(session, dataset, schema_name), table, among)
+def dataset_to_read(session: Session, dataset: str | None, schema_name: str) -> SqlDataset:
+    """Return the dataset that a load would go into; raises as ``choose_target``."""
+    return SqlDataset(session, choose_target(session, dataset, schema_name))
 
 
 def check_schema(session: Session, dataset: str | None, schema: Schema) -> None:
@@ -119,15 +119,8 @@ class SqlLoad(Load[None]):
         yield
 
     @property
-    def read_rows(self) -> ReadRows:
-        return self._read_rows
-
-    def _read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
-        with self.session.wrap_errors("read"):
-            yield from Bookkeeping(self.session, self.dataset).read_rows(table, **equal)
-
-    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-        yield from session_rows(self.session, self.dataset, table, among)
+    def stored(self) -> SqlDataset:
+        return SqlDataset(self.session, self.dataset)
 
     def check(self, chains: Sequence[Chain]) -> None:
         _check_names(self.session, self.package.schema, chains)

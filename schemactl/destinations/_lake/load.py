@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from schemactl.destinations._bookkeeping import ReadRows, is_loaded
+from schemactl.destinations._bookkeeping import is_loaded
 from schemactl.destinations._journal import Versions
 from schemactl.destinations._lake.files import add_staged
 from schemactl.destinations._lake.merge import merge_chain
@@ -26,7 +26,6 @@ from schemactl.destinations._lake.types import arrow_type, can_partition, fits
 from schemactl.destinations._load import Chain, Load, chains_to_check, check_renames
 from schemactl.destinations._structure import Clash, cut, grown, shown
 from schemactl.errors import CommandWarning, DestinationError, Problem, SchemactlError
-from schemactl.normalization.package import Among
 from schemactl.schema.dispositions import complete, first, named
 from schemactl.schema.nested_types import Leaf, read_type, structure_of
 from schemactl.schema.structure import DATABASE_TYPE, description_of
@@ -68,13 +67,8 @@ class LakeLoad(Load[_Commit]):
         recover(self.lake)
 
     @property
-    def read_rows(self) -> ReadRows:
-        return self.lake.read_rows
-
-    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-        lake_table = self.lake.open(table.name)
-        if lake_table is not None:
-            yield from lake_table.rows_of(table, among)
+    def stored(self) -> Lake:
+        return self.lake
 
     def check(self, chains: Sequence[Chain]) -> None:
         self.there = {table.name: self.lake.open(table.name) for chain in chains for table in chain.tables}

@@ -380,6 +380,12 @@ class Lake(ABC):
     def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
         """Yield rows of a table in which the dataset keeps its loads; see ``ReadRows``."""
 
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of a table; see ``Readable.read_table``."""
+        lake_table = self.open(table.name)
+        if lake_table is not None:
+            yield from lake_table.rows_of(table, among)
+
     @abstractmethod
     def finish(self, package: LoadPackage) -> None:
         """Remember schema, inputs, and last, in one step, that the load is complete."""

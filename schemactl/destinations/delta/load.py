@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._address import folder_address
-from schemactl.destinations._bookkeeping import ledger_entries, past_loads
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable
 from schemactl.destinations._load import carry_out
+from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations.delta.catalogue import dataset_to_write, wrap_delta_errors
 from schemactl.destinations.delta.lake import DeltaLake
-from schemactl.destinations.parquet.bookkeeping import read_rows
-from schemactl.destinations.parquet.journal import list_files
-from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 
-def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the known earlier loads; none if the dataset does not exist yet. See ``Loader``."""
-    dataset = dataset_to_write(folder_address(url), schema_name)
-    return past_loads(partial(read_rows, list_files(dataset)), schema_name)
-
-
-def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
-    """Yield the files that loads have loaded; see ``Loader``."""
-    dataset = dataset_to_write(folder_address(url), schema_name)
-    yield from ledger_entries(partial(read_rows, list_files(dataset)), schema_name)
-
-
-def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a table; see ``Readable``."""
+@contextmanager
+def _open_to_read(url: str, schema_name: str) -> Iterator[DeltaLake]:
     dataset = dataset_to_write(folder_address(url), schema_name)
     require_driver()
     with wrap_delta_errors(f"read `{dataset}`"):
-        delta_table = DeltaLake(dataset).open(table.name)
-        if delta_table is not None:
-            yield from delta_table.rows_of(table, among)
+        yield DeltaLake(dataset)
+
+
+_READER: Final = DatasetReader(_open_to_read)
+read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
 
 
 def check_tables(url: str, schema: Schema) -> None:

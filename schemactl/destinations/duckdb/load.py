@@ -3,58 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
 from schemactl.destinations._errors import wrap_errors
+from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._sql_load import (
+    SqlDataset,
     check_names,
     check_schema,
-    ledger_entries,
+    dataset_to_read,
     load_package,
-    past_loads,
-    table_rows,
 )
 from schemactl.destinations.duckdb.session import await_session, is_in_use, translate_error
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 _PATIENCE_SECONDS: Final = 5.0
 _PATIENCE_OF_LOADS_SECONDS: Final = 60.0
 """More, as what they bring took long to make; not for ever, as a tool may have the file open all day."""
 
 
-def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the earlier loads that the file knows; none if it does not exist yet. See ``Loader``."""
+@contextmanager
+def _open_to_read(url: str, schema_name: str) -> Iterator[SqlDataset | None]:
     address = parse_file_address(url)
     if not address.path.exists():
-        return PastLoads()
+        yield None
+        return
     with await_session(address, _PATIENCE_SECONDS, is_read_only=True) as session:
-        return past_loads(session, address.dataset, schema_name)
+        yield dataset_to_read(session, address.dataset, schema_name)
 
 
-def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
-    """Yield the files that loads have loaded; see ``Loader``."""
-    address = parse_file_address(url)
-    if address.path.exists():
-        with await_session(address, _PATIENCE_SECONDS, is_read_only=True) as session:
-            yield from ledger_entries(session, address.dataset, schema_name)
-
-
-def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a table; see ``Readable``."""
-    address = parse_file_address(url)
-    if address.path.exists():
-        with await_session(address, _PATIENCE_SECONDS, is_read_only=True) as session:
-            yield from table_rows(session, address.dataset, schema_name, table, among)
+_READER: Final = DatasetReader(_open_to_read)
+read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
 
 
 def check_tables(url: str, schema: Schema) -> None:

@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._bookkeeping import ledger_entries, past_loads
 from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
+from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations.iceberg.address import Address, lock_folder, open_catalog, read_address, wrap_iceberg_errors
 from schemactl.destinations.iceberg.catalogue import check_place
 from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
-from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 
-def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the known earlier loads; none if the dataset does not exist yet. See ``Loader``."""
-    lake = _existing(read_address(url), schema_name)
-    return past_loads(lake.read_rows, schema_name) if lake else PastLoads()
-
-
-def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
-    """Yield the files that loads have loaded; see ``Loader``."""
-    lake = _existing(read_address(url), schema_name)
-    if lake:
-        yield from ledger_entries(lake.read_rows, schema_name)
-
-
-def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a table; see ``Readable``."""
+@contextmanager
+def _open_to_read(url: str, schema_name: str) -> Iterator[IcebergLake | None]:
     address = read_address(url)
     lake = _existing(address, schema_name)
-    if lake is not None:
-        with wrap_iceberg_errors(f"read `{address}`"):
-            iceberg_table = lake.open(table.name)
-            if iceberg_table is not None:
-                yield from iceberg_table.rows_of(table, among)
+    with wrap_iceberg_errors(f"read `{address}`"):
+        yield lake
+
+
+_READER: Final = DatasetReader(_open_to_read)
+read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
 
 
 def check_tables(url: str, schema: Schema) -> None:

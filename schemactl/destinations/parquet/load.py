@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._address import folder_address
-from schemactl.destinations._bookkeeping import ReadRows, ledger_entries, past_loads
 from schemactl.destinations._errors import wrap_errors
 from schemactl.destinations._folder import refuse_links
 from schemactl.destinations._journal import Moves
@@ -20,6 +19,7 @@ from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._lake.merge import merge_chain
 from schemactl.destinations._lake.table import link_or_copy
 from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_nulls, check_renames
+from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._structure import cut, shown
 from schemactl.destinations.parquet.bookkeeping import new_files, read_rows
 from schemactl.destinations.parquet.catalogue import (
@@ -45,7 +45,7 @@ from schemactl.destinations.parquet.journal import (
 )
 from schemactl.destinations.parquet.table import FolderTable
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads, StagedTable, rows_in
+from schemactl.normalization.package import Among, LoadPackage, StagedTable, rows_in
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first
 from schemactl.schema.naming import naming_of
@@ -73,33 +73,33 @@ class _Change:
     come: Mapping[str, Path]
 
 
-def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the loads that a folder has had under a schema; one that was killed when it was certain counts."""
+@dataclass(frozen=True, slots=True)
+class FolderDataset:
+    """A folder of Parquet; see ``StoredDataset``."""
+
+    listing: Listing
+
+    def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
+        """Yield rows of a table in which the dataset keeps its loads; see ``ReadRows``."""
+        return read_rows(self.listing, table, **equal)
+
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of a table; see ``Readable.read_table``."""
+        files = table_files(self.listing, table.name)
+        if files:
+            yield from FolderTable(files, self.listing.dataset / table.name).rows_of(table, among)
+
+
+@contextmanager
+def _open_to_read(url: str, schema_name: str) -> Iterator[FolderDataset | None]:
+    """Open a folder; a killed load that was certain counts, and the name of the schema does not."""
+    del schema_name
     address = folder_address(url)
-    if not address.folder.is_dir():
-        return PastLoads()
-    return past_loads(partial(read_rows, list_files(find_dataset(address, is_made=True))), schema_name)
+    yield FolderDataset(list_files(find_dataset(address, is_made=True))) if address.folder.is_dir() else None
 
 
-def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
-    """Yield the files that loads have loaded; see ``Loader``."""
-    address = folder_address(url)
-    if address.folder.is_dir():
-        yield from ledger_entries(partial(read_rows, list_files(find_dataset(address, is_made=True))), schema_name)
-
-
-def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a table; see ``Readable``."""
-    del schema_name  # a folder is a dataset
-    address = folder_address(url)
-    if address.folder.is_dir():
-        yield from _rows_of(list_files(find_dataset(address, is_made=True)), table, among)
-
-
-def _rows_of(listing: Listing, table: Table, among: Among | None) -> Iterator[pyarrow.RecordBatch]:
-    files = table_files(listing, table.name)
-    if files:
-        yield from FolderTable(files, listing.dataset / table.name).rows_of(table, among)
+_READER: Final = DatasetReader(_open_to_read)
+read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
@@ -132,11 +132,8 @@ class ParquetLoad(Load[_Change]):
         self.listing = list_files(self.dataset)
 
     @property
-    def read_rows(self) -> ReadRows:
-        return partial(read_rows, self.listing)
-
-    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-        yield from _rows_of(self.listing, table, among)
+    def stored(self) -> FolderDataset:
+        return FolderDataset(self.listing)
 
     def check(self, chains: Sequence[Chain]) -> None:
         for chain in chains:

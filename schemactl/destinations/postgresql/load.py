@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations._sql_load import check_schema, ledger_entries, load_package, past_loads, table_rows
+from schemactl.destinations._reading import DatasetReader
+from schemactl.destinations._sql_load import (
+    SqlDataset,
+    check_schema,
+    dataset_to_read,
+    load_package,
+)
 from schemactl.destinations.postgresql.session import open_session, open_transaction, parse_address
-from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 
-def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the earlier loads that the server knows; see ``Loader``."""
+@contextmanager
+def _open_to_read(url: str, schema_name: str) -> Iterator[SqlDataset]:
     address = parse_address(url)
     with open_session(address) as session:
-        return past_loads(session, address.dataset, schema_name)
+        yield dataset_to_read(session, address.dataset, schema_name)
 
 
-def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
-    """Yield the files that loads have loaded; see ``Loader``."""
-    address = parse_address(url)
-    with open_session(address) as session:
-        yield from ledger_entries(session, address.dataset, schema_name)
-
-
-def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a table; see ``Readable``."""
-    address = parse_address(url)
-    with open_session(address) as session:
-        yield from table_rows(session, address.dataset, schema_name, table, among)
+_READER: Final = DatasetReader(_open_to_read)
+read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
 
 
 def check_tables(url: str, schema: Schema) -> None:

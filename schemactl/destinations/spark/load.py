@@ -12,15 +12,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from schemactl.destinations._bookkeeping import (
-    ReadRows,
     bookkeeping_of,
     find_columns,
     find_names,
-    ledger_entries,
-    past_loads,
     rows_of,
     rows_of_load,
 )
@@ -28,6 +26,7 @@ from schemactl.destinations._catalogue import OURS
 from schemactl.destinations._journal import Pending, TableMove
 from schemactl.destinations._lake.lock import LOAD_PATIENCE_SECONDS
 from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_nulls, check_renames
+from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._structure import Clash, cut, gained, grown
 from schemactl.destinations.spark.address import NAMES, Namespace, read_address
 from schemactl.destinations.spark.commit import (
@@ -44,7 +43,7 @@ from schemactl.destinations.spark.tables import Tables, copy_blocker, find_views
 from schemactl.destinations.spark.types import column_type, ddl_of
 from schemactl.engine.spark.session.opening import active_session, running_session
 from schemactl.errors import DestinationError
-from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import Among, LoadPackage
 from schemactl.progress import Progress
 from schemactl.schema.dispositions import complete, first, merge_of
 from schemactl.schema.nested_types import Leaf, NestedType, read_type, structure_of, write_type
@@ -57,42 +56,42 @@ _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 """The table names that Spark's own catalog accepts."""
 
 
-def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the loads that a schema of a catalog has had; one that was killed when it was certain counts."""
-    with _reading(read_address(url)) as read:
-        return past_loads(read, schema_name)
+@dataclass(frozen=True)
+class _SettledTables:
+    """The tables of a schema as they are once a killed load is finished; see ``StoredDataset``."""
 
+    target: Tables
 
-def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
-    """Yield the files that loads have loaded; see ``Loader``."""
-    with _reading(read_address(url)) as read:
-        yield from ledger_entries(read, schema_name)
+    @cached_property
+    def coming(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """The rows that a killed load has still to append, by table."""
+        pending = read_pending(self.target)
+        return {step.table: step.rows for step in pending.steps if step.rows} if pending else {}
+
+    def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
+        coming = self.coming
+        yield from self.target.read_rows(table, **equal)
+        for name in find_names(coming, table.name):
+            if columns := find_columns(table, coming[name][0], str(self.target.namespace)):
+                values = ([row[column_name] for column_name in columns.values()] for row in coming[name])
+                new_rows = rows_of(table, values, columns)
+                yield from (row for row in new_rows if row.items() >= equal.items())
+
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
+        return self.target.table_rows(table, among)
 
 
 @contextmanager
-def _reading(namespace: Namespace) -> Iterator[ReadRows]:
-    """Yield the reader of the tables of loads, as they are once a killed load is finished."""
+def _open_to_read(url: str, schema_name: str) -> Iterator[_SettledTables]:
+    """Open a schema of a catalog, which is a dataset: the name of the schema of a load does not count."""
+    del schema_name
+    namespace = read_address(url)
     with running_session() as spark:
-        target = refreshed(Tables(spark, namespace))
-        pending = read_pending(target)
-        coming = {step.table: step.rows for step in pending.steps if step.rows} if pending else {}
-
-        def read(table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:
-            yield from target.read_rows(table, **equal)
-            for name in find_names(coming, table.name):
-                if columns := find_columns(table, coming[name][0], str(namespace)):
-                    values = ([row[column_name] for column_name in columns.values()] for row in coming[name])
-                    new_rows = rows_of(table, values, columns)
-                    yield from (row for row in new_rows if row.items() >= equal.items())
-
-        yield read
+        yield _SettledTables(refreshed(Tables(spark, namespace)))
 
 
-def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a table; see ``Readable``."""
-    del schema_name  # a schema of a catalog is a dataset
-    with running_session() as spark:
-        yield from refreshed(Tables(spark, read_address(url))).batches(table, among)
+_READER: Final = DatasetReader(_open_to_read)
+read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
 
 
 def check_tables(url: str, schema: Schema) -> None:
@@ -149,11 +148,8 @@ class SparkLoad(Load[TableMove]):
         self.target = recover(self.target)
 
     @property
-    def read_rows(self) -> ReadRows:
-        return self.target.read_rows
-
-    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-        yield from self.target.batches(table, among)
+    def stored(self) -> Tables:
+        return self.target
 
     def check(self, chains: Sequence[Chain]) -> None:
         check_nulls(chains)

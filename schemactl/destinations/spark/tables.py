@@ -144,7 +144,7 @@ class Tables:
             rows = frame.toLocalIterator() if table.name == INPUTS_TABLE else frame.collect()
             yield from rows_of(table, rows, columns)
 
-    def batches(self, table: Table, among: Among | None) -> Iterator[pyarrow.RecordBatch]:
+    def table_rows(self, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
         """Yield the rows of a table; columns that it lacks are null. Nothing if there is no such table."""
         if table.name not in self.names():
             return

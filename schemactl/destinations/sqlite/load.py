@@ -7,54 +7,41 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from schemactl.destinations._address import check_folder, parse_file_address
+from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._sql_load import (
+    SqlDataset,
     check_names,
     check_schema,
-    ledger_entries,
+    dataset_to_read,
     load_package,
-    past_loads,
-    table_rows,
 )
 from schemactl.destinations.sqlite.migration import choose_file
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, open_database
 from schemactl.destinations.sqlite.types import NAMES
-from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
+from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
-from schemactl.schema.types import Schema, Table
+from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 _PATIENCE_SECONDS: Final = 5.0
 _PATIENCE_OF_LOADS_SECONDS: Final = 600.0
 
 
-def read_past_loads(url: str, schema_name: str) -> PastLoads:
-    """Return the earlier loads that a dataset's file knows; none if it does not exist yet. See ``Loader``."""
+@contextmanager
+def _open_to_read(url: str, schema_name: str) -> Iterator[SqlDataset | None]:
     address = parse_file_address(url)
     _, path = choose_file(address, schema_name)
     if not path.exists():
-        return PastLoads()
+        yield None
+        return
     with open_database(address, path, patience=_PATIENCE_SECONDS, is_read_only=True) as session:
-        return past_loads(session, MAIN, schema_name)
+        yield dataset_to_read(session, MAIN, schema_name)
 
 
-def read_ledger(url: str, schema_name: str) -> Iterator[LedgerEntry]:
-    """Yield the files that loads have loaded; see ``Loader``."""
-    address = parse_file_address(url)
-    _, path = choose_file(address, schema_name)
-    if path.exists():
-        with open_database(address, path, patience=_PATIENCE_SECONDS, is_read_only=True) as session:
-            yield from ledger_entries(session, MAIN, schema_name)
-
-
-def read_table(url: str, schema_name: str, table: Table, among: Among | None = None) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows of a table; see ``Readable``."""
-    address = parse_file_address(url)
-    _, path = choose_file(address, schema_name)
-    if path.exists():
-        with open_database(address, path, patience=_PATIENCE_SECONDS, is_read_only=True) as session:
-            yield from table_rows(session, MAIN, schema_name, table, among)
+_READER: Final = DatasetReader(_open_to_read)
+read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read_ledger, _READER.read_table
 
 
 def check_tables(url: str, schema: Schema) -> None:
