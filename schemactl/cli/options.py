@@ -259,7 +259,7 @@ class ReadersOptions(CommonOptions):
 
     readers: Sequence[str] = option(
         "Look here for readers of the tables: `sql:PATTERN`, `dbt:MANIFEST` or a database. After `?`: `dialect=`, "
-        "`dataset=`, `database=`, `complete=true`. Repeatable.",
+        "`dataset=`, `database=`, `base=`, `complete=true`. Repeatable.",
         Group.INPUT,
         Setting(in_environment=False),
         metavar="SOURCE",

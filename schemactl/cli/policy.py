@@ -24,7 +24,7 @@ from schemactl.cli.settings import (
     read_file,
 )
 from schemactl.errors import InputError
-from schemactl.store.git import find_repository
+from schemactl.store.git import find_repository, revision_of
 from schemactl.store.links import real_path
 from schemactl.store.revision import files_at
 
@@ -54,12 +54,6 @@ def files_of(reference: str | None) -> tuple[SettingsFile, ...]:
     """Return the settings files that hold with a REF: of git's revisions theirs, else the working folder's."""
     revision = revision_of(reference)
     return find_files(Path.cwd()) if revision is None else (*_files_at(revision), *_own_files())
-
-
-def revision_of(reference: str | None) -> str | None:
-    """Return REV of ``git:REV`` and ``git:REV:PATH``, None for any other REF."""
-    kind, _, revision_and_path = (reference or "").partition(":")
-    return revision_and_path.partition(":")[0] if kind == "git" and revision_and_path else None
 
 
 def _files_at(revision: str) -> tuple[SettingsFile, ...]:

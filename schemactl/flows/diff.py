@@ -32,8 +32,9 @@ from schemactl.schema.hints import only_root
 from schemactl.schema.nested_types import structure_in
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
+from schemactl.store.file_trees import RevisionFiles, WorkingFiles
 from schemactl.store.folder import SchemasFolder, SchemasPlace
-from schemactl.store.git import find_repository, is_ancestor
+from schemactl.store.git import find_repository, is_ancestor, revision_of
 from schemactl.store.history import versions_of
 from schemactl.store.text import read_text
 
@@ -180,7 +181,14 @@ def _readership(comparison: Comparison, request: DiffRequest) -> Readership | No
     from schemactl.flows.readers import read_readers
 
     schemas = (comparison.base.schema, comparison.head.schema)
-    return read_readers(request.readers, schemas[0].name, schemas)
+    base_revision, head_revision = revision_of(request.base), revision_of(request.head)
+    return read_readers(
+        request.readers,
+        schemas[0].name,
+        schemas,
+        files=RevisionFiles(head_revision) if head_revision else WorkingFiles(),
+        base_files=RevisionFiles(base_revision) if base_revision else None,
+    )
 
 
 def _sources(pair: Pair, comparison: Comparison) -> Sources:

@@ -41,10 +41,11 @@ from schemactl.schema.changes import (
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, Schema, Table
+from schemactl.store.file_trees import FileTree, WorkingFiles
 from schemactl.store.folder import SchemasFolder
 from schemactl.type_systems.dialect_names import canonical_dialect, resolve_dialect
 
-KEYS: Final = ("dialect", "dataset", "database", "complete")
+KEYS: Final = ("dialect", "dataset", "database", "base", "complete")
 """What may follow the `?` of a source of readers."""
 
 _QUERY: Final = re.compile(r"\?(?=[A-Za-z_-]+=)")
@@ -60,6 +61,8 @@ class ReaderSource:
         dialect: sqlglot's name of the dialect; None for the source's own.
         dataset: that holds the tables; None for the schema's name.
         database: that holds the dataset; None for any.
+        base: where the source is as it was before the change under review; None for the same path in the base's
+            git revision.
         is_complete: whether nobody else reads the tables.
     """
 
@@ -68,6 +71,7 @@ class ReaderSource:
     dialect: str | None = None
     dataset: str | None = None
     database: str | None = None
+    base: str | None = None
     is_complete: bool = False
 
 
@@ -110,26 +114,59 @@ def parse_reader_source(text: str) -> ReaderSource:
         resolve_dialect(keys["dialect"]) if keys.get("dialect") else None,
         keys.get("dataset") or None,
         keys.get("database") or None,
+        keys.get("base") or None,
         keys.get("complete") == "true",
     )
 
 
-def read_readers(sources: Sequence[ReaderSource], name: str, schemas: Iterable[Schema]) -> Readership:
+def read_readers(
+    sources: Sequence[ReaderSource],
+    name: str,
+    schemas: Iterable[Schema],
+    *,
+    files: FileTree | None = None,
+    base_files: FileTree | None = None,
+) -> Readership:
     """Return who reads the tables of a schema, which may be given in several versions.
+
+    Args:
+        sources: of the readers.
+        name: of the schema, and of its dataset if the source names none.
+        schemas: the versions.
+        files: those that hold the readers; None for the files on disk.
+        base_files: those that held the readers before the change under review; None if it is not a review, or the
+            base is in no git revision.
 
     Raises:
         InputError: a source cannot be read.
         DestinationError: a database cannot be reached.
     """
     versions = tuple(schemas)
-    readerships = []
+    readerships, old_readerships = [], []
     for source in sources:
         tables = ReadTables.of(versions, source.dataset or name, source.database)
-        if source.kind in READER_KINDS:
-            readerships.append(READER_KINDS[source.kind].read(source.where, tables, source.dialect))
-        else:
-            readerships.append(_read_database(source, tables))
-    return merge(readerships, is_complete=bool(sources) and all(source.is_complete for source in sources))
+        readership = _read_source(source, source.where, tables, files or WorkingFiles())
+        old_readership = readership
+        if source.base is not None:
+            old_readership = _read_source(source, source.base, tables, WorkingFiles())
+        elif base_files is not None and source.kind in READER_KINDS:
+            old_readership = _read_source(source, source.where, tables, base_files)
+        missing = source.where if readership is None else source.base
+        if old_readership is None and missing is not None:
+            hint = "quote the pattern: `--readers 'sql:queries/**/*.sql'`"
+            raise InputError(f"no file matches `{missing}`", hint=hint)
+        readerships.append(readership or Readership())
+        old_readerships.append(old_readership or Readership())
+    is_complete = bool(sources) and all(source.is_complete for source in sources)
+    has_base = base_files is not None or any(source.base is not None for source in sources)
+    return merge(readerships, is_complete=is_complete, before=merge(old_readerships) if has_base else None)
+
+
+def _read_source(source: ReaderSource, where: str, tables: ReadTables, files: FileTree) -> Readership | None:
+    """Return the readers of a source; None if it does not exist."""
+    if source.kind in READER_KINDS:
+        return READER_KINDS[source.kind].read(where, tables, source.dialect, files)
+    return _read_database(source, tables)
 
 
 def _read_database(source: ReaderSource, tables: ReadTables) -> Readership:

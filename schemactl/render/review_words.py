@@ -211,21 +211,38 @@ MOST_READERS: Final = 3
 
 
 def readers_sentence(finding: Finding) -> str | None:
-    """Return which declared readers a change breaks, else whether they read the column; None if none are declared."""
+    """Return which declared readers a change breaks, else whether they read the column; None if none are declared.
+
+    Readers that the same change repairs are named last.
+    """
     if finding.answer is None:
         return None
-    if finding.readers:
-        return describe_broken(finding.readers)
-    what = "column" if finding.column is not None else "table"
+    sentences = (describe_broken(finding.readers) or _unbroken_sentence(finding), describe_repaired(finding.repaired))
+    return "; ".join(filter(None, sentences)) or None
+
+
+def _unbroken_sentence(finding: Finding) -> str:
+    """Return whether declared readers read a column, or cannot be told to, though the change breaks none of them."""
+    noun = "column" if finding.column is not None else "table"
     if finding.answer is Answer.NOT_READ:
-        return f"no declared reader reads the {what}"
+        return f"no declared reader reads the {noun}"
     if finding.answer is Answer.READ:
-        return f"declared readers read the {what}, in ways that this does not break"
-    readers = list(dict.fromkeys(blindness.reader.name for blindness in finding.blind))
-    names = ", ".join(f"`{name}`" for name in readers[:MOST_READERS])
-    more = f" and {len(readers) - MOST_READERS:,} more" if len(readers) > MOST_READERS else ""
+        return f"declared readers read the {noun}, in ways that this does not break"
+    names = _first_names([blindness.reader for blindness in finding.blind])
     reasons = "; ".join(dict.fromkeys(blindness.reason for blindness in finding.blind))
-    return f"cannot tell whether {names}{more} reads the {what}: {reasons}" if names else None
+    return f"cannot tell whether {names} reads the {noun}: {reasons}" if names else ""
+
+
+def describe_repaired(readers: Sequence[Reader]) -> str:
+    """Return which readers a change would break if it did not repair them; empty if there are none."""
+    return f"repaired in this change: {_first_names(readers)}" if readers else ""
+
+
+def _first_names(readers: Iterable[Reader]) -> str:
+    """Return the names of the first readers, and how many more there are."""
+    names = list(dict.fromkeys(map(_quoted, readers)))
+    more = f" and {len(names) - MOST_READERS:,} more" if len(names) > MOST_READERS else ""
+    return ", ".join(names[:MOST_READERS]) + more
 
 
 def describe_broken(readers: Sequence[Broken]) -> str:

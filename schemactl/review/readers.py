@@ -61,6 +61,11 @@ class Reader:
     location: Location | None = None
     owner: str | None = None
 
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Return the kind and name, by which a reader is the same before and after a change."""
+        return self.kind, self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -147,12 +152,14 @@ class Readership:
         blind: readers whose uses cannot be told.
         downstream: for a reader what reads its result, directly or through others.
         is_complete: whether the user says that nobody else reads the tables.
+        before: the readers before the change under review; None if only those after it are known.
     """
 
     uses: tuple[Use, ...] = ()
     blind: tuple[Blindness, ...] = ()
     downstream: Mapping[Reader, tuple[Reader, ...]] = field(default_factory=dict)
     is_complete: bool = False
+    before: Readership | None = None
 
     @cached_property
     def _uses_by_table(self) -> Mapping[str, tuple[Use, ...]]:
@@ -186,18 +193,38 @@ class Readership:
     def broken_by(self, effect: ReaderEffect, table: str, column: str | None) -> tuple[Broken, ...]:
         """Return the readers that a change of a column, or of a whole table, breaks; those with most behind them first.
 
-        A new column is used by nobody: ``ReaderEffect.ADDED`` asks the uses of the whole table.
+        A reader that it broke before counts as well if its new text cannot be understood. A new column is used by
+        nobody: ``ReaderEffect.ADDED`` asks the uses of the whole table.
         """
-        uses = self.uses_of(table, None if effect is ReaderEffect.ADDED else column)
-        broken: dict[Reader, list[Use]] = {}
-        for use in uses:
-            if use.breaks_by(effect):
-                broken.setdefault(use.reader, []).append(use)
+        broken = self._uses_broken_by(effect, table, column)
+        if self.before is not None:
+            unclear = {blindness.reader.identity for blindness in self.blind_for(table, column)}
+            unclear -= {reader.identity for reader in broken}
+            old_uses = self.before._uses_broken_by(effect, table, column)
+            broken |= {reader: uses for reader, uses in old_uses.items() if reader.identity in unclear}
         readers = [Broken(reader, tuple(uses), self.downstream.get(reader, ())) for reader, uses in broken.items()]
         return tuple(sorted(readers, key=lambda item: (-len(item.downstream), item.reader.name)))
 
+    def repaired_for(self, effect: ReaderEffect, table: str, column: str | None) -> tuple[Reader, ...]:
+        """Return the readers that a change would break, had the same change not repaired or removed them."""
+        if self.before is None:
+            return ()
+        old_readers = self.before._uses_broken_by(effect, table, column)
+        unrepaired = {broken.reader.identity for broken in self.broken_by(effect, table, column)}
+        repaired = (reader for reader in old_readers if reader.identity not in unrepaired)
+        return tuple(sorted(repaired, key=lambda reader: reader.name))
 
-def merge(readerships: Iterable[Readership], *, is_complete: bool = False) -> Readership:
+    def _uses_broken_by(self, effect: ReaderEffect, table: str, column: str | None) -> dict[Reader, list[Use]]:
+        broken: dict[Reader, list[Use]] = {}
+        for use in self.uses_of(table, None if effect is ReaderEffect.ADDED else column):
+            if use.breaks_by(effect):
+                broken.setdefault(use.reader, []).append(use)
+        return broken
+
+
+def merge(
+    readerships: Iterable[Readership], *, is_complete: bool = False, before: Readership | None = None
+) -> Readership:
     """Return one readership of several sources."""
     uses: dict[Use, None] = {}
     blind: dict[Blindness, None] = {}
@@ -206,7 +233,7 @@ def merge(readerships: Iterable[Readership], *, is_complete: bool = False) -> Re
         uses |= dict.fromkeys(readership.uses)
         blind |= dict.fromkeys(readership.blind)
         downstream |= readership.downstream
-    return Readership(tuple(uses), tuple(blind), downstream, is_complete)
+    return Readership(tuple(uses), tuple(blind), downstream, is_complete, before)
 
 
 @dataclass(frozen=True, slots=True)

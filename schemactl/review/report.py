@@ -10,7 +10,7 @@ from typing import Any
 
 from schemactl.errors import Location
 from schemactl.review.cosmetic import is_content
-from schemactl.review.readers import Answer, Blindness, Broken
+from schemactl.review.readers import Answer, Blindness, Broken, Reader
 from schemactl.review.severity import Direction, Impact, Severity
 from schemactl.schema.changes import Change
 
@@ -81,6 +81,7 @@ class Finding:
         silence: the silence that covers it; such a finding fails nothing.
         advice: where it rests on a guess, how to state or to refuse that.
         readers: the declared readers that the change breaks.
+        repaired: the declared readers that it would break without their own change.
         answer: whether a declared reader reads the table or column; None if none are declared, or it is about neither.
         blind: why that cannot be told.
         against: the older version that it breaks, where the base itself is not broken (``--transitive``).
@@ -109,6 +110,7 @@ class Finding:
     against: str | None = None
     advice: str = ""
     readers: tuple[Broken, ...] = ()
+    repaired: tuple[Reader, ...] = ()
     answer: Answer | None = None
     blind: tuple[Blindness, ...] = ()
 

@@ -168,6 +168,7 @@ class _Judge:
             impact = replace(impact, readers=Severity.INFO)
         return impact, {
             "readers": readership.broken_by(effect, base_table, base_column),
+            "repaired": readership.repaired_for(effect, base_table, base_column),
             "answer": answer,
             "blind": readership.doubts(base_table, base_column),
         }

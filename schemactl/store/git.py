@@ -112,6 +112,12 @@ def commit_of(top: Path, revision: str) -> str:
     return result.stdout.decode("ascii").strip()
 
 
+def revision_of(reference: str | None) -> str | None:
+    """Return REV of ``git:REV`` and ``git:REV:PATH``, None for any other REF."""
+    kind, _, revision_and_path = (reference or "").partition(":")
+    return revision_and_path.partition(":")[0] if kind == "git" and revision_and_path else None
+
+
 def is_ancestor(top: Path, commit: str, descendant: str) -> bool:
     """Return whether a commit is in the history of another one, or is that one.
 

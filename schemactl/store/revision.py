@@ -39,7 +39,7 @@ class MissingInRevision(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
     """A file, a folder or a submodule of a revision; ``object`` is the hash of its content, or of its commit."""
 
     mode: str
@@ -100,6 +100,19 @@ def files_at(revision: str, paths: Sequence[Path], max_bytes: int = MAX_BYTES) -
     return _read(top, [entries[inside] for inside in insides if inside in entries], revision, max_bytes)
 
 
+def list_files(revision: str, top: Path, inside: str) -> tuple[Entry, ...]:
+    """Return the files of a revision at a path and below; links are among them, and submodules are not.
+
+    ``inside`` is the path from the top of the repository; ``.`` for all files.
+    """
+    options = ("-r", "-z", "--full-tree", commit_of(top, revision))
+    where = () if inside == "." else ("--", inside)
+    result = run_git(top, "--literal-pathspecs", "ls-tree", *options, *where)
+    if result.returncode:
+        raise failure(f"git cannot list `{revision}`", result)
+    return tuple(entry for entry in _parse_entries(result.stdout) if entry.mode != _SUBMODULE_MODE)
+
+
 def folders_with_schemas(top: Path, revision: str) -> tuple[Path, ...]:
     """Return the folders of a revision that hold schema files; of ``import/`` and ``export/`` the one above."""
     result = run_git(top, "ls-tree", "-z", "-r", "--name-only", "--full-tree", commit_of(top, revision))
@@ -111,23 +124,28 @@ def folders_with_schemas(top: Path, revision: str) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(top / root for root in roots))
 
 
-def _entries(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
+def _entries(top: Path, commit: str, *insides: str) -> tuple[Entry, ...]:
     """Return the files at some places; ``.`` is the top."""
     return tuple(entry for entry in _list(top, commit, *insides) if entry.mode not in (_FOLDER_MODE, _SUBMODULE_MODE))
 
 
-def _list(top: Path, commit: str, *insides: str) -> tuple[_Entry, ...]:
+def _list(top: Path, commit: str, *insides: str) -> tuple[Entry, ...]:
     """Return the entries of some paths."""
     where = () if insides == (".",) else ("--", *insides)
     result = run_git(top, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, *where)
     if result.returncode:
         raise failure(f"git cannot list `{', '.join(insides)}`", result)
-    lines = (line.partition("\t") for line in os.fsdecode(result.stdout).split("\0") if line)
+    return _parse_entries(result.stdout)
+
+
+def _parse_entries(output: bytes) -> tuple[Entry, ...]:
+    """Return the entries in the output of ``git ls-tree -z``."""
+    lines = (line.partition("\t") for line in os.fsdecode(output).split("\0") if line)
     listed = ((*description.split(), path) for description, _, path in lines)
-    return tuple(_Entry(mode, object_hash, path) for mode, _, object_hash, path in listed)
+    return tuple(Entry(mode, object_hash, path) for mode, _, object_hash, path in listed)
 
 
-def _read(top: Path, entries: Sequence[_Entry], revision: str, max_bytes: int = MAX_BYTES) -> tuple[TextFile, ...]:
+def _read(top: Path, entries: Sequence[Entry], revision: str, max_bytes: int = MAX_BYTES) -> tuple[TextFile, ...]:
     if not entries:
         return ()
     names = [f"{revision}:{entry.path}" for entry in entries]

@@ -11,6 +11,7 @@ from schemactl.errors import InputError
 from schemactl.readers.kinds.dbt import read, read_manifest
 from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import Answer, Reader, ReaderEffect, Readership
+from schemactl.store.file_trees import WorkingFiles
 
 TABLES = ReadTables({"orders": ("id", "amount", "note"), "customers": ("id",)}, "raw")
 SOURCE = "source.shop.raw.orders"
@@ -154,7 +155,7 @@ def test_the_four_newest_versions_are_read(version: int) -> None:
 def test_a_project_folder_stands_for_its_manifest(tmp_path) -> None:
     (tmp_path / "target").mkdir()
     (tmp_path / "target" / "manifest.json").write_text(manifest())
-    assert read(str(tmp_path), TABLES, None).answer("orders", "id") is Answer.READ
+    assert read(str(tmp_path), TABLES, None, WorkingFiles()).answer("orders", "id") is Answer.READ
 
 
 @pytest.mark.parametrize("section", ["nodes", "sources", "exposures"])

@@ -120,3 +120,33 @@ def test_a_new_column_breaks_the_stars_of_its_table() -> None:
 def test_sources_are_merged_without_repeating_uses() -> None:
     merged = merge([Readership((use(),)), Readership((use(), use("id")))], is_complete=True)
     assert (merged.uses, merged.is_complete) == ((use(), use("id")), True)
+
+
+NEW_TEXT = Reader("model", "stg_orders", owner="somebody else")
+CHANGED_READERS = {
+    "the new text does not use the column": ((), (), [], ["stg_orders"]),
+    "the new text still uses the column": ((use(reader=NEW_TEXT),), (), ["stg_orders"], []),
+    "the new text passes the column on by a star": (
+        (use(clause=Clause.STAR, reader=NEW_TEXT),),
+        (),
+        [],
+        ["stg_orders"],
+    ),
+    "the new text cannot be understood": ((), (Blindness(NEW_TEXT, "a template"),), ["stg_orders"], []),
+    "another reader cannot be understood": ((), (Blindness(REPORT, "a template"),), [], ["stg_orders"]),
+    "a new reader uses the column": ((use(reader=REPORT),), (), ["reporting.daily"], ["stg_orders"]),
+}
+
+
+@pytest.mark.parametrize(("uses", "blind", "broken", "repaired"), CHANGED_READERS.values(), ids=CHANGED_READERS)
+def test_a_reader_is_repaired_if_only_its_old_text_breaks(
+    uses: tuple[Use, ...], blind: tuple[Blindness, ...], broken: list[str], repaired: list[str]
+) -> None:
+    readership = Readership(uses, blind, before=Readership((use(),)))
+    effect = ReaderEffect.REMOVED
+    assert [item.reader.name for item in readership.broken_by(effect, "orders", "amount")] == broken
+    assert [reader.name for reader in readership.repaired_for(effect, "orders", "amount")] == repaired
+
+
+def test_nothing_is_repaired_if_the_old_readers_are_not_known() -> None:
+    assert Readership().repaired_for(ReaderEffect.REMOVED, "orders", "amount") == ()

@@ -132,7 +132,8 @@ class Options(FindingsOptions, ReviewOptions, ReadersOptions, SparkCommandOption
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
         """Return the settings that decide the review: with a base of git's, or a policy, none of the head's."""
-        from schemactl.cli.policy import files_for, revision_of
+        from schemactl.cli.policy import files_for
+        from schemactl.store.git import revision_of
 
         base = None if self.git else next(iter(self.references), None)
         if self.policy is None and revision_of(base) is None:
@@ -208,11 +209,12 @@ def make_request(options: Options) -> DiffRequest:
         InputError: a severity or a silence cannot be read.
     """
     from schemactl.cli.commands import all_options
-    from schemactl.cli.policy import JUDGING, files_of, revision_of
+    from schemactl.cli.policy import JUDGING, files_of
     from schemactl.flows.diff import DiffRequest
     from schemactl.review.comparison import SettingChange
     from schemactl.review.report import Compatibility
     from schemactl.review.silences import parse_silences
+    from schemactl.store.git import revision_of
 
     base, head, *_ = (*options.references, None, None)
     # Of the base and of the head; empty unless the base is a git revision.

@@ -20,6 +20,7 @@ from schemactl.readers.sql_uses import read_sql
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
 from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use, merge
+from schemactl.store.file_trees import FileTree
 from schemactl.store.text import read_text
 from schemactl.type_systems.dialect_names import canonical_dialect
 
@@ -35,8 +36,8 @@ _SQL_KINDS: Final = ("model", "snapshot", "test", "analysis", "operation", "sql_
 _SECTIONS: Final = ("nodes", "exposures", "metrics", "semantic_models", "saved_queries", "unit_tests")
 
 
-def read(where: str, tables: ReadTables, dialect: str | None) -> Readership:
-    """Return the uses of tables by the models of a project.
+def read(where: str, tables: ReadTables, dialect: str | None, files: FileTree) -> Readership:  # noqa: ARG001
+    """Return the uses of tables by the models of a project; a manifest is built, so it is read from disk.
 
     Raises:
         InputError: there is no manifest, or it is not one of ``VERSIONS``.

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import glob
-from pathlib import Path
-from typing import Final
-
-from schemactl.errors import InputError, Location
+from schemactl.errors import Location
 from schemactl.readers.sql_uses import read_sql
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
 from schemactl.review.readers import Blindness, Reader, Readership, merge
-from schemactl.store.text import read_text
-
-MAX_FILES: Final = 20_000
+from schemactl.store.file_trees import FileTree
 
 
-def read(where: str, tables: ReadTables, dialect: str | None) -> Readership:
+def read(where: str, tables: ReadTables, dialect: str | None, files: FileTree) -> Readership | None:
     """Return the uses in all files that a pattern names (``*``, ``**``, ``?``); a folder means its ``.sql`` files.
 
     Raises:
-        InputError: no file, or more than ``MAX_FILES``, or one cannot be read.
+        InputError: there are too many files.
     """
-    pattern = f"{where.rstrip('/')}/**/*.sql" if Path(where).is_dir() else where
-    names = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
-    paths = [Path(name) for name in names if Path(name).is_file()]
-    if not paths:
-        raise InputError(f"no file matches `{where}`", hint="quote the pattern: `--readers 'sql:queries/**/*.sql'`")
-    if len(paths) > MAX_FILES:
-        raise InputError(f"`{where}` matches {len(paths):,} files, more than {MAX_FILES:,}")
-    return merge(read_file(path.as_posix(), read_text(path), tables, dialect) for path in paths)
+    readerships = []
+    for file in files.find(where, ".sql"):
+        path = file.path.as_posix()
+        if file.fault is None:
+            readerships.append(read_file(path, file.text, tables, dialect))
+        else:
+            blindness = Blindness(Reader("query", path, Location(path)), file.fault, location=Location(path))
+            readerships.append(Readership(blind=(blindness,)))
+    return merge(readerships) if readerships else None
 
 
 def read_file(path: str, text: str, tables: ReadTables, dialect: str | None) -> Readership:

@@ -42,7 +42,8 @@ class Options(FindingsOptions, ReviewOptions):
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
         """Return the settings: with `--since` those of the revision, none of the head's."""
-        from schemactl.cli.policy import files_for, revision_of
+        from schemactl.cli.policy import files_for
+        from schemactl.store.git import revision_of
 
         return read() if revision_of(self.since) is None else Surroundings(os.environ, files_for(self.since))
 

@@ -1,0 +1,159 @@
+"""Reads the files that a glob pattern matches: those on disk, or those of a git revision.
+
+The paths are the same on both sides, so that a file of a revision can be compared with the file on disk.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Final, Protocol
+
+from schemactl.errors import InputError
+from schemactl.store.git import LINK_MODE, contents_of, find_repository, sizes_of
+from schemactl.store.links import path_in_repository
+from schemactl.store.revision import list_files
+from schemactl.store.text import MAX_BYTES, decode, read_text, too_long
+
+MAX_FILES: Final = 20_000
+
+_WILDCARDS: Final = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """A file that a pattern matches.
+
+    Attributes:
+        path: absolute if the pattern is absolute, else relative to the working folder.
+        text: its content; empty for a file that cannot be read.
+        fault: why it cannot be read; None for a file that can.
+    """
+
+    path: Path
+    text: str
+    fault: str | None = None
+
+
+class FileTree(Protocol):
+    """The files of a folder and below, in one state."""
+
+    def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
+        """Yield the files that a pattern matches (``*``, ``**``, ``?``, ``[…]``), sorted by path.
+
+        A folder means all files below it whose names end with ``ending``. Names that start with a dot are matched
+        only by a pattern that has the dot.
+
+        Raises:
+            InputError: the pattern matches more than ``MAX_FILES`` files.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingFiles:
+    """The files on disk."""
+
+    def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
+        """Yield the files on disk, as ``FileTree.find`` does."""
+        pattern = f"{pattern}/**/*{ending}" if Path(pattern).is_dir() else pattern
+        names = sorted(glob.glob(os.path.normpath(pattern), recursive=True))  # noqa: PTH207 - takes no absolute pattern
+        paths = [Path(name) for name in names if Path(name).is_file()]
+        _check_count(pattern, paths)
+        for path in paths:
+            try:
+                text, fault = read_text(path), None
+            except InputError as error:
+                text, fault = "", error.message
+            yield TreeFile(path, text, fault)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionFiles:
+    """The files of a git revision; files outside of the working folder's repository are those on disk."""
+
+    revision: str
+
+    def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
+        """Yield the files of the revision, as ``FileTree.find`` does."""
+        pattern = os.path.normpath(pattern)
+        folder = _folder_of(pattern)
+        try:
+            top = find_repository(Path.cwd())
+        except InputError:
+            top = None
+        location = path_in_repository(folder, top) if top else None
+        if top is None or location is None or location.inside is None:
+            yield from WorkingFiles().find(pattern, ending)
+            return
+        names = PurePosixPath(location.inside, Path(pattern).relative_to(folder).as_posix()).parts
+        patterns = [names, (*names, "**", f"*{ending}")] if folder == Path(pattern) else [names]
+        matches = {
+            entry.path: entry
+            for entry in list_files(self.revision, top, location.inside)
+            if any(_matches(PurePosixPath(entry.path).parts, pattern_names) for pattern_names in patterns)
+        }
+        _check_count(pattern, matches)
+        contents = _contents(top, [entry.object for entry in matches.values() if entry.mode != LINK_MODE])
+        for path, entry in sorted(matches.items()):
+            shown_path = top / path if Path(pattern).is_absolute() else Path(os.path.relpath(top / path))
+            content = contents.get(entry.object)
+            fault = "a symbolic link" if entry.mode == LINK_MODE else None
+            if content is None:
+                yield TreeFile(shown_path, "", fault or too_long(str(shown_path), MAX_BYTES).message)
+                continue
+            try:
+                text = decode(content, str(shown_path))
+            except InputError as error:
+                text, fault = "", error.message
+            yield TreeFile(shown_path, text, fault)
+
+
+def _contents(top: Path, blobs: Sequence[str]) -> dict[str, bytes]:
+    """Return the contents of files by object, without those that are too long to read."""
+    short_blobs = [blob for blob, size in zip(blobs, sizes_of(top, blobs), strict=True) if size <= MAX_BYTES]
+    return dict(zip(short_blobs, contents_of(top, short_blobs), strict=True))
+
+
+def _check_count(pattern: str, paths: Sized) -> None:
+    if len(paths) > MAX_FILES:
+        raise InputError(f"`{pattern}` matches {len(paths):,} files, more than {MAX_FILES:,}")
+
+
+def _folder_of(pattern: str) -> Path:
+    """Return the folder, or the file, at which the wildcards of a pattern begin."""
+    names = Path(pattern).parts
+    fixed = next((index for index, name in enumerate(names) if _WILDCARDS.intersection(name)), len(names))
+    return Path(*names[:fixed])
+
+
+def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether the names of a path match those of a pattern, of which ``**`` matches any number of folders."""
+    # The positions in the pattern that the names so far can have reached: linear, whatever the pattern.
+    positions = _skipping({0}, pattern)
+    for name in path:
+        reached = set()
+        for position in positions:
+            if position == len(pattern):
+                continue
+            expected = pattern[position]
+            is_hidden = name.startswith(".") and not expected.startswith(".")
+            if expected == "**" and not is_hidden:
+                reached.add(position)
+            elif not is_hidden and fnmatchcase(name, expected):
+                reached.add(position + 1)
+        positions = _skipping(reached, pattern)
+    return len(pattern) in positions
+
+
+def _skipping(positions: set[int], pattern: Sequence[str]) -> set[int]:
+    """Add the positions after each ``**``, which may match no folder at all."""
+    reached = set(positions)
+    for position in range(len(pattern)):
+        if position in reached and pattern[position] == "**":
+            reached.add(position + 1)
+    return reached
