@@ -50,28 +50,6 @@ PHRASES = {
 """Phrases by a name; sources: guides for writers of technical English, and what readers could not read."""
 
 LIMITS: dict[str, dict[str, int]] = {
-    "findings": {
-        "none as a noun": 1,
-        "those": 5,
-    },
-    "README": {
-        "beside": 1,
-    },
-    "docs": {
-        "where, if it is no place": 9,
-        "is there": 1,
-        "states": 3,
-        "whom": 1,
-        "nobody": 12,
-        "take over": 4,
-        "of its own": 11,
-        "a clause as a noun": 28,
-        "none as a noun": 10,
-        "those": 92,
-        "alone": 6,
-        "beside": 28,
-        "two semicolons": 31,
-    },
     "docstrings": {
         "where, if it is no place": 429,
         "stands": 4,
@@ -190,6 +168,7 @@ def page_texts(paths: Iterator[Path]) -> Iterator[str]:
     """The prose of pages, without their code."""
     for path in paths:
         text = re.sub(r"^(```|~~~).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        text = re.sub(r"^\n(?: {4}.*\n|\n(?= {4}))+", "\n", text, flags=re.MULTILINE)
         yield re.sub(r"`[^`\n]*`", "CODE", text)
 
 

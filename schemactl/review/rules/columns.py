@@ -246,8 +246,8 @@ C208 = Rule(
     title="variant column added",
     impact=Impact(readers=Severity.WARN, writers=Severity.INFO, data=Severity.WARN),
     direction=Direction.LOOSENS,
-    why="Some values do not fit the column's type. dlt writes them to a variant column and leaves the column null in "
-    "those rows, so queries on the column miss them without an error. The change breaks readers if both types belong "
+    why="Some values do not fit the column's type. dlt writes them to a variant column and leaves the column null "
+    "there, so queries on the column miss them without an error. The change breaks readers if both types belong "
     "to one family (numbers or times): of 1, 2 and 1.5, only the integers are in the column, so its sums and averages "
     "are wrong from then on.",
     fix="Check the values. Fix the source, or give the column a type that holds all of them and merge the variant "
@@ -298,7 +298,7 @@ def find_value_became_list(comparison: Comparison) -> Matches:
         where = f"`{reshape.column}` of `{reshape.table}`"
         tables = listed(reshape.tables)
         gone = f"{where} now holds lists: the column was removed, and the values are in {tables}"
-        both = f"{where} now also holds lists: they are in {tables}, and the column is null in those rows"
+        both = f"{where} now also holds lists: rows with a list have it in {tables}, and null in the column"
         yield Match(
             sentence=both if reshape.keeps_column else gone,
             table=reshape.table,

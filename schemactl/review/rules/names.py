@@ -394,7 +394,7 @@ M908 = Rule(
     impact=Impact(readers=Severity.ERROR, writers=Severity.ERROR),
     why="BigQuery, Databricks, DuckDB and Redshift treat both as one name, and reject the table or the query. "
     "Snowflake and PostgreSQL distinguish them only if every query quotes them. dlt's naming conventions fold case, "
-    "except `direct`, `duck_case` and those whose names end in `_cs_v1`.",
+    "except `direct`, `duck_case` and conventions whose names end in `_cs_v1`.",
     fix="Rename one of the two, or use a naming convention that folds case (`snake_case`, `sql_ci_v1`).",
     find=find_case_clash,
 )

@@ -42,8 +42,8 @@ P001 = Rule(
     title="settings of the review changed",
     impact=Impact(),
     why="Anyone who can change the review settings can let any change pass: they set severities, silences, the "
-    "compatibility mode, what fails, and the schemas folder. So the settings of the base decide, and those of the "
-    "head apply to every review after the merge.",
+    "compatibility mode, what fails, and the schemas folder. So the settings of the base decide. The "
+    "settings of the head apply to every review after the merge.",
     fix="Change the settings in a separate pull request that an authorized person merges despite this finding. "
     "`--policy` reads the rules from another place, such as an organization's file.",
     find=find_settings_changed,

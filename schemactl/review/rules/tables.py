@@ -361,7 +361,7 @@ def find_merge_strategy_changed(comparison: Comparison) -> Matches:
 def _strategy_effect(before: str | None, after: str | None, head: Table | None) -> tuple[str, Impact | None]:
     has_key = head is None or any(column.properties.get("primary_key") for column in head.columns.values())
     if after in (Strategy.INSERT_ONLY, Strategy.UPSERT) and not has_key:
-        return ", which needs a primary key, but the table has none", _LACKS_KEY
+        return ", which needs a primary key, and the table lacks it", _LACKS_KEY
     if Strategy.SCD2 in (before, after):
         return "", _OF_SCD2
     if after == Strategy.INSERT_ONLY:
@@ -376,7 +376,7 @@ T109 = Rule(
     "of a row, with the columns `_dlt_valid_from` and `_dlt_valid_to`: queries that expect one row per key count some "
     "rows several times. Without it, the old versions stay among the current rows. `insert-only` leaves stored rows "
     "unchanged, so readers see old values. `upsert` and `insert-only` fail without a primary key.",
-    fix="Try the new strategy on a copy of the table. For `scd2`, give readers a view of the current rows (those "
+    fix="Try the new strategy on a copy of the table. For `scd2`, give readers a view of the current rows (rows "
     "whose `_dlt_valid_to` is null) under the old name.",
     find=find_merge_strategy_changed,
     effect=ReaderEffect.MEANING,
