@@ -3,8 +3,8 @@
 import os
 import sys
 
-# Python puts the working folder first where modules are looked up; a `yaml.py` or an entry point of a stranger's pull
-# request is a file there, not a part of schemactl.
+# Python searches the working folder for modules first. There, a `yaml.py` or an entry point is a file of a stranger's
+# pull request, not a part of schemactl.
 if sys.path and not sys.flags.safe_path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109 - pathlib may lie there
     del sys.path[0]
 

@@ -4,7 +4,7 @@
     ├── InputError          the call or its input is wrong            exit 2
     ├── EngineError         Spark failed                              exit 3
     └── DestinationError    the destination failed                    exit 3
-        └── ChangedMeanwhile    others changed it meanwhile           exit 3
+        └── ChangedMeanwhile    it changed while it was read          exit 3
 
 Findings (a broken contract, a pending change) are values with exit code 1, never exceptions.
 """
@@ -134,7 +134,7 @@ class DriverMissing(DestinationError):
 
 
 class ChangedMeanwhile(DestinationError):
-    """A destination was changed by others while it was read: to read it again may go well."""
+    """A destination was changed by another process while it was read; another attempt may succeed."""
 
 
 class LockNotAvailable(DestinationError):

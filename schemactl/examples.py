@@ -40,7 +40,7 @@ _stated: Examples | None = None
 
 @contextmanager
 def show_examples(examples: Examples | None) -> Iterator[None]:
-    """Show all examples so while the context is open; None for those of personal columns masked, the others plain."""
+    """Show all examples in this style while the context is open; None masks only examples of personal columns."""
     global _stated
     before, _stated = _stated, examples
     try:
@@ -95,7 +95,7 @@ def _replaced(hide: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
 
 
 def mask(value: Any) -> Any:
-    """Return the shape of a value: ``x`` for letters, ``9`` for digits; null is nobody's.
+    """Return the shape of a value: ``x`` for letters, ``9`` for digits; null stays null.
 
     >>> mask("Ann-Lee, 078-05-1120"), mask(-12.5), mask(True)
     ('Xxx-Xxx, 999-99-9999', '-99.9', '***')

@@ -61,7 +61,7 @@ def describe_installation() -> dict[str, str]:
 
 
 def _direct_url(installed: Distribution) -> dict[str, Any] | None:
-    """Return where a copy came from (PEP 610); None for a package index."""
+    """Return the origin of an installed copy (PEP 610); None for a package index."""
     origin: dict[str, Any] | None = json.loads(installed.read_text("direct_url.json") or "null")
     return origin
 

@@ -14,11 +14,11 @@ from typing import Final
 _ASSUMED_BYTES: Final = 4 << 30
 _CGROUP_LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 _TIMES: Final = 20
-"""A document of many small objects takes nine to eleven times its size, Java beside it half a GB."""
+"""A document of many small objects takes nine to eleven times its size in memory, and Java half a GB more."""
 
 _LEAST_LIMIT: Final = 32 << 20
 _MOST_LIMIT: Final = (2 << 30) - (64 << 20)
-"""An array of Arrow has room for 2 GiB of text: the largest document, and others that are read together with it."""
+"""An Arrow string array holds 2 GiB: the largest document, and the documents that are read together with it."""
 
 
 @cache
@@ -50,12 +50,12 @@ def machine_memory_mb(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
 def memory_limit(size: int, error: Callable[[], Exception]) -> Iterator[None]:
     """Raise an error if the body takes more memory; only Linux has such a limit.
 
-    It counts what the process writes to (``RLIMIT_DATA``, setrlimit(2)), not files that it maps, as git maps its packs.
-    Processes that the body starts are given the same limit.
+    The limit counts writable memory (``RLIMIT_DATA``, setrlimit(2)), not mapped files such as the packs of git.
+    Processes that the body starts get the same limit.
 
     Args:
         size: in bytes, beyond the memory that the process already has; 0 for no limit.
-        error: makes it.
+        error: creates the error.
     """
     size_match = re.search(r"^VmData:\s+(\d+) kB$", _read(Path("/proc/self/status")), re.MULTILINE)
     if not size or sys.platform != "linux" or size_match is None:

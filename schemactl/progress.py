@@ -31,4 +31,4 @@ def time_text(seconds: float) -> str:
 
 
 def no_progress(_what: str, _share: float | None) -> None:
-    """Receive progress that nobody is shown."""
+    """Ignore progress."""

@@ -23,7 +23,7 @@ _IN_TEXT: Final = re.compile(_PASSWORD.format(anything=r"(?:(?!://)[^\s`]){0,200
 _WITHOUT_SLASHES: Final = re.compile(
     r"\s*(?:(?P<scheme>[a-z][\w+.-]*):)?(?P<user>[^:/@?#\s]*):(?P<secret>[^/].*)@[^@]*", re.IGNORECASE | re.DOTALL
 )
-# Values end where the next parameter begins; those of `KEY=VALUE` in other text at a blank.
+# A value ends at the next parameter; a value of `KEY=VALUE` in other text ends at a blank.
 _PARAMETERS: Final = (
     re.compile(rf"(?P<key>[?&](?:{_KEY})=)(?P<secret>[^&\s`]+)", re.IGNORECASE),
     re.compile(rf"(?P<key>;\s*(?:{_KEY})=)(?P<secret>[^;\s`]+)", re.IGNORECASE),
@@ -47,8 +47,8 @@ def redact(address: str) -> str:
 
     >>> redact("postgresql://ann:p@ss/w?rd@db:5432/shop?sslpassword=x&dataset=raw")
     'postgresql://ann@db:5432/shop?sslpassword=***&dataset=raw'
-    >>> redact("sc://spark:15002/;token=abc;user_id=ann")
-    'sc://spark:15002/;token=***;user_id=ann'
+    >>> redact("sc://spark:15002/;user_id=ann.lee;token=abc")
+    'sc://spark:15002/;user_id=ann.lee;token=***'
     """
     redacted = _IN_ADDRESS.sub(_without_password, address)
     if redacted == address and "://" not in address and (match := _user_without_slashes(address)):

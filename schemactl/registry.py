@@ -3,8 +3,8 @@
 A name costs a directory listing, a value costs one import. Third parties add theirs through entry points of the
 group ``schemactl.KIND`` (``schemactl.detector``, ``schemactl.input_format`` ...; docs/extending.md).
 
-A schema file may be a stranger's: what it names is built in or installed. Another module is imported only where the
-user has admitted it, on the command line or in the environment, never because a file names it.
+A schema file may come from a stranger, so it can name only plug-ins that are built in or installed. Another module is
+imported only if the user admits it, on the command line or in the environment, never because a file names it.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def is_admitted(reference: str) -> bool:
 
 
 def import_module_if_exists(reference: str, kind: str) -> ModuleType | None:
-    """Return the module of a dotted path, None if there is none of that name.
+    """Import the module of a dotted path; return None if no module has this path.
 
     Args:
-        reference: the path, as a user or another package states it.
+        reference: the dotted path, from a user or another package.
         kind: the kind of plug-in, for messages: ``detector``.
     """
     if not all(name.isidentifier() for name in reference.split(".")):
@@ -59,7 +59,7 @@ def import_module_if_exists(reference: str, kind: str) -> ModuleType | None:
         if error.name and f"{reference}.".startswith(f"{error.name}."):
             return None
         raise _broken(reference, kind, error) from error
-    except (Exception, SystemExit) as error:  # somebody else's module may raise anything
+    except (Exception, SystemExit) as error:  # a third-party module may raise anything
         raise _broken(reference, kind, error) from error
 
 

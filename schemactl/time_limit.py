@@ -1,6 +1,6 @@
 """Bounds how long a step may take, so that small hostile input cannot hold a process for hours.
 
-The clock interrupts C code as well where that looks for signals, as Python's regular expressions do.
+The clock also interrupts C code that checks for signals, such as Python's regular expressions.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class _TimeUp(BaseException):
 
 @contextmanager
 def time_limit(seconds: float, error: Callable[[], Exception], *, of_processor: bool = False) -> Iterator[None]:
-    """Raise an error where the body takes longer; only the main thread of a Unix process has such a clock.
+    """Raise an error if the body takes longer; only the main thread of a Unix process has such a clock.
 
     Args:
         seconds: 0 for no limit.
-        error: makes it.
+        error: creates the error.
         of_processor: whether only the processor's time counts. Limits of both kinds may be nested.
     """
     if not seconds or sys.platform == "win32" or threading.current_thread() is not threading.main_thread():

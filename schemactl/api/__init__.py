@@ -1,13 +1,13 @@
-"""schemactl in Python: what the commands do, as functions that return values, for notebooks, tests and schedulers.
+"""schemactl in Python: the commands as functions that return values, for notebooks, tests and schedulers.
 
     from schemactl.api import infer, plan, read, review
 
-    found = infer([{"id": 1, "total": 9.5}], "shop")
-    for step in plan(found.schema, "duckdb:///data.duckdb").plan.steps: ...
+    report = infer([{"id": 1, "total": 9.5}], "shop")
+    for step in plan(report.schema, "duckdb:///data.duckdb").plan.steps: ...
 
-The functions call what the commands call; nothing is printed, and nothing asks. What is found is in what they return;
-what is wrong raises a `SchemactlError`. The names in ``__all__``, their parameters and the attributes of what they
-return follow Semantic Versioning; other modules of schemactl are internal.
+The functions call the same code as the commands, but print and ask nothing. Findings are part of the returned values;
+errors raise a `SchemactlError`. The names in ``__all__``, their parameters and the attributes of the returned values
+follow Semantic Versioning; other modules of schemactl are internal.
 """
 
 from schemactl.api.builder import SchemaBuilder, build, edit

@@ -22,9 +22,9 @@ WriteDisposition = Literal["append", "replace", "merge", "skip"]
 
 @dataclass(frozen=True, slots=True)
 class SchemaBuilder:
-    """A schema that is being built; ``build`` and ``edit`` make one.
+    """A schema under construction; ``build`` and ``edit`` create it.
 
-    Names become those of the schema's naming convention, as they do where data is loaded.
+    Names are normalized by the schema's naming convention, as when data is loaded.
     """
 
     _schema: Schema
@@ -42,10 +42,10 @@ class SchemaBuilder:
         """Add a table, or continue an existing one; ``column`` then adds to it.
 
         Args:
-            name: of the table.
+            name: the table's name.
             parent: the table that it is nested in.
-            write_disposition: of a new root table by default ``append``.
-            description: what it holds.
+            write_disposition: the write disposition; ``append`` by default for a new root table.
+            description: a sentence for people.
             hints: as in a schema file; ``x_owner`` is ``x-owner``.
         """
         naming = naming_of(self._schema)
@@ -77,17 +77,17 @@ class SchemaBuilder:
         """Add a column to the table, or set more properties of an existing one.
 
         Args:
-            name: of the column; a path (``ship__city``) stays one.
-            data_type: one of dlt's; without it the column waits for data.
+            name: the column's name; the parts of a path (``ship__city``) stay apart.
+            data_type: a dlt data type; without it, data decides the type.
             precision: digits, characters, bytes or bits, as the type has it.
             scale: digits after the point.
-            nullable: by default as for a column without a statement: true, but for primary keys.
-            primary_key: whether rows are found by it.
-            description: what it holds.
+            nullable: True by default, False for primary keys.
+            primary_key: whether the column is part of the primary key.
+            description: a sentence for people.
             hints: as in a schema file; ``x_pattern`` is ``x-pattern``.
 
         Raises:
-            InputError: no table was begun.
+            InputError: `table` was not called before.
         """
         if self._table is None:
             raise InputError(f"the column `{name}` has no table", hint="call `.table(NAME)` before `.column(...)`")
@@ -160,5 +160,5 @@ def build(name: str, *, naming: str = DEFAULT_NAMING, description: str | None = 
 
 
 def edit(schema: Schema) -> SchemaBuilder:
-    """Go on with a schema that is there."""
+    """Return a builder that starts from an existing schema."""
     return SchemaBuilder(schema)

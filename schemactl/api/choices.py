@@ -8,10 +8,10 @@ from schemactl.errors import InputError, nearest_or_all
 
 
 def check_choice(argument: str, value: str, choices: Iterable[str]) -> None:
-    """Refuse a value that is not a choice of an argument.
+    """Raise an error if a value is not a choice of an argument.
 
     Raises:
-        InputError: it is none of ``choices``.
+        InputError: ``choices`` does not contain the value.
     """
     choices = tuple(choices)
     if value not in choices:

@@ -77,14 +77,14 @@ Data: TypeAlias = str | Path | Iterable[str | Path] | Document | Iterable[Docume
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkSettings:
-    """The choice of the Spark that reads data, as the commands' options; a DataFrame is read where it is.
+    """The Spark that reads data, as in the commands' options; a DataFrame is read in its own session.
 
     Attributes:
-        session: a SparkSession that is open; it is left open, with its own settings. None for the active one of this
-            thread if no other attribute is set, else for a new one.
+        session: an open SparkSession; it stays open and keeps its settings. None for this thread's active session if no
+            other attribute is set, or for a new session.
         master: ``local[*]``, ``spark://HOST:PORT``, ``yarn`` ...; None for this machine.
         remote: a Spark Connect server, ``sc://HOST:PORT``.
-        conf: settings of Spark.
+        conf: Spark settings.
     """
 
     session: Any = None
@@ -116,35 +116,36 @@ def infer(
     engine: EngineName | None = None,
     spark: SparkSettings | None = None,
 ) -> InferenceReport:
-    """Infer the schema of data and save it, as ``schemactl infer`` does; the schema is ``schema`` of the report.
+    """Infer the schema of data and save it, as ``schemactl infer`` does; ``report.schema`` is the schema.
 
-    What a contract freezes is in ``violations`` of what is returned; nothing is written then.
+    If a contract forbids changes, they are in ``report.violations`` and nothing is written.
 
     Args:
-        data: files, folders, patterns or addresses; a document, or several; a data frame of pandas, Polars, PySpark ...
-        name: the schema's.
-        table: the root table; None for the schema's only one, else one named after the file, or after the schema.
-        contract: what data may change, as ``--contract`` takes it; it goes before the schema's own.
-        columns: what columns are, whatever the data says: ``id:bigint,primary_key``.
-        write_disposition: of the root table.
+        data: files, folders, patterns or addresses, one or more documents, or a data frame of pandas, Polars, PySpark
+            ...
+        name: the schema's name.
+        table: the root table; None for the schema's only root table, or for a table named after the file or the schema.
+        contract: the changes that data can make, as in ``--contract``; overrides the schema's contract.
+        columns: types and hints that override inference: ``id:bigint,primary_key``.
+        write_disposition: the write disposition of the root table.
         table_by: a field that names the root table of each record, ``type`` or ``meta.kind``; records without it go to
             ``table``.
-        dispatch: tables that are not called after the value of ``table_by``, by that.
-        model: a Pydantic model that states the columns and validates the data, or ``MODULE:CLASS``. Workers import its
-            module by its source, so a model of a notebook has to move to a file.
-        typing: an Arc schema file, or the name of a schema that was imported from one: columns of texts become typed.
-        typing_errors: what becomes of rows with texts that cannot be typed, as ``--typing-errors`` has it; None loads
-            them with nulls if any text of the column can be typed.
-        null_values: texts of CSV, TSV and XML that mean null.
+        dispatch: table names by values of ``table_by``, if they differ from the value.
+        model: a Pydantic model that declares the columns and validates the data, or ``MODULE:CLASS``. Workers import
+            its module from source, so a model of a notebook has to move to a file.
+        typing: an Arc schema file, or the name of a schema imported from Arc; it types string columns.
+        typing_errors: what to do with rows whose strings cannot be typed, as in ``--typing-errors``; None loads them
+            with nulls if any string of the column can be typed.
+        null_values: strings to read as null in CSV, TSV and XML.
         records: the path of the records inside documents, ``data`` or ``pages[*].data``; ``$`` for whole documents.
-            None for the one that the schema remembers.
-        keep: keys of the document that each of its records gets, ``page`` or ``number=page``.
-        sample: how much is looked at: ``full``, ``10%`` or a number of records; of documents in memory all are.
-        dry_run: whether nothing is written.
+            None for the path saved in the schema.
+        keep: keys to copy from the document to its records, ``page`` or ``number=page``.
+        sample: how much data to read: ``full``, ``10%`` or a number of records; documents in memory are all read.
+        dry_run: whether to write nothing.
         schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
-        engine: what reads the data: ``spark``, ``local`` (processes of this machine) or ``auto`` (this machine for up
-            to 128 MB of files); None for Spark if it is installed.
-        spark: which Spark reads the data; documents need none, but for ``table_by``, ``model`` and ``typing``.
+        engine: the engine that reads the data: ``spark``, ``local`` (processes of this machine) or ``auto`` (this
+            machine for up to 128 MB of files); None for Spark if it is installed.
+        spark: the Spark that reads the data; documents need Spark only for ``table_by``, ``model`` and ``typing``.
 
     Raises:
         InputError: the call is wrong, or the data or the schema cannot be read.
@@ -203,34 +204,34 @@ def normalize(
 ) -> NormalizeReport:
     """Load data into a destination, all or nothing, as ``schemactl normalize`` does.
 
-    Why nothing was loaded is in ``stops`` of what is returned.
+    If nothing was loaded, ``report.stops`` says why.
 
     Args:
-        data: as of ``infer``.
-        name: the schema's.
+        data: as in ``infer``.
+        name: the schema's name.
         to: the destination's address.
-        table: as of ``infer``.
-        contract: as of ``infer``.
-        columns: as of ``infer``.
-        write_disposition: as of ``infer``.
-        table_by: as of ``infer``.
-        dispatch: as of ``infer``.
-        model: as of ``infer``.
-        typing: as of ``infer``.
-        typing_errors: as of ``infer``.
-        null_values: as of ``infer``.
-        records: as of ``infer``.
-        keep: as of ``infer``.
-        load_id: of the load; a load that is there already is not repeated. None for the time.
-        new_only: whether files that were loaded before are left out; the next three do so, too.
-        changed: what to do with files that have changed since: ``load``, ``skip`` or ``fail``; None to load them into
-            tables that find rows by a key, and to fail otherwise.
-        max_files: the most files of one load; the data of a call may take several loads, the oldest files first.
-        max_bytes: the most bytes of one load, as ``max_files``.
-        staging: where rows are kept while they are made; a cluster's machines must all reach it.
+        table: as in ``infer``.
+        contract: as in ``infer``.
+        columns: as in ``infer``.
+        write_disposition: as in ``infer``.
+        table_by: as in ``infer``.
+        dispatch: as in ``infer``.
+        model: as in ``infer``.
+        typing: as in ``infer``.
+        typing_errors: as in ``infer``.
+        null_values: as in ``infer``.
+        records: as in ``infer``.
+        keep: as in ``infer``.
+        load_id: the load ID; an existing load is not repeated. None for an ID made from the time.
+        new_only: whether to skip files that were loaded before; implied by the next three.
+        changed: what to do with loaded files that have changed: ``load``, ``skip`` or ``fail``; None to load them into
+            tables that merge by a key, and to fail for other tables.
+        max_files: the maximum number of files in one load; a call may make several loads, the oldest files first.
+        max_bytes: the maximum size of one load, in bytes; as ``max_files``.
+        staging: a folder for rows before the load; all machines of a cluster must reach it.
         schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
-        engine: as of ``infer``.
-        spark: which Spark reads the data.
+        engine: as in ``infer``.
+        spark: the Spark that reads the data.
 
     Raises:
         InputError: the call is wrong, or the data or the schema cannot be read.
@@ -279,7 +280,7 @@ def _with_row_options(
 
 
 def _selection(records: str | None, keep: Sequence[str]) -> RecordSelection | None:
-    """Return the selection of records of a call; None if it has none."""
+    """Return the record selection of a call; None if it reads whole documents or the saved path."""
     if records is None and keep:
         raise InputError("`keep` needs the path of the records", hint="pass `records`, for example `data`")
     return None if records is None else parse_selection(records, keep)
@@ -444,7 +445,7 @@ def _renaming_in_errors(file: Path, name: str) -> Iterator[None]:
 
 
 def _write(data: _Documents | ArrowStream, path: Path) -> Path:
-    """Write data in memory to a file beside ``path``, and return that."""
+    """Write data in memory to a file next to ``path``, and return its path."""
     if isinstance(data, _Documents):
         file = path.with_suffix(".jsonl")
         with file.open("w", encoding="utf-8") as lines:
@@ -468,7 +469,7 @@ def _write_frame(frame: ArrowStream, file: Path) -> None:
             _write_batches(batches, file)
     except (SchemactlError, ModuleNotFoundError, OSError, MemoryError):
         raise
-    except Exception as error:  # pandas, Polars, DuckDB and pyarrow have errors of their own, which share no class
+    except Exception as error:  # pandas, Polars, DuckDB and pyarrow raise errors without a common class
         # pyarrow names the column in a second argument.
         reason = "; ".join(str(argument).partition("\n")[0] for argument in error.args)
         message = f"{_FRAME} cannot be read: {reason or type(error).__name__}"
@@ -499,7 +500,7 @@ def _write_batches(batches: pa.RecordBatchReader, file: Path) -> None:
 
 
 def _table_of(request: InferRequest) -> str:
-    """Return the root table that a call states, or that of data without a name of its own."""
+    """Return the root table that a call names; the schema's only root table, or its name, for data without a name."""
     if request.table is not None:
         return request.table
     stored = open_schemas(SchemasFolder.at(request.schemas), request.name).schema

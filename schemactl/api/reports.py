@@ -1,6 +1,6 @@
-"""Defines the reports that the API returns: those of the flows, which also print as the commands print them.
+"""Defines the reports that the API returns: the reports of the flows, which also print as the commands print them.
 
-``str(report)`` is the text of the command, without color and as wide as the terminal (80 columns if there is none).
+``str(report)`` is the text of the command, without color and as wide as the terminal (80 columns without a terminal).
 Notebooks show the same text with its colors. The classes add no data.
 """
 

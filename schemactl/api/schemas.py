@@ -1,6 +1,6 @@
 """Reads, writes, saves, compares, reviews and migrates schemas by the flows of the commands.
 
-Spark is started for destinations of Spark's catalogs alone.
+Only destinations with a Spark catalog start Spark.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ def write(schema: Schema, format: str = "dlt", *, nested: bool = False) -> str |
 
 
 def save(schema: Schema, schemas: SchemasPlace = "schemas", *, merge: bool = False, dry_run: bool = False) -> Imported:
-    """Make a schema the content of the one of its name in a schemas folder, as ``schemactl import`` does.
+    """Save a schema under its name in a schemas folder, as ``schemactl import`` does.
 
-    What the stored schema's contract forbids is in ``violations`` of what is returned; nothing is written then.
+    If the stored contract forbids changes, they are in ``violations`` of the result and nothing is written.
 
     Args:
         schema: the schema.
         schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
-        merge: whether tables and columns that the schema has not stay.
-        dry_run: whether nothing is written.
+        merge: whether to keep stored tables and columns that the schema lacks.
+        dry_run: whether to write nothing.
 
     Raises:
         InputError: the folder cannot be read or written.
@@ -91,7 +91,7 @@ def save(schema: Schema, schemas: SchemasPlace = "schemas", *, merge: bool = Fal
 
 
 def diff(base: Schema, head: Schema) -> tuple[Change, ...]:
-    """Return the changes that turn ``base`` into ``head``, without those of names, versions and hashes."""
+    """Return the changes that turn ``base`` into ``head``, without changes of schema names, versions and hashes."""
     return diff_schemas(base, with_lineage(replace(head, name=base.name), base))
 
 
@@ -105,13 +105,13 @@ def review(
     silences: Sequence[Silence] = (),
     schemas: SchemasPlace = "schemas",
 ) -> Report:
-    """Review the changes that turn ``base`` into ``head``, as ``schemactl diff`` does; settings files are not read.
+    """Review the changes that turn ``base`` into ``head``, as ``schemactl diff`` does, without settings files.
 
     Args:
         base: a schema, a file, a REF or a destination's address.
-        head: the same.
-        compatibility: whom a change must not break.
-        severities: of single rules, in place of their own.
+        head: a schema, a file, a REF or a destination's address.
+        compatibility: who a change must not break.
+        severities: severities that replace the defaults of single rules.
         silences: findings that the team accepts.
         schemas: the folder that names are looked up in, or a ``SchemasFolder``.
 
@@ -156,18 +156,18 @@ def plan(
     out: str | Path | None = None,
     schemas: SchemasPlace = "schemas",
 ) -> PlanReport:
-    """Plan the steps that bring a destination to a schema, as ``schemactl migrate plan`` does; nothing is changed.
+    """Plan the steps that make a destination match a schema, as ``schemactl migrate plan`` does; change nothing.
 
     The report's ``blockers`` say why the plan cannot be applied.
 
     Args:
         schema: a schema, a file or a REF.
         to: the destination's address.
-        dialect: in place of ``to``, sqlglot's name for an engine that is not connected.
+        dialect: a sqlglot dialect; plans without a connection, in place of ``to``.
         start: with ``dialect``, the schema that the engine has now; None for an empty database.
         allow_destructive: whether steps may lose data.
-        on_unfit: what becomes of columns whose values do not all survive.
-        out: a file ``*.plan.json`` to keep the plan in, for ``apply``.
+        on_unfit: what to do if values of a column do not fit its new type.
+        out: a file ``*.plan.json`` to save the plan in, for ``apply``.
         schemas: the folder that names are looked up in, or a ``SchemasFolder``.
 
     Raises:
@@ -195,20 +195,20 @@ def apply(
     on_unfit: Literal["refuse", "expand", "variant"] = "refuse",
     schemas: SchemasPlace = "schemas",
 ) -> ApplyReport:
-    """Bring a destination to a schema, as ``schemactl migrate apply --yes`` does.
+    """Make a destination match a schema, as ``schemactl migrate apply --yes`` does.
 
     A plan with blockers changes nothing: see ``outcome`` and ``planned`` of the report.
 
     Args:
-        reference: a plan's file, a schema file or a REF.
+        reference: a plan file, a schema file or a REF.
         to: the destination's address.
-        allow_destructive: whether steps may lose data; a plan's file needs it, too.
-        on_unfit: what becomes of columns whose values do not all survive; a plan's file has decided.
+        allow_destructive: whether steps may lose data; needed for plan files, too.
+        on_unfit: what to do if values of a column do not fit its new type; a plan file contains this choice.
         schemas: the folder that names are looked up in, or a ``SchemasFolder``.
 
     Raises:
         InputError: the call is wrong, or the schema or the plan cannot be read.
-        DestinationError: the destination failed, or is not as it should be afterwards.
+        DestinationError: the destination failed, or does not match the schema afterwards.
     """
     if not isinstance(reference, (str, Path)):
         message = f"`apply` needs a plan file, a schema file or a REF, not a value of type `{type(reference).__name__}`"

@@ -1,4 +1,4 @@
-"""The command line: reads arguments and settings, calls a flow, prints what a renderer makes of it."""
+"""The command line: parses arguments and settings, calls a flow, and prints the rendered result."""
 
 import gc
 

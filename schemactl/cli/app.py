@@ -1,4 +1,4 @@
-"""The command ``schemactl``: finds the subcommand, runs it, reports what goes wrong, gives the exit code.
+"""The command ``schemactl``: finds the subcommand, runs it, reports errors, and sets the exit code.
 
 Nothing heavy is imported here: ``schemactl --help`` answers at once.
 """
@@ -79,10 +79,10 @@ class UnfinishedCommand(SchemactlError):
 
 @dataclass(slots=True)
 class Invocation:
-    """One call of the command line, as far as it is known: errors are reported with it, however early they come.
+    """One call of the command line. Errors can be reported with it before all options are parsed.
 
     Attributes:
-        code: what the call came to; once a command runs, a failure until the command has ended with a code of its own.
+        code: the exit code; FAILED while a command runs, until the command returns its code.
     """
 
     args: Sequence[str]
@@ -157,7 +157,7 @@ class RootGroup(LazyGroup):
 
 
 def _check_command(package: ModuleType, words: Sequence[str], name: str) -> None:
-    """Refuse a name that no command of a package has; ``words`` are those before it on the command line."""
+    """Raise an error if no command of a package has this name; ``words`` precede it on the command line."""
     names = command_names(package)
     if name not in names:
         if not words:
@@ -230,7 +230,7 @@ def _ask_for_command(context: typer.Context) -> None:
 def _run_command(context: typer.Context, name: str, module: CommandModule, values: OptionValues) -> None:
     invocation: Invocation = context.obj
     call = Call(name, (values, context.find_root().params), Surroundings(os.environ))
-    # Settings may be a stranger's: the limits begin before they are read, and none of them can change that.
+    # Settings may come from a stranger: the limits start before settings are read, and no setting can change them.
     call_options = resolve(module.Options, call)
     with call_options.limits():
         surroundings = call_options.surround(find_surroundings)
@@ -242,7 +242,7 @@ def _run_command(context: typer.Context, name: str, module: CommandModule, value
     terminal = describe_terminal(options.color, options.quiet, os.environ)
     invocation.code = ExitCode.FAILED
     example_style = options.examples if isinstance(options, SparkCommandOptions) else None
-    # Where nothing is stated, how values of rows are shown goes by the column.
+    # If no style is set, each column decides how its examples are shown.
     examples = Examples(example_style) if example_style else Examples.MASKED if os.environ.get("CI") else None
     with (
         redirect_stdout(sys.stderr),  # a user's modules may print, and `--format json` is one document

@@ -1,8 +1,8 @@
-"""Completes names for shells: of formats, rules, naming conventions, and the schemas of the folder.
+"""Completes names for shells: formats, rules, naming conventions, and the schemas of the folder.
 
-Names only: what has them is not imported, so that an answer comes at once. Files and branches of a stranger's checkout
-have any name, and the scripts of zsh and PowerShell run or insert candidates as they come: ``without_shell_syntax``
-filters the candidates of all options.
+Names come from directory listings, without imports, so that an answer comes at once. A stranger's checkout can contain
+files and branches with any name, and the scripts of zsh and PowerShell run or insert candidates unescaped:
+``without_shell_syntax`` filters the candidates of all options.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pkgutil import resolve_name
 from schemactl.errors import InputError
 
 _PLAIN = re.compile(r"[\w./@:=,-]+")
-"""The characters of names, references, ``RULE=LEVEL`` and lists: none that a shell expands or ends a word at."""
+"""The characters of names, references, ``RULE=LEVEL`` and lists that no shell expands or splits."""
 
 
 def without_shell_syntax(completer: Callable[..., list[str]]) -> Callable[..., list[str]]:
     """Return a completer that leaves out the candidates that a shell could read as more than a word."""
 
-    @functools.wraps(completer)  # typer passes what the signature names
+    @functools.wraps(completer)  # typer passes the parameters that the signature names
     def complete(*args: object, **named: object) -> list[str]:
         return [candidate for candidate in completer(*args, **named) if _PLAIN.fullmatch(candidate)]
 
@@ -78,7 +78,7 @@ def complete_contracts(incomplete: str) -> list[str]:
 
 
 def complete_severities(incomplete: str) -> list[str]:
-    """Return the rules that begin so, or ``RULE=LEVEL`` once the rule is stated."""
+    """Return the rules that begin so, or after ``RULE=`` the levels."""
     from schemactl.review.severity import Severity
 
     rule, equals, level = incomplete.partition("=")

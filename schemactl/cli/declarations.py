@@ -16,10 +16,10 @@ from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get
 from schemactl.errors import Location
 
 VARIABLE_PREFIX: Final = "SCHEMACTL_"
-"""The prefix of all variables that state options."""
+"""The prefix of all variables that set options."""
 
 OptionValues = Mapping[str, Any]
-"""Values of options by their names; None for those that the command line leaves out."""
+"""Values of options by name; None for options that the command line omits."""
 
 T = TypeVar("T")
 
@@ -33,14 +33,14 @@ class Setting:
 
     Attributes:
         is_path: whether a relative value in a file is relative to the file's folder.
-        in_environment: False for lists whose items may hold commas, which part them in a variable.
-        found_by: names of folders; its default is then looked up upward from the working folder, up to the top of the
-            repository, as a folder that holds one of them.
-        in_file_only: whether only a settings file can state it: a list of tables, as ``SettingsTable``.
-        in_file: False for what a file must not decide, as it may be a stranger's.
-        section: its table and its key in a file, if they are not the command's and its own.
-        only_with: names of options; a file's value counts only where one of them is stated as well.
-        gives_way_to: the name of an option; where that is set nearer to the call, this one does not count.
+        in_environment: False for lists whose items may contain commas, because a variable separates items by commas.
+        found_by: folder names; the default is the nearest folder that contains one of them, searched from the working
+            folder up to the top of the repository.
+        in_file_only: whether only a settings file can set it: a list of tables, as ``SettingsTable``.
+        in_file: False for settings that a file must not decide, because the file may come from a stranger.
+        section: its table and its key in a file, if they differ from the command's table and the option's key.
+        only_with: option names; a file's value counts only if one of these options is set, too.
+        gives_way_to: the name of an option that overrides this one if it is set nearer to the call.
     """
 
     is_path: bool = False
@@ -133,7 +133,7 @@ class OptionSpec:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values it can have; empty where it can have any."""
+        """The allowed values; empty if any value is allowed."""
         return get_args(self._type) if get_origin(self._type) is Literal else ()
 
     @property
@@ -167,7 +167,7 @@ def option(
 
 
 def flag(help: str, group: Group = Group.OPTIONS, setting: Setting = _ON_COMMAND_LINE_ONLY, **more: Any) -> bool:
-    """Declare an option that takes no value, and is False where it is not stated."""
+    """Declare an option that takes no value and is False by default."""
     return option(help, group, setting, default=False, **more)
 
 
@@ -186,7 +186,7 @@ class SettingsTable:
 
 
 def option_specs(options: type[Any]) -> tuple[OptionSpec, ...]:
-    """Return the options that a dataclass declares: its own first, then those that it shares with other classes."""
+    """Return the options that a dataclass declares: first its own, then the inherited options."""
     declaring_class: Any = options  # mypy takes the hash of its objects for that of the class
     return _option_specs(declaring_class)
 

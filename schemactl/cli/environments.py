@@ -1,8 +1,8 @@
-"""Finds the destinations that settings name, ``[destinations.prod]``, where a command takes an address.
+"""Resolves named destinations of the settings, ``[destinations.prod]``, in arguments that take an address.
 
-A settings file may come with a stranger's pull request. So a file of the repository can name no server: such an address
-is in a variable of the environment, or in the user's own file. The value of a variable is never shown but as an
-address, redacted, and only where it is one.
+A settings file may come with a stranger's pull request, so a file of the repository cannot name a server: such an
+address comes from an environment variable or from the user's own file. Messages show the value of a variable only if it
+is an address, and redact it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOCAL: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")
 _Resolved = TypeVar("_Resolved", bound=CommonOptions)
 
 _NAME: Final = re.compile(r"\w[\w-]*")
-"""Names that can be used as a REF: not `git:main`, `-` and others that mean something else."""
+"""Names that can be used as a REF; ``git:main`` and ``-`` have another meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ def _address(name: str, settings_table: Mapping[str, Any], file: SettingsFile, e
 
 
 def at_environment(options: type[CommonOptions], call: Call) -> Call:
-    """Return a call with the addresses of the destinations that it names.
+    """Return a call in which addresses replace the names of destinations.
 
-    The options of the destination that ``--to`` names go before those of the command in files.
+    The options of the destination named by ``--to`` override the options of the command in files.
     """
     if not any(file.table.get(DESTINATIONS) for file in call.surroundings.files):
         return call

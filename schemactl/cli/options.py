@@ -1,4 +1,4 @@
-"""The options of commands, as dataclasses: those that all commands share, and those of several."""
+"""Defines the options of commands as dataclasses: options of all commands, and options of several."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 STDOUT: Final = "-"
-"""Names standard output where a file may be named."""
+"""Names standard output in place of a file."""
 
 DEFAULT_LIMITS: Final = ("300", "4096")
-"""The seconds and the MB in which a review has to end; those of a thousand tables take seconds and some hundred MB."""
+"""The time (seconds) and memory (MB) limits of a review; a thousand tables need seconds and a few hundred MB."""
 
 
 def ref(metavar: str, help: str, **more: Any) -> Any:
@@ -60,13 +60,13 @@ def output_file() -> str | None:
 
 
 def sql_dialect(used: str, default: str) -> str | None:
-    """Declare ``--dialect``, by which text of SQL is read or written where it is ``used``; with its default."""
+    """Declare ``--dialect``, the SQL dialect that is ``used`` to read or write, with its default."""
     help = f"{used}: the SQL dialect, such as `snowflake` or `mssql`. Default: {default}."
     return option(help, metavar="DIALECT", completes=completing.complete_dialects)
 
 
 def check_file_to_write(path: str) -> None:
-    """Raise InputError where a result cannot be written to a file as a link leads out of its repository."""
+    """Raise InputError if a link leads the result file out of its repository."""
     from schemactl.store.links import check_file
 
     if path != STDOUT:
@@ -74,12 +74,12 @@ def check_file_to_write(path: str) -> None:
 
 
 def check_report(report: str) -> None:
-    """Raise InputError where a ``--report`` cannot be read, or not be written."""
+    """Raise InputError if a ``--report`` cannot be parsed or written."""
     check_file_to_write(parse_report(report)[1])
 
 
 def check_output(name: str) -> None:
-    """Raise InputError where there is no such output of a review."""
+    """Raise InputError if no review output has this name."""
     from schemactl.render.reviews import OUTPUTS
 
     outputs = ("text", *OUTPUTS)
@@ -175,7 +175,7 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
         surroundings = Surroundings(os.environ, find_files(Path.cwd()))
         options = resolve(CommonOptions, Call(ctx.info_name or "", (ctx.params, ctx.find_root().params), surroundings))
     except InputError:
-        # The command reports it; not while somebody types.
+        # The command reports the error; completion stays silent.
         return []
     return completing.beginning(incomplete, filter(is_name, options.schemas_folder.names))
 
@@ -270,7 +270,7 @@ class ReadersOptions(CommonOptions):
         """Return the sources of readers.
 
         Raises:
-            InputError: one of them is none.
+            InputError: a source cannot be parsed.
         """
         if not self.readers:
             return ()
@@ -327,9 +327,9 @@ class SparkCommandOptions(CommonOptions):
 
     @contextmanager
     def begun_engine(self, sources: Sequence[str]) -> Iterator[EngineOptions]:
-        """Return which engine reads data, and start Java for the block if it is Spark and the sources exist.
+        """Return the engine that reads data; start Java for the block if the engine is Spark and the sources exist.
 
-        Java takes longer to come up than all else that a command does before it reads data.
+        Starting Java takes longer than everything else that a command does before it reads data.
         """
         engine = self.engine_options()
         data = [source for source in sources if not source.endswith(".evidence.json")]
@@ -508,7 +508,7 @@ class DataOptions(SparkCommandOptions):
     resolve_collisions: bool = flag("Give each key its own column if several share a name.", Group.SCHEMA, Setting())
 
     def all_sources(self) -> list[str]:
-        """Return the sources, those of single tables too."""
+        """Return all sources, including the sources of single tables."""
         return [*self.sources, *(source for _, source in parse_tables(self.table)[1])]
 
     def make_inference(self, agrees: Callable[[str], bool] | None) -> InferRequest:
@@ -575,7 +575,7 @@ def _selection(records: str | None, keep: Sequence[str]) -> RecordSelection | No
 
 
 def parse_dispatch(assignments: Sequence[str]) -> dict[str, str]:
-    """Return the tables by value that ``VALUE=TABLE,...`` states.
+    """Return the tables by value from ``VALUE=TABLE,...``.
 
     >>> parse_dispatch(["click=clicks,view=views"])
     {'click': 'clicks', 'view': 'views'}
@@ -593,7 +593,7 @@ def parse_dispatch(assignments: Sequence[str]) -> dict[str, str]:
 
 
 def parse_tables(options: Sequence[str]) -> tuple[str | None, tuple[tuple[str, str], ...]]:
-    """Return the table of the sources, if it is given, and the tables with sources of their own.
+    """Return the table of the shared sources, if named, and the tables that name their source.
 
     >>> parse_tables(["orders", "contacts=crm/*.csv"])
     ('orders', (('contacts', 'crm/*.csv'),))

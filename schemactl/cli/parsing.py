@@ -25,7 +25,7 @@ class _AsTyped:
 
 def _leave_as_typed(params: list[Any]) -> list[Any]:
     for param in params:
-        # Where a later typer has no such attributes, its own conversions apply: slower, and right as well.
+        # A later typer without these attributes converts the values itself: slower, but correct.
         param._runtime_param = _AsTyped()
         if param.param_type_name == "argument":
             param.display_type_rich = lambda ctx: None  # noqa: ARG005 - typer's name; `<list[str]>` says nothing
@@ -119,7 +119,7 @@ def make_command(name: str, options: type[Any], callback: Callable[..., object],
 
 
 def with_signature(function: Callable[..., Any], options: type[Any]) -> Callable[..., Any]:
-    """Give ``function(context, **stated)`` the signature that makes typer ask for the options."""
+    """Set the signature of ``function(context, **values)`` from which typer derives the options."""
     parameters = [_parameter(spec) for spec in option_specs(options) if not spec.setting.in_file_only]
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     function.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]

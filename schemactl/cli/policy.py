@@ -1,8 +1,8 @@
-"""Finds the settings that decide a review: those of the base, or of a policy, never those that the head brings along.
+"""Finds the settings that decide a review: the settings of the base or of a policy, never of the head.
 
-A pull request that could set the rules by which it is judged would pass whatever it does. So with a base of git's the
-settings file is taken from that revision; what the head changes in it is reported (rule P001), and holds after the
-merge. The user's own file is nobody's head: it fills in what the others leave open.
+A pull request that could set its own rules would pass every review. So with a git base the settings file comes from
+that revision. A change to the file is reported (rule P001) and takes effect after the merge. The user's own file
+belongs to no head: it fills in the settings that the repository leaves open.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from schemactl.store.links import real_path
 from schemactl.store.revision import files_at
 
 JUDGING: Final = ("compat", "fail-on", "readers", "severity", "silence", "transitive")
-"""The settings of ``diff`` that a policy decides alone; others it may leave to the repository."""
+"""The settings of ``diff`` that a policy decides; the repository may decide the remaining settings."""
 
 
 def files_for(base: str | None, policy: str | None = None) -> tuple[SettingsFile, ...]:
@@ -57,7 +57,7 @@ def files_of(reference: str | None) -> tuple[SettingsFile, ...]:
 
 
 def _files_at(revision: str) -> tuple[SettingsFile, ...]:
-    """Return the settings file that held for the working folder; one above the repository is nobody's head."""
+    """Return the settings file at a revision for the working folder; a file above the repository belongs to no head."""
     folder = Path.cwd()
     try:
         top = find_repository(folder)
@@ -76,7 +76,7 @@ def _files_at(revision: str) -> tuple[SettingsFile, ...]:
 
 
 def _own_files() -> tuple[SettingsFile, ...]:
-    """Return the user's own settings file; one that lies in the repository is not theirs alone."""
+    """Return the user's own settings file, unless it lies in the repository, where a head can change it."""
     file = find_own_file()
     try:
         is_of_head = file is not None and real_path(file.path).is_relative_to(find_repository(Path.cwd()))

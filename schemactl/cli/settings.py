@@ -38,7 +38,7 @@ OWN_FILE_NAME = "config.toml"
 DESTINATIONS = "destinations"
 """The table whose tables name destinations."""
 OF_DESTINATIONS = ("address", "address-env", "dataset", "protected")
-"""Their keys, beside settings of commands."""
+"""Their keys; a destination can also contain settings of commands."""
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 
@@ -72,7 +72,7 @@ class SettingsFile:
         return self.places(key)[0]
 
     def places(self, key: str) -> list[Location]:
-        """Return the places of all lines that set such a key, the file's own where none does."""
+        """Return the locations of all lines that set a key; the file itself if no line sets it."""
         shown = shown_path(self.path)
         lines = _lines_by_key(self.text).get(key.replace("_", "-"), ())
         return [Location(shown, line) for line in lines] or [Location(shown)]
@@ -102,7 +102,7 @@ def shown_path(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A value with where it comes from, for a person.
+    """A value and its origin, as shown to the user.
 
     Attributes:
         distance: from the call: 0 for the command line, 1 for the environment, more for files.
@@ -151,11 +151,11 @@ def _working_folder() -> Path:
 def resolve(options: type[Options], call: Call) -> Options:
     """Return the options with every value filled in.
 
-    The first of these that states a value decides: the parts of the command line in the given order, the
-    environment, the command's own table of a file, the file, the default. Lists add up, least first.
+    The first source that sets a value decides: the parts of the command line in the given order, the environment, the
+    command's table of a file, the file, the default. Lists are concatenated, weakest source first.
 
     Raises:
-        InputError: a value is not one that its option can have.
+        InputError: an option does not allow a value.
     """
     values: dict[str, Any] = {}
     for spec in option_specs(options):
@@ -183,7 +183,7 @@ def find_place(message: str, options: type[Any], call: Call) -> Location | None:
     """Return the place in a settings file of the value that a message names, if it is from a file."""
     for spec in option_specs(options):
         if spec.setting.in_file_only:
-            continue  # tables, which have places of their own
+            continue  # a table; errors in it know their lines
         candidates = _applicable_values(spec, options, call)
         for candidate in candidates if spec.kind is list else candidates[:1]:
             items = _convert(spec, candidate) if spec.kind is list else (_plain(candidate.value),)
@@ -197,7 +197,7 @@ def find_place(message: str, options: type[Any], call: Call) -> Location | None:
 def warn_of_misspelt(
     environ: Mapping[str, str], options: type[Any], commands: Callable[[], Mapping[str, type[Any]]]
 ) -> None:
-    """Warn of variables that are none of ours and look like one."""
+    """Warn of misspelled variables: unknown names that resemble a variable of schemactl."""
     command_variables = {spec.variable for spec in option_specs(options)}
     # Variables of any name hold the addresses of destinations.
     address_prefix = f"{VARIABLE_PREFIX}TO_"
@@ -356,7 +356,7 @@ def find_file(folder: Path) -> SettingsFile | None:
 
 
 def file_paths(folder: Path) -> Iterator[Path]:
-    """Yield where a settings file may be, the nearest place first."""
+    """Yield the possible paths of a settings file, the nearest folder first."""
     for parent in (folder, *folder.parents):
         yield from (parent / FILE_NAME, parent / PROJECT_FILE_NAME)
 
@@ -411,7 +411,7 @@ def _subtable(table: Mapping[str, Any], key: str, path: Path) -> Mapping[str, An
 
 
 def check_keys(file: SettingsFile, commands: Mapping[str, type[Any]]) -> None:
-    """Raise InputError where a file has a key that is no setting, or no setting of its command."""
+    """Raise InputError if a file has an unknown key, or a key that its command lacks."""
     keys_by_command = {
         name: tuple(spec.key for spec in option_specs(options) if spec.setting.in_file and not spec.setting.section)
         for name, options in commands.items()
@@ -440,7 +440,7 @@ def check_keys(file: SettingsFile, commands: Mapping[str, type[Any]]) -> None:
 def _check_key(
     key: str, prefix: str, known_keys: tuple[str, ...], file: SettingsFile, sections: Mapping[str, tuple[str, ...]]
 ) -> None:
-    """Raise InputError where a key is not known; ``sections`` are keys of tables of their own that may be meant."""
+    """Raise InputError if a key is unknown; the hint also suggests keys of ``sections``."""
     name = key.replace("_", "-")
     if name in known_keys or name in REMOVED_OPTIONS:
         return

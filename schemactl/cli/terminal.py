@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 PROGRESS_VARIABLE = "SCHEMACTL_PROGRESS_SECONDS"
-"""States how many seconds pass between two lines of progress where there is no terminal; 10 by default, 0 for none."""
+"""The variable for the seconds between two lines of progress if there is no terminal: 10 by default, 0 for no lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """The form of output in this process.
+    """The output of this process: standard output, its form, and progress.
 
     Attributes:
-        out: standard output, to which only results go: what a user's modules print goes to standard error.
-        color: whether what goes to standard output is colored.
-        width: columns of standard output; None if it is no terminal, so that lines are left whole.
-        progress: seconds between two lines of progress on standard error; 0 for a bar, where a person looks; None for
-            neither.
+        out: standard output, only for results; prints of a user's modules go to standard error.
+        color: whether standard output is colored.
+        width: columns of standard output; None if it is no terminal and lines are not wrapped.
+        progress: seconds between two lines of progress on standard error, 0 for a bar at a terminal, or None for no
+            progress.
     """
 
     out: TextIO
@@ -91,11 +91,10 @@ def write_report(  # noqa: PLR0913 - a function for each form
     fails: object = False,
     output: str | None = None,
 ) -> ExitCode:
-    """Write a report in the form that the options ask for, and return the exit code.
+    """Write a report in the requested format, and return the exit code.
 
-    ``findings`` renders the report for CI in a format (`markdown`, `github` ...); None if the command has none.
-    ``fails`` is what of the report fails the command; nothing, or False, where all is well. ``output`` is the file that
-    it goes to in place of standard output.
+    ``findings`` renders the report for CI in a format such as `markdown` or `github`; None if the command has no
+    findings. If ``fails`` is truthy, the exit code is FINDINGS. ``output`` is a file that replaces standard output.
     """
 
     def render(name: str, terminal: Terminal) -> str:
@@ -112,13 +111,13 @@ def write_report(  # noqa: PLR0913 - a function for each form
 def write_in_formats(
     terminal: Terminal, options: CommonOptions, render: Callable[[str, Terminal], str], output: str | None = None
 ) -> None:
-    """Write a result as each ``--report`` says, and then as ``--format`` says.
+    """Write a result in the formats of each ``--report``, then in the format of ``--format``.
 
     Args:
-        terminal: where it goes.
-        options: say in which formats.
-        render: makes the text of a format.
-        output: the file that it goes to in place of standard output.
+        terminal: for standard output, color and width.
+        options: name the formats.
+        render: renders the text of a format.
+        output: a file that replaces standard output.
     """
     from schemactl.cli.options import FindingsOptions, parse_report
 
@@ -204,7 +203,7 @@ def forget_output(out: TextIO) -> None:
 
 
 def ask(question: str, text: str, terminal: Terminal, options: CommonOptions, *, yes: bool) -> bool:
-    """Return whether the answer is yes, or ``--yes`` was given; a person sees what is asked about."""
+    """Show the text and return whether the user agrees; with ``--yes``, return True without asking."""
     if options.format == "text":
         terminal.write(text)
     elif not yes:

@@ -1,12 +1,12 @@
-"""The subcommands, one module each; the module's name is the command's. A package is a group of commands.
+"""The subcommands, one module each; the module's name is the command's name. A package is a group of commands.
 
 To add one, add ``NAME.py`` with
 
-- a docstring: its first line is the command's help in the list, all of it the command's own help;
-- ``Options``: a dataclass that extends `schemactl.cli.options.CommonOptions`; its fields are the arguments;
+- a docstring: its first line is the command's help in the list, and all of it is the help page;
+- ``Options``: a dataclass that extends `schemactl.cli.options.CommonOptions`, with a field for each argument;
 - ``run(options: Options, terminal: Terminal) -> ExitCode``.
 
-Every module here is imported to list the commands: what is heavy is imported inside ``run``.
+Listing the commands imports every module here, so import heavy libraries inside ``run``.
 """
 
 from __future__ import annotations

@@ -125,9 +125,9 @@ def _chosen(report: Report, fingerprints: Sequence[str], *, has_base: bool) -> l
 
 
 def _save(findings: Sequence[Finding], until: date, reason: str) -> Path:
-    """Add the silences to the end of the settings file, a new one where there is none; return its path.
+    """Append the silences to the settings file, creating it if necessary; return its path.
 
-    A new one is at the top of the repository: whichever folder a review starts in, it looks up to there.
+    A new file goes to the top of the repository, where reviews started in any folder find it.
     """
     import tomllib
 
@@ -156,7 +156,7 @@ _EMPTY_LIST = re.compile(r"""^[ \t]*[\w."'-]*\bsilence["']?[ \t]*=[ \t]*\[\s*\][
 
 
 def _without_empty_list(file: SettingsFile) -> str:
-    """Return the text of a settings file without ``silence = []``, to which TOML lets nobody add a table."""
+    """Return the text of a settings file without ``silence = []``, which TOML does not let a table extend."""
     other_settings = {**file.table.get("diff", {})}
     if other_settings.pop("silence", None) != []:
         return file.text

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 NEVER = "0"
-"""As a limit: there is none."""
+"""As a limit: unlimited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class Options(FindingsOptions, ReviewOptions, ReadersOptions, SparkCommandOption
     git: bool = flag("Read the arguments that git passes to an external diff; always exit with 0.", Group.OUTPUT)
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
-        """Return the settings that decide the review: with a base of git's, or a policy, none of the head's."""
+        """Return the settings that decide the review: of a git base or a policy, if one is named, never of the head."""
         from schemactl.cli.policy import files_for
         from schemactl.store.git import revision_of
 
@@ -147,7 +147,7 @@ class Options(FindingsOptions, ReviewOptions, ReadersOptions, SparkCommandOption
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Compare, print the report, and return 1 where a finding is bad enough."""
+    """Compare, print the report, and return 1 if a finding reaches ``--fail-on``."""
     from schemactl.flows.diff import diff_schemas
     from schemactl.render.progress import show_progress
 
@@ -289,7 +289,7 @@ def render(report: Report, options: Options, name: str, terminal: Terminal) -> s
 
 
 def exit_code_of(report: Report, fail_on: str) -> ExitCode:
-    """Return 1 where a finding that counts is as bad as ``fail_on``: ``error``, ``warn``, or ``never``."""
+    """Return 1 if a finding that counts is as bad as ``fail_on``: ``error``, ``warn``, or ``never``."""
     from schemactl.review.severity import Severity
 
     if fail_on == "never":

@@ -56,7 +56,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Export; print the text where no file is named."""
+    """Export the schema; print it unless a file is named."""
     from schemactl.flows.export import ExportRequest, export
     from schemactl.render.losses import print_losses
 

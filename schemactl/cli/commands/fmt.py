@@ -32,7 +32,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Write the files, and return 1 where a check finds that one would change."""
+    """Write the files; with ``--check``, return 1 if a file would change."""
     from schemactl.flows.files import format_files
 
     formatted_files = format_files(tuple(map(Path, options.files)), options.schemas_folder, is_check=options.check)

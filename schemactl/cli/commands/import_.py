@@ -8,7 +8,7 @@ Examples:
     # Import a JSON Schema
     schemactl import crm.json --from jsonschema --name contacts
 
-    # Preview what a data contract would change
+    # Preview the changes from a data contract
     schemactl import crm.odcs.yaml --name crm --merge --dry-run
 """
 

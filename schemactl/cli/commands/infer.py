@@ -58,7 +58,7 @@ class Options(FindingsOptions, DataOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Infer, print the report, and return 1 where it holds findings."""
+    """Infer the schema, print the report, and return 1 if it contains findings."""
     from schemactl.render.progress import show_progress
 
     with show_progress(terminal.progress) as progress, options.begun_engine(options.all_sources()) as engine:

@@ -96,7 +96,7 @@ def _ask_for_source(terminal: Terminal) -> str | None:
 
 
 def _choose_parts(options: Options, defaults: ProjectParts, terminal: Terminal | None) -> ProjectParts:
-    """Return the parts that the options name; a person chooses others at the terminal, without one the defaults do."""
+    """Return the parts that the options name; ask for the remaining parts at a terminal, or use the defaults."""
     from schemactl.flows.init import ProjectParts
 
     def wants(chosen: bool | None, question: str, default: bool) -> bool:

@@ -84,7 +84,7 @@ class Options(FindingsOptions, DataOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Load, print the report, and return 1 where something in the data stopped the load."""
+    """Load, print the report, and return 1 if the data stopped the load."""
     from schemactl.render.progress import show_progress
 
     max_files = read_count(options.max_files, "--max-files") if options.max_files else None

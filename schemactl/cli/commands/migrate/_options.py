@@ -36,7 +36,7 @@ class MigrateOptions(SparkCommandOptions):
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
 class KeyOptions(MigrateOptions):
-    """The options of those that may heed keys."""
+    """Options of commands that can enforce keys."""
 
     unique: bool = flag(
         "Also enforce `unique`: plan the constraints, or check for duplicate values. dlt creates none on most "
@@ -54,7 +54,7 @@ class KeyOptions(MigrateOptions):
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
 class PlanningOptions(KeyOptions):
-    """The options of those that make a plan."""
+    """Options of commands that make a plan."""
 
     on_unfit: Literal["refuse", "expand", "variant"] = option(
         "What to do if values of a column do not fit its new type: `refuse` blocks the step, `expand` fills a "
@@ -91,7 +91,7 @@ class PlanningOptions(KeyOptions):
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
 class WritingOptions(MigrateOptions):
-    """The options of those that write to a destination."""
+    """Options of commands that write to a destination."""
 
     lock_timeout: str = option(
         "How long to wait for another migration to end.", setting=Setting(), metavar="SECONDS", default="10"
@@ -131,7 +131,7 @@ class WritingOptions(MigrateOptions):
         return agreed and confirm_loss(self.protected_name if loses_data else None, self.confirm, terminal)
 
     def patience(self) -> Patience:
-        """Return how long to wait for others."""
+        """Return how long to wait for other migrations, database locks and statements."""
         from schemactl.migration.records import Patience
 
         limit = self.statement_timeout
@@ -145,7 +145,7 @@ class WritingOptions(MigrateOptions):
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
 class SigningOptions(MigrateOptions):
-    """The options of those that write and read plans as files."""
+    """Options of commands that write or read plan files."""
 
     sign_key: str | None = option(
         "An environment variable that contains a key. `plan --out` signs the plan with the key; `apply` "
@@ -166,7 +166,7 @@ class SigningOptions(MigrateOptions):
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
 class FolderOptions(MigrateOptions):
-    """The options of those that may work with migrations in a folder."""
+    """Options of commands that can work with a migrations folder."""
 
     dir: str | None = option("The migrations folder that you keep in git, such as `migrations`.", metavar="DIR")
 
@@ -191,7 +191,7 @@ O = TypeVar("O", bound=DestinationOptions)  # noqa: E741 - it stands for options
 
 
 def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal], ExitCode]:
-    """Return a command that runs in a session of Spark where its destination needs one: with the user's settings."""
+    """Return a command that runs in a Spark session, with the user's settings, if its destination needs one."""
 
     @wraps(run)
     def opened(options: O, terminal: Terminal) -> ExitCode:
@@ -208,7 +208,8 @@ def with_spark(run: Callable[[O, Terminal], ExitCode]) -> Callable[[O, Terminal]
         with ExitStack() as progress_bars:
 
             def notify(stage: str, fraction: float | None) -> None:
-                # Only with a stage to report: the command has a line of progress of its own, which counts its steps.
+                # Open the bar only when Spark reports a stage: the command shows its own line of progress, which counts
+                # steps.
                 if stage and (report := progress_bars.enter_context(show_progress(terminal.progress))) is not None:
                     report(stage, fraction)
 

@@ -35,7 +35,7 @@ class Options(WritingOptions):
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Record, print the outcome, and return 1 where the tables are otherwise."""
+    """Record the schema, print the outcome, and return 1 if the tables differ from the schema."""
     from schemactl.flows.migrate.baseline import record_baseline
     from schemactl.render.migrate import print_baseline, print_recorded
     from schemactl.render.migrate_json import document

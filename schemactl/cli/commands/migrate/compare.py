@@ -30,7 +30,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Compare, and return 1 where they differ."""
+    """Compare two destinations, and return 1 if they differ."""
     from schemactl.flows.migrate.inspection import compare_destinations
 
     report = compare_destinations(options.base, options.head)

@@ -29,7 +29,7 @@ class Options(CommonOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Write the sum file; return 1 where a migration was changed."""
+    """Write the sum file; return 1 if a migration was changed."""
     from schemactl.flows.migrate.migration_folder import hash_folder
 
     report = hash_folder(Path(options.dir))

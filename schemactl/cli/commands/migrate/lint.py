@@ -41,7 +41,7 @@ class Options(FindingsOptions, ReviewOptions):
     output: str | None = output_file()
 
     def surround(self, read: Callable[[], Surroundings]) -> Surroundings:
-        """Return the settings: with `--since` those of the revision, none of the head's."""
+        """Return the settings; with `--since`, of that revision instead of the head."""
         from schemactl.cli.policy import files_for
         from schemactl.store.git import revision_of
 
@@ -49,7 +49,7 @@ class Options(FindingsOptions, ReviewOptions):
 
 
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Judge, print the findings, and return 1 where one is bad enough."""
+    """Check the migrations, print the findings, and return 1 if a finding reaches ``--fail-on``."""
     from schemactl.cli.commands.diff import exit_code_of
     from schemactl.flows.migrate.lint import judge
     from schemactl.render.findings import lint_document, print_findings, render_findings

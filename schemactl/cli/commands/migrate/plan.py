@@ -104,7 +104,7 @@ class Options(FindingsOptions, PlanningOptions, SigningOptions, FolderOptions, R
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Plan, print, and return 1 where a step is refused or, with ``--check``, something is pending."""
+    """Plan, print, and return 1 if a step is blocked or, with ``--check``, if steps are pending."""
     if (folder := options.draft_sql or options.dir) is not None:
         return _write_next(options, terminal, Path(folder))
     if options.name is not None:

@@ -34,7 +34,7 @@ class Options(FindingsOptions, PlanningOptions, FolderOptions):
 
 @with_spark
 def run(options: Options, terminal: Terminal) -> ExitCode:
-    """Print the state; return 1 under ``--check`` where it is not settled."""
+    """Print the state; with ``--check``, return 1 if steps are pending or the tables have drifted."""
     if options.dir is not None:
         return _print_standings(options, terminal, options.dir)
     from schemactl.flows.migrate.inspection import find_status

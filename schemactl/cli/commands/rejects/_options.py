@@ -66,7 +66,7 @@ class RejectsOptions(PastLoadsOptions):
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
 class ReasonOptions(RejectsOptions):
-    """The options of those that select rejects by their reason."""
+    """Options of commands that select rejects by their reason."""
 
     reason: str | None = option(
         "Only rejects of this kind or reason: `contract`, `typing`, `model`, `data_type`, `columns=discard_row`, or a "
@@ -81,7 +81,7 @@ class ReasonOptions(RejectsOptions):
 
 @dataclass(frozen=True, kw_only=True)  # no slots: two bases with slots cannot be combined
 class StateOptions(ReasonOptions):
-    """The options of those that read rejects of any state."""
+    """Options of commands that read rejects in any state."""
 
     state: Literal["waiting", "replayed", "discarded", "all"] = option("The state of the rejects.", default="waiting")
 
