@@ -44,7 +44,7 @@ class Look:
 
 
 def print_sections(sections: Iterable[Sequence[RenderableType]], look: Look) -> str:
-    """Return sections as text, an empty line between them; those that hold nothing are left out."""
+    """Return the sections that are not empty as text, with an empty line between them."""
     buffer = io.StringIO()
     console = _Console(
         file=buffer,
@@ -85,13 +85,13 @@ def print_line(text: str, look: Look, style: str = "") -> str:
 
 
 def _shown(line: str) -> str:
-    """Return a line as it is printed; where a break has put a name's `::` in front it is no command of a CI system."""
+    """Return a line as it is printed; a `::` that a line break has put in front is escaped, since CI systems run it."""
     text = line.lstrip()
     return (f"{line[: len(line) - len(text)]}\\{text}" if text.startswith(LOG_COMMANDS) else line).rstrip()
 
 
 def warning(word: str, message: str, style: str = WARNING) -> Text:
-    """Return a line that begins with a word in a style of its own."""
+    """Return a line that begins with a styled word."""
     return Text().append(word, style=style).append(f": {message}")
 
 
@@ -101,7 +101,7 @@ def named(name: str, message: str) -> Text:
 
 
 def indented(line: Text) -> Padding:
-    """Return a line two columns further in; where it wraps it stays there."""
+    """Return a line indented by two columns, also after it wraps."""
     return Padding(line, (0, 0, 0, 2), expand=False)
 
 

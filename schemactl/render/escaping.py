@@ -48,7 +48,7 @@ def quote(text: str) -> str:
 
 
 def show_name(name: str) -> str:
-    """Return a name from the data, in quotes where its ends could not be seen, or it begins as a command in a log.
+    """Return a name from the data, in quotes if its ends would be invisible or it begins like a command in a log.
 
     >>> print(show_name("user_id"), show_name(" "), show_name("::error::"))
     user_id " " "::error::"

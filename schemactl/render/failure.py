@@ -14,7 +14,7 @@ _RED, _YELLOW, _BOLD, _CYAN = "1;31", "33", "1", "36"
 
 
 def render_failure(error: BaseException, color: bool) -> str:
-    """Return the text of an error: what is wrong, where, and the way out; ends with a line break."""
+    """Return the text of an error: the fault, its location, and the way out; ends with a line break."""
     if isinstance(error, SchemactlError):
         return "\n".join(_error_lines(error, color)) + "\n"
     message = f": {_lines(str(error))}" if str(error) else ""

@@ -74,7 +74,7 @@ def _change(change: Change, look: Look, dropped: Sequence[str] = ()) -> Renderab
     line = Text(escape(f"{name}: {describe(change)}" if name else describe(change)))
     if name in dropped:
         line.append(" (from data)", style=WARNING)
-    # A padding fills lines up to the width, which is a million where other programs read: that takes long.
+    # A padding fills lines up to the width, which is a million if another program reads the output: that is slow.
     return Text("  ").append(line) if look.width is None else indented(line)
 
 
@@ -135,7 +135,7 @@ def _not_written(synced: Synced) -> Iterator[Text]:
 
 
 def print_check(checked_files: Sequence[tuple[Path, Sequence[Problem]]], look: Look) -> str:
-    """Return a line for each problem, and how many files are right; quiet, the problems alone."""
+    """Return a line for each problem, and the number of valid files; quiet, only the problems."""
     lines = [line for path, problems in checked_files for problem in problems for line in _problem(path, problem)]
     faulty_count = sum(bool(problems) for _, problems in checked_files)
     if not look.is_quiet:
@@ -150,7 +150,7 @@ def check_document(checked_files: Sequence[tuple[Path, Sequence[Problem]]]) -> d
 
 
 def print_format(formatted_files: Sequence[tuple[Path, bool]], look: Look, *, is_check: bool) -> str:
-    """Return the files that were written, or would be; quiet, those that would be."""
+    """Return the files that were written, or would be; quiet, only files that would be written."""
     changed = [path for path, is_changed in formatted_files if is_changed]
     word = "would write" if is_check else "wrote"
     lines = [Text(f"{word} {escape(str(path))}") for path in changed] if is_check or not look.is_quiet else []

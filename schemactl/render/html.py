@@ -11,7 +11,7 @@ from rich.text import Text
 from schemactl.render.console import UNLIMITED_WIDTH
 
 _FRAGMENT: Final = '<pre style="white-space:pre;overflow-x:auto;line-height:normal;font-family:monospace">{code}</pre>'
-"""The HTML around a report: no document of its own, as its style sheet would change the whole notebook."""
+"""The HTML around a report: not a whole document, whose style sheet would change the whole notebook."""
 
 
 def render_html(text: Text) -> str:

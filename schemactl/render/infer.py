@@ -1,4 +1,4 @@
-"""Renders ``schemactl infer`` for a person: what is new, why, and where it was seen. Nothing is cut off."""
+"""Renders ``schemactl infer`` for a person: all changes, their reasons, and their places in the data."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def _why(column: ColumnFinding) -> str:
         parts.append(f"{share}{counted(column.total, 'value')}")
     if column.nulls:
         parts.append(counted(column.nulls, "null"))
-    # Of keys that become one column, an object that has one lacks the others.
+    # If several keys become one column, an object with one key lacks the other keys.
     if column.absences and len(column.sources) == 1:
         parts.append(f"absent in {counted(column.absences, 'object')}")
     evidence = ", ".join(parts)
@@ -326,7 +326,7 @@ def _type(column: ColumnFinding) -> str:
 
 def _data_type(column: ColumnFinding) -> str:
     properties = {"data_type": column.data_type, "precision": column.precision, "scale": column.scale}
-    # dlt's timestamps know their time zone: only the others are worth a word.
+    # dlt's timestamps know their time zone: only timestamps without one are worth a word.
     return describe_type({**properties, "timezone": False} if column.timezone is False else properties)
 
 
@@ -354,7 +354,7 @@ def _first_place(first: Position, examples: tuple[str, ...], column: ColumnFindi
 
 
 def _example(text: str, column: ColumnFinding) -> str:
-    """Return a value as the data has it: texts in quotes, as far as the kinds distinguish texts from others."""
+    """Return a value as the data has it: strings in quotes, if the kinds distinguish strings from literals."""
     is_text = "text" in column.kinds or (not column.kinds and column.data_type == "text")
     is_literal = len(column.kinds) > 1 and reads_as_literal(text)
     return quote(text) if is_text and not is_literal else escape(text)

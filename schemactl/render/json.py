@@ -1,4 +1,4 @@
-"""Reports as JSON documents; their JSON Schemas are in ``schemas/`` beside this module."""
+"""Reports as JSON documents; their JSON Schemas are in ``schemas/`` next to this module."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def read_schema(command: str) -> dict[str, Any]:
 
 
 Shown = Mapping[str, str | Callable[[Any], Any]]
-"""What is printed of a value, by the name of its type, or of one that this extends.
+"""The printed form of a value, by the name of its type, or of a type that this extends.
 
-It is a function of the value, or the names of fields and properties in their order, NAME=PATH where one has another
-name in the document.
+It is a function of the value, or the names of fields and properties in their order, NAME=PATH if the document uses
+another name.
 """
 
 

@@ -13,7 +13,7 @@ _SHOWN: Final = 3
 
 
 def print_names(names: Sequence[tuple[str, str]], *, is_verbose: bool = False) -> str:
-    """Return which names the schema has in place of others; the first ones, unless ``is_verbose``."""
+    """Return the names that the schema changed, with their new names; the first ones, unless ``is_verbose``."""
     if not names:
         return ""
     listed = names if is_verbose else names[:_SHOWN]

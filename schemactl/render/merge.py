@@ -22,7 +22,7 @@ _SHOWN: Final[Shown] = {
 
 
 def print_merge(merged: Sequence[MergedFile], look: Look) -> str:
-    """Return a section for each file; quiet, only those with conflicts."""
+    """Return a section for each file; quiet, only for files with conflicts."""
     files = [file for file in merged if not (look.is_quiet and file.is_clean)]
     return print_sections([list(_section(file, look)) for file in files], look)
 
@@ -73,5 +73,5 @@ def _section(file: MergedFile, look: Look) -> Iterator[RenderableType]:
 
 
 def _indented(line: Text, look: Look) -> RenderableType:
-    # A padding fills lines up to the width, which is a million where other programs read: that takes long.
+    # A padding fills lines up to the width, which is a million if another program reads the output: that is slow.
     return Text("  ").append(line) if look.width is None else indented(line)

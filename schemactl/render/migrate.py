@@ -161,7 +161,7 @@ def _undo_statements(undone: reports.UndoneStep, look: Look) -> list[Text]:
 
 
 _WHEN_UNDONE: Final = {When.AFTER: "before", When.INSTEAD: "instead of", When.BEFORE: "after"}
-"""Where the undo of own SQL runs, beside what undoes its step."""
+"""When the undo of custom SQL runs, relative to the undo of its step."""
 
 
 def _undone_step(undone: reports.UndoneStep, statements: Sequence[Text]) -> Iterator[RenderableType]:

@@ -34,10 +34,10 @@ _LABEL: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """A text further in, beside its label if it has one; where it wraps it stays there.
+    """An indented text, next to its label if it has one; wrapped lines keep the indent.
 
-    A grid or a padding of rich looks the same and takes far longer: both fill lines up to the width, which is a
-    million where other programs read.
+    A grid or a padding of rich looks the same and is much slower: both fill lines up to the width, which is a
+    million if another program reads the output.
     """
 
     text: Text
@@ -55,8 +55,8 @@ class Inside:
 def print_plan(plan: MigrationPlan, look: Look) -> str:
     """Return the text of ``schemactl migrate plan``.
 
-    Quiet: the steps without statements, and the summary. Verbose: the statements that convert values in full, and
-    those that undo each step as well.
+    Quiet: the steps without statements, and the summary. Verbose: also all statements that convert values, and
+    the statements that undo each step.
     """
     if look.is_quiet:
         lines = [_title(number, planned) for number, planned in enumerate(plan.steps, 1)]

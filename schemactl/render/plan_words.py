@@ -99,7 +99,7 @@ def undo(planned: PlannedStep) -> str:
 
 
 def own(own_sql: OwnSql) -> str:
-    """Return where own SQL runs, under which condition, and whether it can be undone."""
+    """Return when custom SQL runs, under which condition, and whether it can be undone."""
     asks = "" if own_sql.precondition is None else ", if its precondition returns rows"
     undone = f"undone by {counted(len(own_sql.undo), 'statement')}" if own_sql.undo else "nothing to undo"
     end = f"; {undone if own_sql.is_undoable else 'cannot be undone'}" if own_sql.statements else ""

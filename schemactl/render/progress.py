@@ -1,4 +1,4 @@
-"""Shows how far a command is, on standard error: a bar that is gone when it is done, or lines where nobody looks."""
+"""Shows the progress of a command on standard error: a bar that disappears at the end, or lines without a terminal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _bar() -> Iterator[Progress]:
         TimeElapsedColumn(),
     )
     console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
-    # Standard output is not redirected: what a command prints must not pass through rich.
+    # Standard output is not redirected: a command's output must not pass through rich.
     bar = Bar(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
     task = bar.add_task("", total=None, share="")
 

@@ -88,7 +88,7 @@ def print_step_readers(steps: Sequence[StepReaders], look: Look) -> str:
 
 
 def readers_csv(reports: Sequence[ReadersReport]) -> str:
-    """Return a row for each use, and one for each column that nobody reads."""
+    """Return a row for each use, and a row for each column without readers."""
     text = io.StringIO()
     sheet = csv.writer(text, lineterminator="\n")
     sheet.writerow(

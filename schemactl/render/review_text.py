@@ -1,6 +1,6 @@
-"""A review as text for a person: a tree of tables and columns with what was found there.
+"""A review as text for a person: a tree of tables and columns with their findings.
 
-No text is cut off. Of very many findings of one rule the first are shown, and how many more there are.
+No text is cut off. If a rule has very many findings, the first ones are shown and the rest are counted.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _LABELLED: Final = (
     ColumnRetyped,
     NullabilityChanged,
 )
-"""Changes that are printed beside the changed name; others have a line of their own, in verbose output."""
+"""Changes that are printed on the line of the changed name; other changes have a separate line, in verbose output."""
 
 
 @dataclass(slots=True)
@@ -99,9 +99,9 @@ def print_review(report: Report, look: Look, explains_mode: bool = False) -> str
 
 
 def _shorten(report: Report) -> tuple[Report, list[Text]]:
-    """Return the report with the first findings of each rule, and lines that count the others.
+    """Return the report with the first findings of each rule, and lines that count the omitted findings.
 
-    Errors, warnings and notes of a rule count apart, and so do those that are silenced: none hides behind others.
+    Errors, warnings and notes of a rule count separately, and so do silenced findings: no kind hides another one.
     """
     counts_by_kind: Counter[tuple[str, Severity, bool]] = Counter()
     reviews, changed_count, dropped_count = [], 0, 0
@@ -282,7 +282,7 @@ def _violation(finding: Finding, names_schema: bool) -> Iterator[RenderableType]
 
 
 def _silenced(report: Report) -> Iterator[RenderableType]:
-    """Yield the silenced findings with reason and last day: a change must not hide what it silences."""
+    """Yield the silenced findings with reason and last day: a change must not hide its own silences."""
     for review in report.reviews:
         for finding in review.findings:
             if finding.silence is not None:

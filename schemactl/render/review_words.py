@@ -22,7 +22,7 @@ from schemactl.schema.wording import counted, describe_type, show_value
 from schemactl.store.links import repository_top
 
 WORDS: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
-"""Severities as findings show them; findings of others are details."""
+"""Severities as findings show them; findings of any other severity are details."""
 
 
 def is_shown(finding: Finding) -> bool:
@@ -54,7 +54,7 @@ def _victims(findings: Sequence[Finding]) -> Iterable[str]:
 
 
 def victims(finding: Finding) -> str:
-    """Return who a finding breaks: ``breaks readers, may break stored rows``."""
+    """Return the victims of a finding: ``breaks readers, may break stored rows``."""
     severities = {"stored rows" if axis == "data" else axis: level for axis, level in finding.impact.by_axis.items()}
     broken = [name for name, severity in severities.items() if severity is Severity.ERROR]
     if finding.is_violation:
@@ -136,7 +136,7 @@ def values(finding: Finding) -> str | None:
     before, after = _value(finding.before), _value(finding.after)
     sides = [sorted(map(str, side)) for side in (finding.before, finding.after) if isinstance(side, list)]
     if len(sides) == 2 and sides[0] == sides[1] and before.endswith("…") and after.endswith("…"):
-        # Of the starts of two long lists nobody sees the difference; the message names the first one.
+        # The shown starts of two long lists are equal; the message names the first difference.
         return None
     return f"{before} -> {after}"
 
@@ -167,7 +167,7 @@ def data_count(finding: Finding) -> str | None:
 
 
 def location(finding: Finding) -> Location | None:
-    """Return where to look: in the head's file, or in the base's where the head has none."""
+    """Return the location in the head's file, or in the base's if the head has no such key."""
     return finding.location or finding.base_location
 
 
@@ -211,7 +211,7 @@ MOST_READERS: Final = 3
 
 
 def readers_sentence(finding: Finding) -> str | None:
-    """Return which declared readers a change breaks, else whether they read the column; None if none are declared.
+    """Return which declared readers a change breaks, else whether they read the column; None if none declared.
 
     Readers that the same change repairs are named last.
     """

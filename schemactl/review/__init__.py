@@ -1,1 +1,1 @@
-"""Says whom the changes of a schema break: rules, severities, silences, one report."""
+"""Reviews of schema changes: who they break, rules, severities, silences, one report."""

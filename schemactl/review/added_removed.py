@@ -27,22 +27,22 @@ def variant_of(comparison: Comparison, change: ColumnAdded | ColumnRemoved) -> s
 
 
 class Addition(Enum):
-    """Why a column or a table is new, and what it asks of rows."""
+    """Why a column or a table is new, and which values it requires."""
 
     PLAIN = auto()
-    """Rows may do without it."""
+    """Rows can omit the value."""
     REQUIRED = auto()
-    """Every row has to have a value, those that are stored already as well."""
+    """Every row needs a value, including stored rows."""
     BACKFILLED = auto()
-    """Every row has to have a value, and it is said which one the stored rows get: one that the column can hold."""
+    """Every row needs a value, and the schema sets a valid value for stored rows."""
     VARIANT = auto()
-    """Values of another type than their column's are put there."""
+    """It takes values of another type than their column's."""
     REVIVED = auto()
     """The name was announced as removed."""
 
 
 def added_columns(comparison: Comparison, kind: Addition) -> Iterator[ColumnAdded]:
-    """Yield the added columns of one kind, but for those whose data was there in another form (C210, T106)."""
+    """Yield the added columns of one kind, except columns whose data the base had in another form (C210, T106)."""
     reshaped = reshaped_columns(comparison)
     for change in comparison.of(ColumnAdded):
         if (change.table, change.column.name) not in reshaped and _addition(comparison, change) is kind:
@@ -50,7 +50,7 @@ def added_columns(comparison: Comparison, kind: Addition) -> Iterator[ColumnAdde
 
 
 def added_tables(comparison: Comparison, kind: Addition) -> Iterator[TableAdded]:
-    """Yield the added tables that are ``PLAIN`` or ``REVIVED``, but for those whose data was there in another form."""
+    """Yield the added ``PLAIN`` or ``REVIVED`` tables, except tables whose data the base had in another form."""
     reshaped = reshaped_tables(comparison)
     for change in comparison.of(TableAdded):
         addition = Addition.REVIVED if own_last_day(comparison.base.schema, change.table.name) else Addition.PLAIN
@@ -84,7 +84,7 @@ class Removal(Enum):
 
 
 def removed_columns(comparison: Comparison, kind: Removal) -> Iterator[ColumnRemoved]:
-    """Yield the removed columns of one kind, but for those whose data is there in another form (C210, T106)."""
+    """Yield the removed columns of one kind, except columns whose data the head has in another form (C210, T106)."""
     reshaped = reshaped_columns(comparison)
     for change in comparison.of(ColumnRemoved):
         if is_expired(column_last_day(comparison.base_table(change.table), change.column.name), comparison.today):
@@ -96,7 +96,7 @@ def removed_columns(comparison: Comparison, kind: Removal) -> Iterator[ColumnRem
 
 
 def removed_tables(comparison: Comparison, kind: Removal) -> Iterator[TableRemoved]:
-    """Yield the removed tables, ``PLAIN`` or ``ANNOUNCED``, but for those whose data is there in another form."""
+    """Yield the removed tables, ``PLAIN`` or ``ANNOUNCED``, except tables whose data the head has in another form."""
     reshaped = reshaped_tables(comparison)
     for change in comparison.of(TableRemoved):
         is_announced = is_expired(table_last_day(comparison.base.schema, change.table.name), comparison.today)

@@ -7,12 +7,11 @@ A table announces its columns, the schema its tables::
       orders:
         x-removed-columns: {note: 2026-01-31}
 
-The date is the last day on which readers may count on the name; nested tables go with their parent. The announcement
-counts where the *base* schema makes it, so nobody can announce and remove in one step. It stays after the removal: the
-name is then retired. A mark on the table or column itself announces as well, and goes with it::
+The date is the last day on which readers can rely on the name; nested tables go with their parent. The announcement
+counts only if the *base* schema has it, so no one can announce and remove in one step. It stays after the removal: the
+name is then retired. A mark on the table or column is an announcement, too, and is removed with it::
 
-    x-deprecated: 2026-06-30
-    x-deprecated: {until: 2026-06-30, reason: "counted anew", use: total}
+    x-deprecated: 2026-06-30 x-deprecated: {until: 2026-06-30, reason: "counted differently", use: total}
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ class Notice:
 
     Attributes:
         table, column: the announced table or column, by its name in the head schema; no column for a table.
-        before, after: the last day; None if none is announced.
+        before, after: the last day; None without an announcement.
         exists: whether the head schema has the table or column.
     """
 
@@ -120,7 +119,7 @@ class Notice:
 
 
 def notices(comparison: Comparison) -> Iterator[Notice]:
-    """Yield the last days that changed, except those removed with their table or column (reported as a removal)."""
+    """Yield the last days that changed, except last days removed with their table or column (reported as a removal)."""
     header_and_hint_changes = (*comparison.of(HeaderChanged), *hint_changes(comparison))
     if not any(change.name in (REMOVED_TABLES, REMOVED_COLUMNS, DEPRECATED) for change in header_and_hint_changes):
         return

@@ -30,12 +30,12 @@ class Side:
 
     Attributes:
         stated_hash: the ``version_hash`` of its file, if it has one.
-        is_edited: whether the file's content is another than the one its hash was made of.
+        is_edited: whether the file's content has changed since its hash was made.
         stated_engine_version: the ``engine_version`` of its file, before the upgrade.
-        destination: what the destination whose catalog it is makes of names; None for a schema file.
-        hashes: its own hash and earlier ones, or those that the destination was loaded with; the newest first. Stated
-            where one side is a catalog.
-        open_questions: what only data can say of an edited import file that nobody has taken over yet.
+        destination: the name limits of the destination whose catalog it is; None for a schema file.
+        hashes: its own hash and earlier hashes, or the hashes that the destination was loaded with; the newest first.
+            Set if one side is a catalog.
+        open_questions: questions about unapplied edits of an import file that only data can answer.
         unfilled: table and name of each column that must not be null and that no field of the model fills.
     """
 
@@ -71,10 +71,10 @@ class Comparison:
     """Two schemas with the changes that lead from the first to the second (``schema.diff.diff``).
 
     Attributes:
-        today: the day that announced removals are held against.
+        today: the day for which announced removals are checked.
         structure_in: reads the types of columns in ``x-database-type``; None if it is not nested.
-        settings: the settings that the head changes; they belong to no schema, so a comparison of their own has them.
-        is_descendant: whether git has the base's revision in the history of the head; asked only where hashes differ.
+        settings: the settings that the head changes; they belong to no schema, so a separate comparison has them.
+        is_descendant: whether git has the base's revision in the history of the head; looked up only if hashes differ.
     """
 
     base: Side
@@ -86,7 +86,7 @@ class Comparison:
     is_descendant: Callable[[], bool] = lambda: False
 
     def of(self, kind: type[Kind], *names: str) -> Iterator[Kind]:
-        """Yield the changes of one kind, in their order; with names, only those of properties that are called so."""
+        """Yield the changes of one kind, in their order; with names, only changes of properties with these names."""
         for change in self._by_kind.get(kind, ()):
             if not names or change.name in names:  # type: ignore[union-attr]
                 yield change  # type: ignore[misc]
@@ -115,7 +115,7 @@ class Comparison:
 
     @cached_property
     def fields(self) -> Mapping[tuple[str, str], tuple[FieldChange | FieldPropertyChanged, ...] | None]:
-        """The changes inside columns, by (table, column) in the head schema, of those whose structure or hints changed.
+        """The changes inside columns whose structure or hints changed, by (table, column) in the head schema.
 
         None for a column whose structure cannot be compared.
         """
@@ -151,5 +151,5 @@ class Comparison:
 
 
 def is_filled_by_dlt(column: str) -> bool:
-    """Return whether dlt fills the column itself: nobody sends it, and an import file need not state it."""
+    """Return whether dlt fills the column itself: data lacks it, and an import file can omit it."""
     return column.casefold().startswith("_dlt_")

@@ -32,7 +32,7 @@ def is_content(change: Change) -> bool:
 
 
 def is_cosmetic(changes: Iterable[Change]) -> bool:
-    """Return whether nothing but hints, wording and order changed; true where nothing did."""
+    """Return whether only hints, wording and order changed; true if nothing changed."""
     return all(cosmetic_kind(change) is not None for change in changes if is_content(change))
 
 

@@ -1,7 +1,7 @@
-"""Compare the fields inside two states of a column of objects or lists: their types, nulls, order and hints.
+"""Compare the fields inside two versions of a column of objects or lists: their types, nulls, order and hints.
 
-What keeps a structure is `x-spark-type` or dlt's `x-nested-type`, in a catalog the database's own type; `x-fields` has
-the rest of what is stated of the fields. Programs that read the files see the structure, whatever loads do with it.
+`x-spark-type` or dlt's `x-nested-type` defines a structure, in a catalog the database's type; `x-fields` has the other
+properties of the fields. Programs that read the files see the structure, whether or not loads use it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from schemactl.schema.types import Column, DataType, Properties, Table
 from schemactl.type_systems.arrow_types import from_arrow
 
 STRUCTURE_HINTS: Final = (DATABASE_TYPE, SPARK_TYPE, NESTED_TYPE, FIELDS)
-"""The properties of a column that state its fields."""
+"""The properties of a column that define its fields."""
 
 StructureReader: TypeAlias = Callable[[str], NestedType | None]
 """Reads a database's own type; None if it is not nested."""
@@ -58,11 +58,11 @@ class FieldChange:
     """A changed field inside a column, or the column itself.
 
     Attributes:
-        hint: the property of the column that states the type.
-        path, old_path: names and ``INSIDE``, as they are and as they were; empty for the column itself.
+        hint: the property of the column that defines the type.
+        path, old_path: names and ``INSIDE``, in the head and in the base; empty for the column itself.
         before, after: its type; None if the field does not exist. Of REORDERED, the objects with the fields.
-        before_properties, after_properties: as of a column of its own.
-        is_stated: of RENAMED, whether the schema says so; else it is a guess.
+        before_properties, after_properties: as if the field were a column.
+        is_stated: of RENAMED, whether the schema declares the rename; else it is a guess.
     """
 
     table: str
@@ -89,7 +89,7 @@ class FieldChange:
 
     @property
     def full_types(self) -> tuple[FullType | None, FullType | None]:
-        """The types of scalars with the sizes that hints state; None for others, and for types of a database."""
+        """The types of scalars with the sizes that hints set; None for nested and database types."""
         return _full_type(self.before, self.before_properties), _full_type(self.after, self.after_properties)
 
 
@@ -99,7 +99,7 @@ class FieldPropertyChanged(ColumnPropertyChanged):
 
     Attributes:
         path: of the field in the head schema.
-        before_properties, after_properties: all of the field, as of a column of its own.
+        before_properties, after_properties: all properties of the field, as if it were a column.
     """
 
     path: FieldPath = ()
@@ -119,8 +119,7 @@ def column_fields(
 ) -> tuple[FieldChange | FieldPropertyChanged, ...] | None:
     """Return the changes inside a column, in the order of its fields; None if a side has no type to compare.
 
-    Where loads bring JSON texts (not ``keeps_structure``), an ``x-spark-type`` that is stated for the first time
-    changes nothing: None as well.
+    If loads write JSON texts (not ``keeps_structure``), a new ``x-spark-type`` changes nothing: None, too.
     """
     hint, old, new = _structures(before, after, structure_in)
     if old is None or new is None:
@@ -135,14 +134,14 @@ def column_fields(
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A field with its properties, and what ``x-fields`` states of those inside of it."""
+    """A field with its properties, and the notes of ``x-fields`` about the fields inside of it."""
 
     type: NestedType
     properties: Properties
     notes: Any
 
     def fields(self) -> dict[str, _Field]:
-        """Return the fields of an object by name; none of other types."""
+        """Return the fields of an object by name; empty for other types."""
         notes = self.notes if isinstance(self.notes, Mapping) else {}
         fields = self.type.fields if isinstance(self.type, Struct) else ()
         return {name: _with_note(of, notes.get(name)) for name, of in fields}
@@ -153,7 +152,7 @@ class _Field:
 
 
 def _with_note(of: NestedType, note: Any) -> _Field:
-    """Return a field of a type with what ``x-fields`` states of it; null takes a property away."""
+    """Return a field with the properties that ``x-fields`` sets; null removes a property."""
     hints = note if isinstance(note, Mapping) else {}
     of_type = (leaf_properties(of.name) or {}) if isinstance(of, Leaf) else {"data_type": str(DataType.JSON)}
     joined = {**of_type, **{key: value for key, value in hints.items() if key != "fields"}}
@@ -246,7 +245,7 @@ class _Walk:
 
 
 def _renames(old: Mapping[str, _Field], new: Mapping[str, _Field]) -> dict[str, tuple[str, bool]]:
-    """Return the former names of fields by their new ones, and whether that is stated; found as for columns."""
+    """Return the former names of fields by new name, and whether the schema declares them; found as for columns."""
     if old.keys() == new.keys():
         return {}
     changes = column_renames(_as_table(old.items()), _as_table(new.items()), is_guessing=True)
@@ -268,7 +267,7 @@ def _as_table(fields: Iterable[tuple[str, _Field]]) -> Table:
 
 
 def has_structure(column: Column) -> bool:
-    """Return whether a column of JSON states a structure of objects or lists."""
+    """Return whether a JSON column declares a structure of objects or lists."""
     _, of = _stated_structure(column)
     return column.data_type is DataType.JSON and isinstance(of, Struct | ListOf | MapOf)
 
@@ -276,9 +275,9 @@ def has_structure(column: Column) -> bool:
 def _structures(
     before: Column, after: Column, structure_in: StructureReader
 ) -> tuple[str, NestedType | None, NestedType | None]:
-    """Return the hint that states the structure, and the structure before and after; None if it cannot be read.
+    """Return the hint that declares the structure, and the structure before and after; None if it cannot be read.
 
-    Columns of other data types than JSON are not nested, but for those of a catalog.
+    In schema files only JSON columns are nested; catalogs have nested columns of other types.
     """
     sides = before.properties.get(DATABASE_TYPE), after.properties.get(DATABASE_TYPE)
     if isinstance(sides[0], str) and isinstance(sides[1], str):

@@ -1,4 +1,4 @@
-"""Find changed hints (properties beside type, nullability and description) and compare their values."""
+"""Find changed hints (all properties except type, nullability and description) and compare their values."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _CHANGES: Final = frozenset(
 
 
 def max_nesting(options: Any) -> Any:
-    """Return the one hint in ``x-normalizer`` that a person sets: it decides what becomes a table."""
+    """Return the one hint in ``x-normalizer`` that a person sets: the depth to which keys become tables."""
     return options.get("max_nesting") if isinstance(options, Mapping) else None
 
 
@@ -102,12 +102,12 @@ def hint_rule(*names: str, says: Callable[[ColumnPropertyChanged], str | None]) 
 
 
 def column_hints(comparison: Comparison, *names: str) -> Iterator[ColumnPropertyChanged]:
-    """Yield the columns where one of these hints changed; absent, null and false are the same (docs/dlt.md §1.3)."""
+    """Yield the columns of which one of these hints changed; absent, null and false are the same (docs/dlt.md §1.3)."""
     yield from (change for change in comparison.of(ColumnPropertyChanged, *names) if not is_restated(change))
 
 
 def hint_changes(comparison: Comparison, *names: str) -> Iterator[HintChange]:
-    """Yield the changed properties of tables, then of columns; those of these names, or all."""
+    """Yield the changed properties of tables, then of columns; without names, all of them."""
     yield from comparison.of(TablePropertyChanged, *names)
     yield from comparison.of(ColumnPropertyChanged, *names)
 
@@ -154,7 +154,7 @@ def hint_match(
 
 
 def without(values: Sequence[Any], excluded_values: Sequence[Any]) -> list[Any]:
-    """Return the values that are not among others; unlike ``in``, ``true`` is not 1."""
+    """Return the values that are not among ``excluded_values``; unlike ``in``, ``true`` is not 1."""
     excluded_keys = {value_key(excluded_value) for excluded_value in excluded_values}
     return [value for value in values if value_key(value) not in excluded_keys]
 

@@ -1,4 +1,4 @@
-"""Declare the rules about migrations and data, and make their findings, which are printed as those of a review are."""
+"""Declare the rules about migrations and data, and make their findings, which are printed like findings of a review."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from schemactl.review.severity import Impact, Severity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationRule(Rule):
-    """A rule about migrations or data, whose findings are made where these are looked at."""
+    """A rule about migrations or data, whose code makes the findings."""
 
     severity: Severity
 

@@ -25,7 +25,7 @@ def field_changes(comparison: Comparison, event: FieldEvent) -> Iterator[FieldCh
 
 
 def field_hints(comparison: Comparison, *names: str) -> Iterator[FieldPropertyChanged]:
-    """Yield the changed properties of fields inside columns, those of these names, or all; without restated ones."""
+    """Yield the changed properties of fields inside columns, by names or all; without restated ones."""
     for changes in comparison.fields.values():
         for change in changes or ():
             if not isinstance(change, FieldPropertyChanged) or (names and change.name not in names):
@@ -62,7 +62,7 @@ def had_fields(comparison: Comparison, table: str, column: str) -> bool:
 
 
 def type_label(of: NestedType) -> str:
-    """Return a short name of a type, without what is nested in it."""
+    """Return a short name of a type, without nested fields."""
     match of:
         case Leaf(name):
             return name

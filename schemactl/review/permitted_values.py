@@ -1,8 +1,8 @@
 """The set of values that a column permits by its type and its hints, and whether one such set is within another.
 
-Limits are compared by what they permit, not hint by hint: of integers, more than 0 is at least 1. Their meaning is that
-of JSON Schema (https://json-schema.org/draft/2020-12/json-schema-validation#section-6). Patterns are only equal or not:
-no pattern of a stranger is run.
+Limits are compared by the values that they permit, not hint by hint: of integers, more than 0 is at least 1. They mean
+the same as in JSON Schema (https://json-schema.org/draft/2020-12/json-schema-validation#section-6). Patterns are only
+equal or not: a stranger's pattern never runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_DIGITS: Final = 400
 """Before and behind the point of a limit: more than a double has."""
 
 _MOST_BITS: Final = 512
-"""Of an integer; files may state any number."""
+"""Of an integer; files can contain any number."""
 
 
 def canonical(name: str) -> str:
@@ -66,7 +66,7 @@ LIMITS_BY_HINT: Final[Mapping[str, Limit]] = {
     "x-pattern": Limit.PATTERN,
     "x-enum": Limit.ENUM,
 }
-"""The limit that a hint states, by the hint's canonical name."""
+"""The limit that a hint sets, by the hint's canonical name."""
 
 BOUND_HINTS: Final[Mapping[Limit, tuple[str, str]]] = {
     Limit.LOWER: ("x-minimum", "x-exclusive-minimum"),
@@ -90,7 +90,7 @@ Point = Fraction | str
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The least or the greatest point, itself permitted or not; ``stated`` is what the hint says."""
+    """The least or the greatest point, permitted or not; ``stated`` is the hint's value."""
 
     point: Point
     is_inclusive: bool = True
@@ -107,11 +107,11 @@ class PermittedValues:
     """The values that a column permits.
 
     Attributes:
-        type: of the column; None for one that waits for data.
-        bounds, sizes: lower and upper bounds, lengths and numbers of items, those that are stated.
-        stated_step: what all values are a multiple of, by the hint.
+        type: of the column; None for a column that waits for data.
+        bounds, sizes: lower and upper bounds, lengths and numbers of items that hints set.
+        stated_step: the divisor of all values, by the hint.
         listed: the values of ``x-enum``.
-        unreadable: hints by the limits that they state, which are equal or not, and nothing else is known of them.
+        unreadable: hints that cannot be read, by their limits; they can only be compared for equality.
     """
 
     type: FullType | None
@@ -148,7 +148,7 @@ class PermittedValues:
         )
 
     def is_within(self, other: PermittedValues, limit: Limit) -> bool:
-        """Return whether a limit of another set excludes none of these values, as far as one can tell."""
+        """Return whether a limit of another set excludes no value of this set, as far as one can tell."""
         if limit in other.unreadable:
             return self.unreadable.get(limit) == other.unreadable[limit]
         if self.values is not None:
@@ -292,7 +292,7 @@ def _is_size_inside(size: int, other_size: int, limit: Limit) -> bool:
 
 
 def _point(value: Any, data_type: FullType | None) -> Point | None:
-    """Return a value as a point on its line; a text is a number in a column of numbers alone."""
+    """Return a value as a point on its line; a text is a number only in a column of numbers."""
     if isinstance(value, str) and (data_type is None or data_type.data_type not in _NUMBERS):
         return value
     return value if isinstance(value, Fraction) else _number(value)

@@ -69,12 +69,12 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A place where a reader uses a column.
+    """A reader's use of a column.
 
     Attributes:
         table, column: by their names in the schema; no column for the table itself.
-        clause: where in the query.
-        is_computed: whether the column is an operand of an operator or function there.
+        clause: the part of the query.
+        is_computed: whether the column is an operand of an operator or function in the clause.
         is_positional: whether the result has a fixed list of columns: a branch of a union, the query of an insert.
         location: the line of the file, or of the view's SQL.
     """
@@ -94,7 +94,7 @@ class Use:
             case ReaderEffect.NONE:
                 return False
             case ReaderEffect.REMOVED:
-                # `select *` returns what is left: who reads its result is not known.
+                # `select *` returns the remaining columns, and it is unknown who reads the result.
                 return self.clause is not Clause.STAR or self.is_positional
             case ReaderEffect.RETYPED:
                 is_sorted = self.clause in (Clause.ORDER, Clause.WINDOW)
@@ -111,11 +111,11 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Blindness:
-    """A reader whose uses cannot be told, fully or in part.
+    """A reader whose uses are unknown, fully or in part.
 
     Attributes:
-        reason: why: ``select *``, ``a Python model``, ``SQL that does not parse: ...``.
-        table, column: what it may read; None for any.
+        reason: ``select *``, ``a Python model``, ``SQL that does not parse: ...``.
+        table, column: the table and column that it may read; None for any.
     """
 
     reader: Reader
@@ -134,8 +134,8 @@ class Broken:
     """A reader that a change breaks.
 
     Attributes:
-        uses: those that break, in the order of the reader's text.
-        downstream: what reads the reader's result, directly or through others.
+        uses: the uses that break, in the order of the reader's text.
+        downstream: the readers of the reader's result, direct or indirect.
     """
 
     reader: Reader
@@ -145,14 +145,14 @@ class Broken:
 
 @dataclass(frozen=True)
 class Readership:
-    """All that is known of those who read the tables of a schema.
+    """The known readers of the tables of a schema.
 
     Attributes:
         uses: of columns and tables.
-        blind: readers whose uses cannot be told.
-        downstream: for a reader what reads its result, directly or through others.
-        is_complete: whether the user says that nobody else reads the tables.
-        before: the readers before the change under review; None if only those after it are known.
+        blind: readers whose uses are unknown.
+        downstream: for a reader the direct and indirect readers of its result.
+        is_complete: whether the user says that the tables have no other readers.
+        before: the readers before the change under review; None if only the later readers are known.
     """
 
     uses: tuple[Use, ...] = ()
@@ -174,11 +174,11 @@ class Readership:
         return uses if column is None else tuple(use for use in uses if use.column == column)
 
     def blind_for(self, table: str, column: str | None = None) -> tuple[Blindness, ...]:
-        """Return why it cannot be told whether somebody else reads a column or table."""
+        """Return the reasons why another reader may read a column or table unnoticed."""
         return tuple(blindness for blindness in self.blind if blindness.may_read(table, column))
 
     def doubts(self, table: str, column: str | None = None) -> tuple[Blindness, ...]:
-        """Return why it cannot be told whether somebody reads a column or table, ``select *`` included."""
+        """Return the reasons why a reader may read a column or table unnoticed, ``select *`` included."""
         stars = (use for use in self.uses_of(table, column) if use.clause is Clause.STAR)
         star_doubts = (Blindness(use.reader, "`select *`", table, column, use.location) for use in stars)
         return tuple(dict.fromkeys((*self.blind_for(table, column), *star_doubts)))
@@ -191,10 +191,10 @@ class Readership:
         return Answer.UNKNOWN if uses or self.blind_for(table, column) else Answer.NOT_READ
 
     def broken_by(self, effect: ReaderEffect, table: str, column: str | None) -> tuple[Broken, ...]:
-        """Return the readers that a change of a column, or of a whole table, breaks; those with most behind them first.
+        """Return the readers that a change of a column, or of a whole table, breaks; most downstream readers first.
 
-        A reader that it broke before counts as well if its new text cannot be understood. A new column is used by
-        nobody: ``ReaderEffect.ADDED`` asks the uses of the whole table.
+        A reader that it broke before counts, too, if its new text cannot be understood. A new column has no readers:
+        ``ReaderEffect.ADDED`` uses the readers of the whole table.
         """
         broken = self._uses_broken_by(effect, table, column)
         if self.before is not None:
@@ -250,11 +250,11 @@ class StepReaders:
 
 @dataclass(frozen=True, slots=True)
 class ColumnReaders:
-    """Who reads a column.
+    """The readers of a column.
 
     Attributes:
         column: None for the table as a whole.
-        uses, blind: of the column; of the table only those that name no column.
+        uses, blind: of the column; of the table only uses that name no column.
     """
 
     table: str
@@ -274,7 +274,7 @@ class ReadersReport:
 
 
 def readers_of(readership: Readership, table: str, column: str | None) -> ColumnReaders:
-    """Return who reads a column; without a column, who reads a table without naming columns."""
+    """Return the readers of a column; without a column, the readers of a table that name no columns."""
     uses = tuple(use for use in readership.uses_of(table) if use.column == column)
     blind = tuple(item for item in readership.blind_for(table, column) if item.column == column or column is not None)
     return ColumnReaders(table, column, readership.answer(table, column), uses, blind)

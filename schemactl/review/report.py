@@ -68,7 +68,7 @@ class Finding:
     """A rule that applies at one place.
 
     Attributes:
-        severity: the worst of ``impact`` on the axes that the mode asks for, or what the configuration set; never
+        severity: the worst ``impact`` on the axes that the mode asks for, or the configured severity; never
             ``DEPENDS``.
         direction, impact: of this match; data that was counted has replaced ``DEPENDS``.
         table, column, before, after: as in ``rule.Match``.
@@ -76,15 +76,16 @@ class Finding:
         is_cosmetic: whether it is shown only when asked for.
         location: in the head's file, or of the nearest key above it; None if the head is no file.
         base_location: the same in the base's file.
-        fingerprint: twelve hexadecimal digits of what changed where, free of lines and prose.
+        fingerprint: twelve hexadecimal digits of the change and its place, independent of lines and prose.
         counted: the counts from the data, None if nothing was counted.
-        silence: the silence that covers it; such a finding fails nothing.
-        advice: where it rests on a guess, how to state or to refuse that.
+        silence: the silence that covers it; such a finding does not fail the review.
+        advice: if it rests on a guess, how to confirm or reject the guess.
         readers: the declared readers that the change breaks.
         repaired: the declared readers that it would break without their own change.
-        answer: whether a declared reader reads the table or column; None if none are declared, or it is about neither.
-        blind: why that cannot be told.
-        against: the older version that it breaks, where the base itself is not broken (``--transitive``).
+        answer: whether a declared reader reads the table or column; None without declared readers, and for other
+            findings.
+        blind: why the answer is unknown.
+        against: the older version that it breaks, if it does not break the base (``--transitive``).
     """
 
     rule: str
@@ -121,7 +122,7 @@ class Version:
 
     Attributes:
         origin: file or revision that it was read from.
-        hash: the hash of its content; another than the stated one where somebody edited the file.
+        hash: the hash of its content; differs from ``stated_hash`` if a person edited the file.
     """
 
     origin: str
@@ -137,9 +138,9 @@ class Review:
 
     Attributes:
         base, head: None if the schema is only on the other side; both None for settings, which are in no schema.
-        changes: all of them; findings speak of those that matter to somebody.
-        findings: by severity, worst first, then in the schema's order; silenced and cosmetic ones as well.
-        is_cosmetic: whether nothing but hints, wording and order changed the hash.
+        changes: all changes; only some of them have findings.
+        findings: by severity, worst first, then in the schema's order; with silenced and cosmetic findings.
+        is_cosmetic: whether only hints, wording and order changed the hash.
         sources: the paths in data that feed its tables (under no column) and columns, as far as lineage knows them.
     """
 
@@ -153,7 +154,7 @@ class Review:
 
     @property
     def content_changes(self) -> tuple[Change, ...]:
-        """The changes to show: versions and hashes are none, as dlt and schemactl write them themselves."""
+        """The changes to show, without versions and hashes, which dlt and schemactl write themselves."""
         return tuple(filter(is_content, self.changes))
 
     @property

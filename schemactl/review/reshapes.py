@@ -30,8 +30,8 @@ class Reshape:
 
     Attributes:
         table, column: the column that holds, or held, all of the data; names as in the changes.
-        tables, columns: those that the data is, or was, spread over; tables by name.
-        keeps_column: whether the column of single values stays beside its nested table.
+        tables, columns: the tables and columns that the data is, or was, spread over; tables by name.
+        keeps_column: whether the column of single values is kept together with its nested table.
     """
 
     form: Form

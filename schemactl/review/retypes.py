@@ -146,9 +146,9 @@ def size_rule(effect: Effect, sentence: str) -> Finder:
 
 
 def converted(comparison: Comparison) -> Iterator[tuple[Retype, Effect, str]]:
-    """Yield the columns of another data type with what that does to their values, and what is lost.
+    """Yield the columns of another data type with the effect on their values, and the losses.
 
-    A pair that loses nothing, but whose new type states a size that may be too small, ``DEPENDS``.
+    A pair that loses nothing, but whose new type has a size that may be too small, ``DEPENDS``.
     """
     for retype in _retypes(comparison):
         before, after = retype.before, retype.after
@@ -156,7 +156,7 @@ def converted(comparison: Comparison) -> Iterator[tuple[Retype, Effect, str]]:
             continue
         column_path = retype.change.table, retype.change.column
         columns = (find(*column_path) for find in (comparison.base_column, comparison.head_column))
-        # One side states the unit; a point in time needs none any more.
+        # One side sets the unit, which a timestamp does not need.
         is_epoch = any(column is not None and column.properties.get("x-unit") == EPOCH_UNIT for column in columns)
         counts_seconds = after.data_type == DataType.TIMESTAMP and is_epoch
         outcome = conversion_between(before, after, counts_seconds=counts_seconds)
@@ -198,7 +198,7 @@ def _retypes(comparison: Comparison) -> Iterator[Retype]:
 
 
 FullTypes = tuple[FullType | None, FullType | None]
-"""Of scalars before and after, with their sizes; None for others."""
+"""The types of scalars before and after, with their sizes; None for other types."""
 
 
 def impact_of(before: NestedType, after: NestedType, sizes: FullTypes | None = None) -> Impact:
@@ -287,6 +287,6 @@ def _resized(old: FullType, new: FullType) -> Effect:
 
 
 def leaf_full_type(of: NestedType) -> FullType | None:
-    """Return a scalar's type with its sizes; None for others, and for types that only a database has."""
+    """Return a scalar's type with its sizes; None for nested types, and for types that only a database has."""
     properties = leaf_properties(of.name) if isinstance(of, Leaf) else None
     return None if properties is None else full_type(properties)

@@ -46,12 +46,12 @@ class ReviewSettings:
     """The settings by which a comparison is judged.
 
     Attributes:
-        compatibility: whom the changes must not break.
-        severities: of single rules, by id, in place of all that is worked out; ``NONE`` drops a rule's findings.
-            Violations of contracts stay errors.
-        counted: what the data said, by table, column, question and field.
-        has_data: whether data was given to count in, which may leave questions open.
-        readership: who reads the tables of the base; None if no readers are declared.
+        compatibility: the axes that the changes must not break.
+        severities: of single rules, by id, instead of computed severities; ``NONE`` drops a rule's findings. Violations
+            of contracts stay errors.
+        counted: the counts from the data, by table, column, question and field.
+        has_data: whether data was counted, which may leave questions open.
+        readership: the readers of the base's tables; None if no readers are declared.
         locate_head, locate_base: give the place of keys in the file of the head and of the base.
     """
 
@@ -94,7 +94,7 @@ def explain(compatibility: Compatibility, is_transitive: bool) -> str:
 
 
 def fingerprint(rule: str, schema: str, match: Match) -> str:
-    """Return twelve hexadecimal digits of what changed where, free of lines and prose."""
+    """Return twelve hexadecimal digits of the change and its place, independent of lines and prose."""
     where = (match.table or "", match.column or "", *(key for key in match.keys if isinstance(key, str)))
     aspect = (match.aspect,) if match.aspect else ()
     parts = (rule, schema, *where, *aspect, _canonical(match.before), _canonical(match.after))
@@ -145,15 +145,16 @@ class _Judge:
             advice=match.advice,
             **reading,
         )
-        # A silence of a single finding may come with what it accepts: so it accepts no change of settings that decide.
+        # A silence by fingerprint can be added in the change that it accepts, so it cannot accept a change of the
+        # settings that decide reviews.
         silences = [silence for silence in settings.silences if silence.fingerprint is None or not rule.is_gate]
         silence = silence_for(silences, finding, self.comparison.today)
         return finding if silence is None else replace(finding, silence=silence)
 
     def _with_readers(self, effect: ReaderEffect, match: Match, impact: Impact) -> tuple[Impact, dict[str, Any]]:
-        """Return the impact on the readers that are declared, and the fields of the finding that name them.
+        """Return the impact on the declared readers, and the fields of the finding that name them.
 
-        If all readers are declared and none of them reads the column, readers are told of the change, no more.
+        If all readers are declared and no reader reads the column, the impact on readers is at most a note.
         """
         readership = self.settings.readership
         if readership is None or match.table is None or effect is ReaderEffect.NONE:
@@ -195,7 +196,7 @@ class _Judge:
         worst = max(severities, key=lambda severity: severity.rank, default=Severity.NONE)
         if worst is Severity.DEPENDS:
             return Severity.WARN
-        # What a rule finds matters to somebody, if not to those asked for.
+        # A finding that does not concern the axes of the mode still concerns other readers or writers.
         return Severity.INFO if worst is Severity.NONE else worst
 
     def _base_keys(self, keys: Keys) -> Keys:
@@ -211,7 +212,7 @@ class _Judge:
 
 
 def _order(comparison: Comparison) -> Callable[[Finding], tuple[int, int, int, str]]:
-    """Return the order of findings: severity, table, column, rule; the schema itself first, what is gone last."""
+    """Return the order of findings: severity, table, column, rule; the schema itself first, removed names last."""
     head = comparison.head.schema
     tables = _places(head.tables, comparison.base.schema.tables)
 

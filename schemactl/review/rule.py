@@ -49,21 +49,21 @@ __all__ += ["Severity"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """A place where a rule applies.
+    """One part of a schema to which a rule applies.
 
     Attributes:
-        sentence: what a person reads: what happened, names in backquotes, no advice, no full stop.
-        table, column: names in the head schema, or in the base schema where the thing is gone.
-        keys: where it is stated in the stored schema: ``("tables", "orders", "columns", "note", "data_type")``; by
-            default the column, or the table. Keys may be missing on one side: messages point to what would hold them.
-        before, after: what it was and is, as plain JSON data.
-        aspect: what distinguishes it from other matches of the rule with the same keys; no two have one fingerprint.
-        impact: in place of the rule's own.
-        question: what has to be counted in the data, where the impact on stored data ``DEPENDS``: the values that do
-            not survive the new type (``type``), or the nulls (``null``) of this column, or the values at ``field``
+        sentence: the message for a person: what happened, names in backquotes, no advice, no full stop.
+        table, column: names in the head schema, or in the base schema if the head lacks them.
+        keys: the path in the stored schema: ``("tables", "orders", "columns", "note", "data_type")``; by
+            default the column, or the table. If keys are missing on one side, messages point to the nearest key above.
+        before, after: both sides, as plain JSON data.
+        aspect: distinguishes it from other matches of the rule with the same keys, so that fingerprints are unique.
+        impact: overrides the rule's impact.
+        question: the values to count in the data if the impact on stored data ``DEPENDS``: values that do
+            not survive the new type (``type``), nulls of this column (``null``), or values at ``field``
             inside of it that do not survive (``field``).
-        field: where the field of the question is.
-        advice: where the match is a guess, how to state it or to refuse it; a full sentence.
+        field: the path of the question's field.
+        advice: if the match is a guess, how to confirm or reject it; a full sentence.
     """
 
     sentence: str
@@ -96,7 +96,7 @@ class Match:
         aspect: str = "",
         advice: str = "",
     ) -> Match:
-        """Return the match of a change: at what it is about, with its sides unless others are given."""
+        """Return the match of a change, with the change's place, and by default with its sides."""
         table, column = place_of(change)
         was, becomes = _sides(change)
         return cls(
@@ -120,7 +120,7 @@ Finder: TypeAlias = Callable[[Comparison], Matches]
 def place_of(change: Change) -> tuple[str | None, str | None]:
     """Return the table and the column of a change; None for the schema itself, and for a whole table.
 
-    Names are the head's, or the base's where the thing is gone.
+    Names are the head's, or the base's if the head lacks them.
     """
     match change:
         case HeaderChanged() | SettingChanged() | NormalizerChanged():
@@ -142,7 +142,7 @@ def place_of(change: Change) -> tuple[str | None, str | None]:
 
 
 def _keys_of(change: Change, table: str | None, column: str | None) -> tuple[str, ...]:
-    """Return where a change is stated in the stored schema; of a type, the first property that differs."""
+    """Return the path of a change in the stored schema; for a type, the path of the first property that differs."""
     thing = (*(("tables", table) if table is not None else ()), *(("columns", column) if column is not None else ()))
     match change:
         case SettingChanged():
@@ -183,7 +183,7 @@ def _sides(change: Change) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A kind of change that matters to somebody.
+    """A kind of change that a review reports.
 
     Attributes:
         id: a letter and three digits; never used again for anything else. By default the name of the rule's variable,
@@ -191,17 +191,17 @@ class Rule:
         title: what happened, in a few words, lower case: ``column removed``.
         impact: how bad it is, unless a match says otherwise.
         severity: of all its matches; by default it follows from the impact and the mode.
-        direction: what it does to the set of data that fits.
-        why: whom it breaks and how, for ``schemactl rules ID``; full sentences.
+        direction: whether more or fewer data fits afterwards.
+        why: who it breaks and how, for ``schemactl rules ID``; full sentences.
         fix: what to do instead; full sentences.
         count: how to count the values that decide, which comes before the fix until they are counted; full sentences.
-        fix_if_all_survive: what to do where the data was counted and loses nothing; full sentences.
-        find: yields the places where the rule applies; none in schemas where the rule is about something else.
+        fix_if_all_survive: what to do if the counted data loses nothing; full sentences.
+        find: yields the places of the rule; empty for schemas that the rule does not concern.
         effect: which uses by readers break; None for all uses if the impact on readers is at least a warning.
         is_contract: whether a match breaks the base schema's own contract: it counts in every mode.
-        is_cosmetic: whether matches are shown only when asked for.
+        is_cosmetic: whether matches are shown only on request.
         is_gate: whether a match changes the review itself: it is an error in every mode.
-        is_about_file: whether it is about the file and its history, which older versions of it say nothing about.
+        is_about_file: whether it is about the file and its history, which older versions do not have.
     """
 
     id: str = ""

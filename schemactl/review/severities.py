@@ -1,4 +1,4 @@
-"""Reads the severities that a call states for single rules, in place of their own."""
+"""Reads the severities that a call sets for single rules, which override the rules' severities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The severities of a change, by whom it concerns."""
+"""The severities of a change for readers, writers and stored rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """The severity of a change for each of the three that a schema binds.
+    """The severity of a change for readers, writers and stored rows.
 
     Attributes:
         readers: queries and programs that read the tables and know the base schema.

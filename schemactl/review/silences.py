@@ -39,7 +39,7 @@ def silence_for(silences: Iterable[Silence], finding: Finding, today: date) -> S
 def unmatched(
     silences: Iterable[Silence], findings: Sequence[Finding], today: date, changed: Collection[str]
 ) -> tuple[Silence, ...]:
-    """Return the silences that hold today and cover none of the findings: they can be deleted.
+    """Return the silences that are valid today and cover no finding: they can be deleted.
 
     ``changed`` are the tables of all schemas that were compared and differ. A silence of another table may cover a
     finding of another comparison.
@@ -62,8 +62,8 @@ def parse_silences(items: Sequence[tuple[Mapping[str, Any], Location | None]]) -
     """Read silences from configuration.
 
     Args:
-        items: tables such as ``{"rule": "C204", "table": "orders", "reason": "...", "until": "2026-03-31"}``, each
-            with the place where it is written.
+        items: tables such as ``{"rule": "C204", "table": "orders", "reason": "...", "until": "2026-03-31"}``, each with
+            its location.
     """
     problems = [problem for number, item in enumerate(items, 1) for problem in _problems(item[0], number, item[1])]
     if len(problems) == 1:

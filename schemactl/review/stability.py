@@ -1,7 +1,7 @@
-"""Read how much a schema promises of its parts: ``x-stability`` on a table or a column.
+"""Read the stability that a schema promises for its parts: ``x-stability`` on a table or a column.
 
-``draft`` promises nothing, ``beta`` promises readers nothing firm, anything else (``stable``) is the rule. The base
-schema's word counts, so a change cannot excuse itself; only for what is new there, the head's.
+``draft`` promises nothing, ``beta`` promises readers nothing firm, anything else (``stable``) is the default. The base
+schema's mark counts, so a change cannot excuse itself; for new parts the head's mark counts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def promise_of(comparison: Comparison, table: str | None, column: str | None) ->
     if table is None:
         return Stability.STABLE
     if column is not None:
-        # Only for what is new, the head's word counts.
+        # The head's mark counts only for a new column.
         shared_column = comparison.base_column(table, column) or comparison.head_column(table, column)
         column_stability = _stability(shared_column.properties.get(STABILITY)) if shared_column else None
         if column_stability is not None:

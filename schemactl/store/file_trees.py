@@ -1,4 +1,4 @@
-"""Reads the files that a glob pattern matches: those on disk, or those of a git revision.
+"""Reads the files that a glob pattern matches, from disk or from a git revision.
 
 The paths are the same on both sides, so that a file of a revision can be compared with the file on disk.
 """
@@ -74,7 +74,7 @@ class WorkingFiles:
 
 @dataclass(frozen=True, slots=True)
 class RevisionFiles:
-    """The files of a git revision; files outside of the working folder's repository are those on disk."""
+    """The files of a git revision; files outside of the working folder's repository are read from disk."""
 
     revision: str
 
@@ -114,7 +114,7 @@ class RevisionFiles:
 
 
 def _contents(top: Path, blobs: Sequence[str]) -> dict[str, bytes]:
-    """Return the contents of files by object, without those that are too long to read."""
+    """Return the contents of files by object, without files that are too long to read."""
     short_blobs = [blob for blob, size in zip(blobs, sizes_of(top, blobs), strict=True) if size <= MAX_BYTES]
     return dict(zip(short_blobs, contents_of(top, short_blobs), strict=True))
 
@@ -132,7 +132,7 @@ def _folder_of(pattern: str) -> Path:
 
 
 def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Return whether the names of a path match those of a pattern, of which ``**`` matches any number of folders."""
+    """Return whether the names of a path match a pattern's names, of which ``**`` matches any number of folders."""
     # The positions in the pattern that the names so far can have reached: linear, whatever the pattern.
     positions = _skipping({0}, pattern)
     for name in path:

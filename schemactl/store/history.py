@@ -18,7 +18,7 @@ MAX_VERSIONS = 1000
 """The most commits of a file's history that are looked at, from the newest back."""
 
 MAX_HISTORY_BYTES = 256 * 1024 * 1024
-"""The most that all versions of a file may take in memory; older ones are left out."""
+"""The most bytes that all versions of a file may use in memory; older versions are left out."""
 
 _HEADER = re.compile(r"\n?(?P<commit>[0-9a-f]{40,64}) (?P<date>\S+)")
 
@@ -57,10 +57,9 @@ class _Change:
 def versions_of(path: Path, *, is_on_all_branches: bool = False) -> tuple[RevisionFile, ...]:
     """Return the versions of a file in the history of ``HEAD``, or of all branches, newest first, renames followed.
 
-    A content that the file had several times is given once, with the last commit that brought it. A merge
-    counts where it made something that none of its parents had. A handful of git processes, however long the
-    history; at most ``MAX_VERSIONS`` commits, and as many versions as fit ``MAX_HISTORY_BYTES``. The path need not
-    exist any more.
+    A content that the file had several times is returned once, with the last commit that introduced it. A merge counts
+    if its content is in no parent. A handful of git processes, however long the history; at most ``MAX_VERSIONS``
+    commits, and as many versions as fit ``MAX_HISTORY_BYTES``. The path need not exist any more.
 
     Raises:
         InputError: git is absent, the path is in no repository, the file was never committed, or the clone is shallow,
@@ -99,7 +98,8 @@ def _changes(top: Path, starts: tuple[str, ...], inside: str) -> Iterator[_Chang
         if header := _HEADER.fullmatch(token):
             commit, date = header["commit"], datetime.fromisoformat(header["date"])
         elif (raw := token.lstrip("\n")).startswith(":"):
-            # One colon, mode and blob for each parent; then the file's own mode; after the blobs, its own blob.
+            # A colon, mode and blob for each parent. Then follows the mode of the file, and after all blobs the blob of
+            # the file.
             parents = len(raw) - len(raw.lstrip(":"))
             fields = raw.lstrip(":").split()
             path = next(tokens)

@@ -1,4 +1,4 @@
-"""Compares where a path is by its name with where symbolic links lead it.
+"""Compares a path's location by its name with its location behind symbolic links.
 
 A commit can contain a link to any file of the machine. So a link inside a repository is content, which may be a
 stranger's: schemactl does not follow it out of the repository, neither to read nor to write, nor into ``.git``, which
@@ -39,7 +39,7 @@ class RepositoryPath:
 
 
 def real_path(path: Path) -> Path:
-    """Return a path with its links followed; in a ring of links it ends where that begins."""
+    """Return a path with its links followed; a ring of links ends at its beginning."""
     return Path(os.path.realpath(path))  # `Path.resolve` ends with a RuntimeError there, up to Python 3.12
 
 
@@ -116,7 +116,7 @@ def linked(link: str) -> InputError:
 
 
 def _by_name(path: Path) -> RepositoryPath | None:
-    """Return a path in the repository of the working folder, if it is there, else in the nearest one."""
+    """Return a path in the repository of the working folder, if it is inside, else in the nearest one."""
     working = repository_top(Path.cwd())
     return (working and path_in_repository(path, working)) or path_in_repository(path)
 

@@ -17,9 +17,9 @@ WAIT_SECONDS = 5.0
 
 @contextmanager
 def locked(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
-    """Hold the folder's lock; the same thread may take it again inside.
+    """Hold the folder's lock; the same thread can acquire it again inside.
 
-    The operating system frees the lock of a killed process, so the lock file may stay where it is.
+    The operating system frees the lock of a killed process, so the lock file can stay.
 
     Raises:
         InputError: another command still holds it after ``wait_seconds``, or the lock file cannot be made or is a link.
@@ -45,7 +45,7 @@ def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     check_file(path)
-    # Even a link within the repository is nobody's lock: its target would lose its content.
+    # Even a link within the repository cannot be a lock: its target would lose its content.
     if path.is_symlink() or (path.parent != folder and path.parent.is_symlink()):
         raise InputError(f"cannot lock `{folder}`: `{path}` is a link, or below a link", hint="remove it")
     try:
@@ -63,7 +63,7 @@ def _holding(path: Path, folder: Path, wait_seconds: float) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"cannot lock `{folder}`: {error.strerror or error}") from error
     try:
-        with suppress(OSError):  # where locks are mandatory (Windows) the holder stays unnamed
+        with suppress(OSError):  # if locks are mandatory (Windows), the holder stays unnamed
             _name_holder(path)
         yield
     finally:

@@ -130,8 +130,8 @@ def _configure(top: Path) -> bool:
 def _driver_command() -> str:
     """Return the shell command that git runs.
 
-    Codes above 1 mean that schemactl is not installed any more or wrote nothing: for git a conflict, and the file has
-    our side alone. Then git's own merge of lines writes it.
+    Codes above 1 mean that schemactl is not installed any more or wrote nothing: for git a conflict, and the file would
+    contain only our side. In this case git's own merge of lines writes the file.
     """
     # `-P`: modules in the working folder belong to the repository and are not imported.
     schemactl = f"{shlex.quote(sys.executable)} -P -m schemactl merge-driver {_PLACEHOLDERS}"

@@ -53,8 +53,8 @@ class Initialized:
         created: files, in order; git's own have new lines.
         unchanged: files that existed before.
         schemas: names of the schemas that the project has.
-        source: where the schemas come from, without a password; None for nowhere.
-        next_commands: three commands to go on with.
+        source: the origin of the schemas, without a password; None without an origin.
+        next_commands: three commands that are useful next.
     """
 
     created: tuple[str, ...]

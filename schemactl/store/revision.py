@@ -27,7 +27,7 @@ _SUBMODULE_MODE = "160000"
 
 
 class MissingInRevision(InputError):
-    """The revision is there, and holds no schema file at the path.
+    """The revision exists, but has no schema file at the path.
 
     Attributes:
         elsewhere: the folders of the revision that hold schema files.
@@ -50,8 +50,8 @@ class Entry:
 def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
     """Return the file ``path`` as it was at ``revision``; if it was a folder, the schema files right in it.
 
-    A revision is anything that git takes for a commit: branch, tag, hash, ``HEAD~2``. The path, on this machine and
-    inside a repository, need not exist any more; the paths of what is returned read ``REVISION:PATH``.
+    A revision is anything that git resolves to a commit: branch, tag, hash, ``HEAD~2``. The path, on this machine and
+    inside a repository, need not exist any more; the returned files have paths of the form ``REVISION:PATH``.
 
     Raises:
         MissingInRevision: the revision lacks the path.
@@ -72,7 +72,7 @@ def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
 
 
 def _refuse_detours(top: Path, commit: str, insides: Sequence[str], revision: str) -> None:
-    """Raise InputError where a path is a link or a submodule, or lies behind one: its files are elsewhere."""
+    """Raise InputError if a path is a link or a submodule, or is behind one: its files are elsewhere."""
     paths = {str(path) for inside in map(PurePosixPath, insides) for path in (inside, *inside.parents[:-1])}
     for entry in _list(top, commit, *sorted(paths)):
         if entry.path not in paths:
@@ -86,9 +86,9 @@ def _refuse_detours(top: Path, commit: str, insides: Sequence[str], revision: st
 
 
 def files_at(revision: str, paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> tuple[TextFile, ...]:
-    """Return those of some files, at least one, that were there at ``revision``, in the order of ``paths``.
+    """Return the files among ``paths``, at least one, that existed at ``revision``, in the order of ``paths``.
 
-    They are below the working folder's repository, and need not exist.
+    They are below the working folder's repository, and need not exist now.
     """
     top = find_repository(paths[0])
     commit = commit_of(top, revision)

@@ -1,4 +1,4 @@
-"""Reads the SOURCE arguments of a command before any data: names, and a schema file beside the data."""
+"""Reads the SOURCE arguments of a command before any data: names, and a schema file next to the data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LeftOutWarning(CommandWarning):
     """Part of a source or a schema is ignored or changed; a person should know.
 
     Attributes:
-        files: the files that it is about; empty where it is about no file of its own.
+        files: the files that it is about; empty if it is about no specific file.
     """
 
     def __init__(self, message: str, files: Iterable[str] = ()) -> None:
@@ -62,7 +62,7 @@ def schema_for(sources: Sequence[str]) -> str:
 
 
 def file_beside(source: str) -> Path | None:
-    """Return the schema file that lies beside a source: ``shop.schema.yaml`` or ``shop_schema.yml`` of ``shop.csv``."""
+    """Return the schema file next to a source: ``shop.schema.yaml`` or ``shop_schema.yml`` for ``shop.csv``."""
     if not is_local(source):
         return None
     stem = _name_of(source)

@@ -1,6 +1,6 @@
-"""Folders of this user's processes: one for the time of a command, and one that all share and nobody else may read.
+"""Private folders of this user's processes: one for the time of a command, and one that all processes share.
 
-No killed command leaves its folder for ever: the next one removes it. Beside each folder is a file with a lock,
+If a command is killed, the next one removes its folder. Next to each folder is a file with a lock,
 which the operating system frees when the last process that holds it ends.
 """
 
@@ -38,7 +38,7 @@ def temporary_folder(kind: str, parent: Path | None = None, log: str | None = No
     parent = (parent or Path(tempfile.gettempdir())).absolute()
     remove_left(parent)
     folder = parent / f"{PREFIX}{kind}-{_machine()}-{os.urandom(8).hex()}"
-    # The lock comes first: at no time is there a folder that a kill would leave unseen.
+    # The lock comes first: otherwise a kill could leave a folder without a lock, which no command removes.
     with _locked(_lock_file(folder)):
         log_name = None
         try:
@@ -56,8 +56,8 @@ def temporary_folder(kind: str, parent: Path | None = None, log: str | None = No
 def remove_left(above: Path) -> None:
     """Remove the folders in ``above`` whose commands have ended without removing them.
 
-    Those of other users and machines stay (a network's file system may not show one machine the locks of another),
-    those that a process holds, and whatever is a link.
+    Folders of other users and machines stay (a network file system may hide the locks of other machines), and so do
+    folders that a process holds, and links.
     """
     for lock_file in above.glob(f".{PREFIX}*-{_machine()}-*.lock"):
         if not _is_own(lock_file, stat.S_IFREG):
@@ -138,15 +138,15 @@ def _lock_file(folder: Path) -> Path:
 
 
 def _machine() -> str:
-    """Return eight digits that distinguish this machine from others that share a folder with it."""
+    """Return eight digits that distinguish this machine from other machines that share a folder with it."""
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"
 
 
 def private_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Return the folder, made where it is not there: below ``XDG_RUNTIME_DIR``, else below the temporary folder.
+    """Return the folder, and create it if necessary: below ``XDG_RUNTIME_DIR``, else below the temporary folder.
 
     Raises:
-        InputError: it cannot be created, or is a link, another user's, or open to others.
+        InputError: it cannot be created, or is a link, another user's, or accessible to other users.
     """
     environment = os.environ if environment is None else environment
     runtime_folder = environment.get("XDG_RUNTIME_DIR", "")

@@ -14,7 +14,7 @@ from schemactl.errors import InputError, Location, did_you_mean
 from schemactl.store.links import check_file, check_link
 
 STDIN = "-"
-"""Names standard input where a file may be named."""
+"""Names standard input instead of a file."""
 STDIN_PATH = "<stdin>"
 """Names it in messages."""
 
@@ -64,7 +64,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def nearest_file(path: Path) -> str | None:
-    """Return a hint that names the file beside ``path`` with the most similar name, if one is similar enough."""
+    """Return a hint that names the file next to ``path`` with the most similar name, if one is similar enough."""
     try:
         names = [sibling.name for sibling in path.parent.iterdir() if sibling.name != path.name]
         return did_you_mean(path.name, names, lambda name: str(path.with_name(name)))
@@ -109,15 +109,15 @@ _SUFFIX = ".tmp"
 NEW_FILE_MODE: Final = 0o666
 """The mode of a new file, less the umask."""
 PRIVATE_MODE: Final = 0o600
-"""The mode of a new file that has values of rows, or of columns, in it: they are for the user alone."""
+"""The mode of a new file that contains values of rows or columns, which only the user may read."""
 
 
 def replace_file(path: Path, content: str | bytes, mode: int = NEW_FILE_MODE) -> None:
-    """Write ``content``, texts as UTF-8, to ``path``, in place of an existing file; missing folders are created.
+    """Write ``content``, texts as UTF-8, to ``path``, and replace an existing file; missing folders are created.
 
-    The content goes to a temporary file in the same folder, is forced to disk, and takes the name in one step.
-    A symbolic link stays and its target is replaced; mode and, where allowed, owner stay, a new file gets ``mode``. A
-    device or a pipe outside of a repository is written to, and stays what it is.
+    The content goes to a temporary file in the same folder, is forced to disk, and replaces the file in one step.
+    A symbolic link stays and its target is replaced; mode and, if allowed, owner stay, a new file gets ``mode``. A
+    device or a pipe outside of a repository is written to, and is not replaced.
 
     Raises:
         InputError: a link leads out of its repository, the file is write-protected, a folder, or a device of the

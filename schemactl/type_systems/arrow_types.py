@@ -33,9 +33,9 @@ def nested_type_of(column: Column) -> NestedType | None:
 
 
 def restate(properties: Properties, current: object) -> Properties:
-    """Return properties with dlt's ``x-nested-type`` in the place of ``x-spark-type``.
+    """Return properties with dlt's ``x-nested-type`` instead of ``x-spark-type``.
 
-    ``current``, the column's value so far, stays where it holds the same type, since the hash counts it.
+    ``current``, the column's value so far, is kept if it holds the same type, since the hash counts it.
     """
     nested_type = nested_types.stated_type(Column("", properties), keeps_sizes=True)
     if nested_type is None or isinstance(nested_type, Json):
@@ -131,9 +131,9 @@ def is_list(of: pyarrow.DataType) -> bool:
 
 
 def plain_type(of: pyarrow.DataType) -> pyarrow.DataType:
-    """Return a type without what only matters in memory: large texts, lists and views are as any others.
+    """Return a type without differences in memory layout: large texts, lists and views become plain ones.
 
-    Elements of lists are called as Parquet calls them.
+    Elements of lists get Parquet's name for them.
     """
     import pyarrow as pa
     import pyarrow.types as is_a

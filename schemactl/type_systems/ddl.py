@@ -25,9 +25,9 @@ class Descriptions:
     """The words by which an engine describes tables and columns; ``{text}`` and the like are placeholders.
 
     Attributes:
-        of_table, of_column: the statements that describe existing tables and columns; empty if there are none.
+        of_table, of_column: the statements that describe existing tables and columns; empty if the engine lacks them.
         in_table, in_column: the ends of definitions; empty if descriptions need separate statements.
-        none: what takes a description away.
+        none: the value that removes a description.
     """
 
     of_table: str
@@ -111,7 +111,7 @@ _QUERIED_AS_IN: Final = {"athena": "trino"}
 """Dialects that read and write rows in the words of another dialect."""
 
 _NOT_ENFORCED: Final = frozenset(("bigquery",))
-"""Dialects that take a primary key only with the words that nobody sees to it."""
+"""Dialects that take a primary key only with words that say that it is not enforced."""
 
 _WIDTH: Final = {False: 1024, True: 2048}
 """Characters that MySQL keeps of the description of a column, and of a table."""
@@ -137,12 +137,12 @@ class Dialect:
 
     @property
     def descriptions(self) -> Descriptions | None:
-        """Return the words that describe tables and columns; None if the dialect has none."""
+        """Return the words that describe tables and columns; None if the dialect does not support descriptions."""
         return _DESCRIPTIONS.get(self.name)
 
     @property
     def can_describe(self) -> bool:
-        """Return whether there are statements that describe what is there."""
+        """Return whether statements can describe existing tables."""
         return self.descriptions is not None and bool(self.descriptions.of_table)
 
     @property
@@ -219,7 +219,7 @@ class Dialect:
         return f"CREATE TABLE {table} ({', '.join(definitions)}){self.note(description, is_table=True)}"
 
     def comments(self, table: str, description: str | None, columns: Iterable[Column]) -> tuple[str, ...]:
-        """Return the statements that describe what was made, for dialects in which definitions do not."""
+        """Return the statements that describe a new table, for dialects whose definitions contain no descriptions."""
         if self.descriptions is None or self.descriptions.in_column:
             return ()
         texts = [(None, description), *((column, description_of(column)) for column in columns)]
@@ -257,7 +257,7 @@ class Dialect:
     def change_type(self, table: str, column: Column, kind: str, using: str = "") -> str:
         """Return the statement that changes a column's type.
 
-        ``using`` is the expression of its values, empty where the engine converts them.
+        ``using`` is the expression of its values, empty if the engine converts them.
         """
         action = f"{_SETS_TYPES.get(self.name, 'SET DATA TYPE')} {kind}{using and ' USING '}{using}"
         return self.change_column(table, column, kind, action)

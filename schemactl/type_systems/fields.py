@@ -1,4 +1,4 @@
-"""Columns as trees of fields: what is nested in a column, in the words of a schema, of Arrow and of SQL.
+"""Columns as trees of nested fields, in the words of a schema, of Arrow and of SQL.
 
 A field can be read from a column, from an Arrow type and (``sql_fields``) from an SQL type, and gives the properties of
 the column that holds it.
@@ -38,13 +38,13 @@ _UTC: Final = ("UTC", "Etc/UTC", "Z", "+00:00")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column, or what is nested in one.
+    """A column, or a field nested in one.
 
     Attributes:
-        fields: of an object; empty for others.
+        fields: of an object; empty for other types.
         element: of a list.
         values: of an object whose keys are data.
-        unread: what a file says here and no property does: its word, the value, and what comes of it.
+        unread: parts of a file that no property represents: the file's word, the value, and the value used instead.
     """
 
     name: str
@@ -147,8 +147,8 @@ class UnreadFact:
     Attributes:
         path: the column, and the fields that lead to the fact.
         word: the file's own word for it.
-        value: what the file says.
-        after: the value that comes of it, if any.
+        value: the value in the file.
+        after: the value used instead, if any.
     """
 
     path: str

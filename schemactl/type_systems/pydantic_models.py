@@ -1,8 +1,8 @@
 """Pydantic models as tables: the columns of a model, as dlt 1.31 makes them (``dlt.common.libs.pydantic``).
 
-Where dlt looks away, more is said: ``max_digits`` and ``decimal_places`` of a decimal are its precision and scale, and
-the types of computed fields are stated. Models within models are columns of JSON, as with dlt; under
-``skip_nested_types`` their fields are columns and nested tables, whose types are stated here and inferred by dlt.
+The columns have more facts than dlt's: ``max_digits`` and ``decimal_places`` of a decimal are its precision and scale,
+and computed fields have types. Models within models are columns of JSON, as with dlt; under
+``skip_nested_types`` their fields are columns and nested tables, whose types are declared here and inferred by dlt.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def keys_of(model: type[BaseModel]) -> frozenset[str]:
 
 
 def fields_of(model: type[BaseModel]) -> tuple[ModelField, ...]:
-    """Return the columns of a model, in order; of a discriminated union those that all variants have."""
+    """Return the columns of a model, in order; of a discriminated union the columns that all variants have."""
     variants = variants_of(model)
     if variants is None:
         try:
@@ -175,7 +175,7 @@ def _columns(
         yield ModelField(path, {})
         return
     if skips and isinstance(of, type) and issubclass(of, BaseModel) and not issubclass(of, RootModel):
-        # As in dlt, a model within another one says itself whether it skips what is nested in it.
+        # As in dlt, a nested model decides itself whether it skips its nested types.
         for field in _fields(of, path, expansion, skips=is_inferred or bool(_skips(of)), is_inferred=is_inferred):
             yield _as_nullable(field) if is_optional else field
         return
@@ -223,7 +223,7 @@ def _bare(annotation: Any) -> Any:
 
 
 def _data_type(of: Any) -> DataType:
-    """Return the type of a column as dlt finds it; what is unknown to it is text."""
+    """Return the type of a column as dlt finds it; text if dlt does not know it."""
     base = get_origin(of) or of
     if not isinstance(base, type):
         return DataType.TEXT

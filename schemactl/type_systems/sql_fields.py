@@ -26,7 +26,7 @@ _INTEGERS: Final = {
     "UMEDIUMINT": 32, "INT128": 128, "BIGINT": None, "UINT": None, "BIGSERIAL": None, "SMALLSERIAL": 16, "YEAR": 16,
 }  # fmt: skip
 _WIDE: Final = {"sqlite": frozenset(("INT", "TINYINT"))}
-"""Integers of a dialect that hold 64 bits, whatever others take the word for; sqlglot reads INT8 as TINYINT."""
+"""Integers of a dialect that hold 64 bits, whatever the word means elsewhere; sqlglot reads INT8 as TINYINT."""
 
 _SERIALS: Final = {"serial2": "SMALLSERIAL", "serial4": "SERIAL", "serial8": "BIGSERIAL"}
 """Names of PostgreSQL's that sqlglot does not know."""
@@ -43,7 +43,7 @@ _BINARY: Final = frozenset((
 ))  # fmt: skip
 _DECIMALS: Final = frozenset(("DECIMAL", "UDECIMAL", "BIGDECIMAL", "MONEY", "SMALLMONEY"))
 _SCALED: Final = {"DECIMAL32": 9, "DECIMAL64": 18, "DECIMAL128": 38, "DECIMAL256": 76}
-"""Digits of ClickHouse's decimals that state their scale alone."""
+"""Digits of ClickHouse's decimals, whose type names contain no precision."""
 
 _LOCAL: Final = {
     "TIMESTAMP": None, "TIMESTAMPNTZ": None, "DATETIME": None, "DATETIME2": None, "DATETIME64": None,
@@ -111,7 +111,7 @@ def is_unknown(field: Field) -> bool:
 
 @cache
 def field_of_type(name: str, text: str, dialect: str) -> Field:
-    """Return the field that a type describes: a scalar, or one with what is nested in it; unknown types are texts."""
+    """Return the field that a type describes, with its nested fields; unknown types are texts."""
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
@@ -122,7 +122,7 @@ def field_of_type(name: str, text: str, dialect: str) -> Field:
 
 
 def spell(node: exp.Expr, dialect: str | None) -> str:
-    """Return a node as SQL, in the words of any dialect if its own has none; else the name of its kind.
+    """Return a node as SQL, in the words of any dialect if its own cannot express it; else the name of its kind.
 
     sqlglot parses clauses that it cannot write.
     """
@@ -143,7 +143,7 @@ def spell_type(kind: exp.Expr, dialect: str) -> str:
 
 
 def word_of(field: Field, dialect: str) -> str:
-    """Return the type of a column; without its size where dlt refuses that, text where it has none."""
+    """Return the type of a column; without its size if dlt refuses that, text if the dialect has no such type."""
     column, plain = Column(field.name, field.properties), Column(field.name, {"data_type": str(field.data_type)})
     return type_in(column, dialect) or type_in(plain, dialect) or "text"
 
@@ -165,7 +165,7 @@ def kind_of(constraint: exp.Expr) -> exp.Expr:
 
 
 def read_options(properties: exp.Properties) -> tuple[str | None, list[exp.Expression]]:
-    """Return the description that BigQuery's OPTIONS state, None if there is none, and the other options."""
+    """Return the description in BigQuery's OPTIONS, if any, and the other options."""
     descriptions = [option for option in properties.expressions if option.name.lower() == "description"]
     others = [option for option in properties.expressions if option not in descriptions]
     return descriptions[0].args["value"].name if descriptions else None, others
@@ -180,7 +180,7 @@ def _field(name: str, kind: exp.DataType, dialect: str) -> Field:
     match _word(kind):
         case "ARRAY" | "LIST" if len(inner_types) == 1:
             element = _field("element", inner_types[0], dialect)
-            # PostgreSQL keeps no length of a list, whatever is stated.
+            # PostgreSQL ignores the declared length of a list.
             is_sized = bool(kind.args.get("values")) and dialect != "postgres"
             is_sized |= "precision" in element.properties and element.data_type in _UNSIZED
             lost_fact = ("type", {"type": spell(kind, dialect)}, nested)
@@ -200,7 +200,7 @@ def _field(name: str, kind: exp.DataType, dialect: str) -> Field:
 
 
 def _nested(column: exp.ColumnDef, dialect: str) -> Field:
-    """Return a field of an object, which may say what a column may say."""
+    """Return a field of an object, which can have the constraints of a column."""
     from sqlglot import exp
 
     kind = column.args.get("kind")

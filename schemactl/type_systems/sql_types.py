@@ -1,8 +1,7 @@
 """SQL's types of columns by dialect: the words of dlt 1.31's type mappers, for export and for scripts of migrations.
 
-A dialect is sqlglot's name for an engine's SQL. SQLite's and MySQL's words are those that dlt's tables have there by
-SQLAlchemy, but for MySQL's texts: its TEXT holds 65,535 bytes. What dlt has no destination for is written in standard
-SQL's words.
+A dialect is sqlglot's name for an engine's SQL. For SQLite and MySQL, dlt uses SQLAlchemy's words, except for MySQL's
+texts: its TEXT holds 65,535 bytes. Engines without a dlt destination get standard SQL's words.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ class Words:
         timestamp, naive: with and without a time zone; ``{}`` is replaced by the precision in brackets, or removed.
         time: as ``timestamp``.
         precision: the form of a precision; empty if the engine keeps none.
-        most: the largest precision; beyond it the largest is taken, or None is returned where ``refuses``.
+        most: the largest precision; a larger one becomes the largest, or None if ``refuses``.
         naive_words: of timestamps without a zone up to a precision, ascending, in place of ``naive``.
         unique_text: for a unique text without a size, if no index supports ``text``.
         decimal: with precision and scale; ``wide`` beyond ``narrow`` digits before or after the point.
-        whole_decimal: with a precision alone, for decimals without digits after the point.
+        whole_decimal: with a precision only, for decimals without digits after the point.
         wei: the word, or the default precision and scale of ``decimal``.
         digits: the most digits of ``decimal`` and of ``wide``, if it exists; None without a limit.
     """
@@ -149,7 +148,7 @@ _STANDARD: Final = Words(
     wei=(38, 0), digits=None,
 )  # fmt: skip
 _OWN: Final[Mapping[str, Mapping[DataType, str]]] = {"hive": {DataType.JSON: "STRING", DataType.TIME: "STRING"}}
-"""Where an engine's own word is meant, and sqlglot's for a standard type is another."""
+"""Words for engines whose own word differs from sqlglot's word for the standard type."""
 
 _CASTS: Final[Mapping[str, Mapping[DataType, str]]] = {
     "mysql": {

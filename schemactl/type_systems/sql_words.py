@@ -1,4 +1,4 @@
-"""SQL's names of types where no dialect is named: in dbt, ODCS and DBML, and for the types of other engines.
+"""SQL's names of types for texts without a dialect (dbt, ODCS, DBML), and for the types of other engines.
 
 Standard SQL's names are written, which most engines know; ``sql_types`` has the words of each dialect.
 """
@@ -75,13 +75,13 @@ def _size(field: Field) -> str:
 _DIALECTS: Final = (
     "postgres", "duckdb", "clickhouse", "bigquery", "databricks", "mysql", "tsql", "trino", "oracle", "snowflake",
 )  # fmt: skip
-"""The dialects in which a type is looked for, where none is named."""
+"""The dialects in which a type is looked up, if no dialect is named."""
 
 _CLICKHOUSE: Final = re.compile(
     r"\b(?:Nullable|LowCardinality|Array|Tuple|Map|Nested|FixedString|U?Int\d+|DateTime(?:64)?|Date32|Enum\d*|"
     r"Decimal\d+)\b(?!<)"
 )
-"""Types that ClickHouse alone spells so."""
+"""Types that only ClickHouse spells so."""
 
 
 def field_of_sql_type(name: str, text: str, dialect: str | None = None) -> Field:

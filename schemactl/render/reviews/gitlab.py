@@ -1,4 +1,4 @@
-"""A review as GitLab's Code Quality report, which a merge request shows beside the lines."""
+"""A review as GitLab's Code Quality report, which a merge request shows next to the lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SEVERITIES: Final[Mapping[Severity, str]] = {
 def render(report: Report) -> str:
     """Return a JSON list with an issue for each finding and, minor, for each silence that covers nothing.
 
-    Contract violations are blockers, what is silenced is info.
+    Contract violations are blockers, silenced findings are info.
     """
     fingerprint_counts: Counter[str] = Counter()
     issues = []

@@ -68,7 +68,7 @@ def _silences(unused: Sequence[tuple[Silence, str]]) -> ElementTree.Element:
 
 
 def _unique_name(text: str, names: Counter[str]) -> str:
-    """Return the name of a case; some readers keep only one of those that have the same name."""
+    """Return a unique name of a case; some readers keep only one of several cases with the same name."""
     name = _clean(text)
     names[name] += 1
     return name if names[name] == 1 else f"{name} ({names[name]})"

@@ -117,7 +117,7 @@ def finding_table(head: str, show: Callable[[Finding], str]) -> Table[Finding]:
 def fitting_table(table: Table[Item], items: Iterable[Item], before: Iterable[str]) -> list[str]:
     """Return a table of as many items as there is room for behind ``before``, and counts of the items left out.
 
-    If not all fit, the first item of each kind gets room before all others, and comes first among those of its order.
+    If not all fit, the first item of each kind gets room before the rest, and comes first among items of its order.
     """
     ordered = sorted(items, key=table.order)
     firsts, others = selection.first_of_each_kind(range(len(ordered)), lambda index: table.kind(ordered[index]))
@@ -258,7 +258,7 @@ def _plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return text on one line as code; in backquotes where they hold it, else in the HTML for it."""
+    """Return text on one line as code; in backquotes if the text permits them, else in the HTML for code."""
     short = escape(_short(text))
     return f"`{short}`" if _PLAIN_CODE.fullmatch(short) else f"<code>{_html(short)}</code>"
 

@@ -42,9 +42,9 @@ _LEVELS: Final[Mapping[Severity, str]] = {
 def render(report: Report) -> str:
     """Return a SARIF log with one run: the rules that occur, and a result for each finding but the cosmetic ones.
 
-    Silenced findings are results with a suppression. Of more than ``LIMIT`` the first of each rule and severity are
-    taken, then the worst, and a notification counts the others by rule. Silences that cover nothing are notifications
-    of the configuration.
+    Silenced findings are results with a suppression. Of more than ``LIMIT`` the log has the first of each rule and
+    severity, then the worst, and a notification counts the remaining findings by rule. Silences that cover nothing are
+    notifications of the configuration.
     """
     pairs = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
     worst_first_pairs = sorted(pairs, key=lambda pair: (pair[1].silence is not None, worst_first(pair[1])))
@@ -117,7 +117,7 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
         justification = silence_text(finding.silence)
         suppressions.append({"kind": "external", "status": "accepted", "justification": justification})
     message = "\n".join(finding_details(finding))
-    if "](" in message:  # a link, `[text](target)`: ours has none, so it comes from a name
+    if "](" in message:  # a link, `[text](target)`: our messages contain no links, so it comes from a name
         message = message.replace("[", r"\[").replace("]", r"\]")
     return {
         "ruleId": finding.rule,
@@ -135,7 +135,7 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
 
 
 def _related(finding: Finding) -> dict[str, Any]:
-    """Return the uses by readers that break, as related locations; those in no file are in the message alone."""
+    """Return the uses by readers that break, as related locations; only the message names uses outside of files."""
     locations = {
         use.location: use for broken in finding.readers for use in broken.uses if use.location and use.reader.location
     }

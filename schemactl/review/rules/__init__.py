@@ -1,9 +1,9 @@
-"""The rules, in a module for each subject: ``columns.py`` holds ``C204`` and others; a rule's name is its id.
+"""The rules, in a module for each subject (``C204`` in ``columns.py``); a rule's name is its id.
 
 To add one, add a function that finds matches and a ``Rule`` to the module of its subject, and a fixture
 ``tests/review/rules/c204.yaml``; an id is never used again. Third parties use the entry-point group ``schemactl.rule``:
 a module for each rule, which is called ``RULE`` there, under a name that begins with its id; such ids begin with ``Z``,
-which none here does.
+unlike the built-in ids.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ C201 = Rule(
 
 
 def find_required_column_added(comparison: Comparison) -> Matches:
-    """Yield each added column that may not be null, in a table that was there."""
+    """Yield each new column that cannot be null, in a table of the base."""
     for change in added_columns(comparison, Addition.REQUIRED):
         fault = backfill_fault(change.column)
         odd = f"; its `{BACKFILL}` cannot fill existing rows: {fault}" if fault else ""
@@ -98,7 +98,7 @@ C202 = Rule(
 
 
 def find_backfilled_column_added(comparison: Comparison) -> Matches:
-    """Yield each added column that may not be null and states ``x-backfill``."""
+    """Yield each added column that cannot be null and has ``x-backfill``."""
     for change in added_columns(comparison, Addition.BACKFILLED):
         value = quote_value(change.column.properties[BACKFILL])
         new_column = f"required column {with_type(change.column)} is new in `{change.table}`"
@@ -122,7 +122,8 @@ C203 = Rule(
 def find_column_removed(comparison: Comparison) -> Matches:
     """Yield each column that was removed without notice, or before the end of its notice.
 
-    One without a data type is in no table; a contract takes it for new when data brings it, stated or not.
+    No destination has a column without a data type, and a contract treats it as new when data brings it, with or
+    without its declaration.
     """
     for change in removed_columns(comparison, Removal.PLAIN):
         name, table = change.column.name, change.table
@@ -430,7 +431,7 @@ C213 = Rule(
 
 
 def find_field_added(comparison: Comparison) -> Matches:
-    """Yield each new field that may be null, or whose name is retired; those inside of it are not reported as well."""
+    """Yield each new field that can be null, or whose name is retired, without the fields inside of it."""
     for change in field_changes(comparison, FieldEvent.ADDED):
         since = column_last_day(comparison.base_table(change.table), change.name)
         if since:
@@ -464,7 +465,7 @@ C214 = Rule(
 
 
 def find_field_removed(comparison: Comparison) -> Matches:
-    """Yield each field that is gone; those inside of it are not reported as well."""
+    """Yield each removed field, without the fields inside of it."""
     for change in field_changes(comparison, FieldEvent.REMOVED):
         assert change.before is not None
         until = column_last_day(comparison.base_table(change.table), change.name)
@@ -569,7 +570,7 @@ C218 = Rule(
 
 
 def find_required_field_added(comparison: Comparison) -> Matches:
-    """Yield each new field that may not be null; those inside of it are not reported as well."""
+    """Yield each new field that cannot be null, without the fields inside of it."""
     for change in field_changes(comparison, FieldEvent.ADDED):
         if _is_required(comparison, change) and not column_last_day(comparison.base_table(change.table), change.name):
             yield field_match(change, f"required {_new_field(change)}")
@@ -619,7 +620,7 @@ N401 = Rule(
 
 
 def find_null_allowed(comparison: Comparison) -> Matches:
-    """Yield each column that may be null, and might not before; nobody reads one that has no data type yet."""
+    """Yield each column that can be null now and could not before; a column without a data type has no readers yet."""
     for change in comparison.of(NullabilityChanged):
         if not change.is_restated and change.before is False:
             column = comparison.base_column(change.table, change.column)

@@ -45,7 +45,7 @@ class Shift:
     """A mode that changed.
 
     Attributes:
-        table: the table that it holds for, with those nested in it that inherit it before and after; None for the
+        table: the table whose contract it is, also for nested tables that inherit it before and after; None for the
             contract of the whole schema.
     """
 
@@ -96,7 +96,7 @@ def shifts(comparison: Comparison) -> Iterator[Shift]:
         return
     owners = _owners(comparison)
     if is_of_settings:
-        # Where every table states its own, the schema's contract is only asked about new tables.
+        # If every table has a contract, the schema's contract only applies to new tables.
         is_inherited = not owners or any(pair == (None, None) for pair in owners.values())
         before, after = (Contract.of(schema.settings.get(CONTRACT)) for schema in (base, head))
         yield from _shifts(None, before, after, Entity if is_inherited else (Entity.TABLES,))
@@ -116,7 +116,7 @@ def _shifts(table: str | None, before: Contract, after: Contract, entities: Iter
 
 
 def restated(comparison: Comparison) -> Iterator[str | None]:
-    """Yield the tables, None for the whole schema, whose contract is stated differently and has the same modes."""
+    """Yield the tables, None for the whole schema, whose contract is written differently and has the same modes."""
     base, head = comparison.base.schema, comparison.head.schema
     schema_modes_changed = any(shift.table is None for shift in shifts(comparison))
     if not schema_modes_changed and any(comparison.of(SettingChanged, CONTRACT)):
@@ -128,7 +128,7 @@ def restated(comparison: Comparison) -> Iterator[str | None]:
 
 
 def _owners(comparison: Comparison) -> dict[str, tuple[str | None, str | None]]:
-    """Return the tables that state the contract of each shared table, before and after; without dlt's own tables."""
+    """Return the tables that declare the contract of each shared table, before and after; without dlt's own tables."""
     base, head = comparison.base.schema, comparison.head.schema
     prefix = system_prefix(naming_of(head))
     owners: dict[str, tuple[str | None, str | None]] = {}
@@ -146,9 +146,9 @@ def _owner(schema: Schema, name: str | None) -> str | None:
 
 
 def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[FieldChange, ...] | None:
-    """Return the field changes that violate a contract; None if the violation is not about fields alone.
+    """Return the field changes that violate a contract; None if the violation is about more than fields.
 
-    As with columns, removed and reordered fields violate none, since data asks for neither.
+    As with columns, removing or reordering fields violates no contract, since data does neither.
     """
     column = violation.table, violation.column
     other_changes: list[ColumnRetyped | NullabilityChanged] = [*comparison.of(ColumnRetyped)]
@@ -160,7 +160,7 @@ def broken_by_fields(comparison: Comparison, violation: Violation) -> tuple[Fiel
     if not is_of_structure or not is_of_type or has_other_changes:
         return None
     if not any(keeps_structure(side.schema.normalizers) for side in (comparison.base, comparison.head)):
-        # Loads of such schemas ignore the stated structure.
+        # Loads of such schemas ignore the declared structure.
         return ()
     changes = comparison.fields.get((violation.table, violation.column or ""))
     if changes is None:

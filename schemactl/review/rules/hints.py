@@ -73,7 +73,7 @@ H602 = Rule(
 
 
 def find_hint_changed(comparison: Comparison) -> Matches:
-    """Yield each hint of a table, column or field that is new, gone or another, and has no rule of its own."""
+    """Yield each new, removed or changed hint of a table, column or field that no other rule covers."""
     for change in extra_hints(comparison):
         has_field_findings = (
             isinstance(change, ColumnPropertyChanged)
@@ -113,7 +113,7 @@ H603 = Rule(
 
 
 def find_classification_removed(comparison: Comparison) -> Matches:
-    """Yield each hint that protected a table, column or field and does not any more, or states another class."""
+    """Yield each protective hint of a table, column or field that was removed or has another value."""
     for change in chain(extra_hints(comparison), field_hints(comparison)):
         if not is_protective(change.name) or is_unset(change.before):
             continue
@@ -200,7 +200,7 @@ H606 = Rule(
 def find_unit_or_format_changed(comparison: Comparison) -> Matches:
     """Yield each column with another unit, format, currency, encoding or time zone of its values.
 
-    One that is gone with the type that it was stated for is reported by the rule of the type.
+    A unit that is removed together with its type is reported by the rule about types.
     """
     retyped = {
         (change.table, change.column)
@@ -241,7 +241,7 @@ _PROMISES: Final = (Stability.DRAFT, Stability.BETA, Stability.STABLE)
 
 
 def find_stability_lowered(comparison: Comparison) -> Matches:
-    """Yield each table and column that is less stable now; what is not stated is ``stable``."""
+    """Yield each table and column that is less stable now; the default is ``stable``."""
     for change in extra_hints(comparison, STABILITY):
         before, after = stability(change.before or None), stability(change.after or None)
         if _PROMISES.index(after) < _PROMISES.index(before):
@@ -325,7 +325,7 @@ LEAST_DAYS: Final = 30
 
 
 def find_notice_shortened(comparison: Comparison) -> Matches:
-    """Yield each notice of less than 30 days, each one brought forward, and each one taken back."""
+    """Yield each notice of less than 30 days, and each notice that was moved earlier or removed."""
     earliest = comparison.today + timedelta(days=LEAST_DAYS)
     for notice in notices(comparison):
         before, after = notice.before, notice.after

@@ -51,7 +51,7 @@ class KeyChange:
         return tuple(column for column in self.before if column not in self.after)
 
     def match(self, sentence: str, impact: Impact | None = None) -> Match:
-        """Return the match that points to the column where there is only one."""
+        """Return the match, which points to the changed column if only one changed."""
         moved = (*self.added, *self.removed)
         column = moved[0] if len(moved) == 1 else None
         keys = ("tables", self.table, "columns")
@@ -69,10 +69,10 @@ class KeyChange:
 
 
 def key_changes(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
-    """Yield each table, new ones left out, whose set of columns with ``hint`` changed.
+    """Yield each existing table whose set of columns with ``hint`` changed.
 
-    A key of new columns alone is reported only where stored rows have no value in it: not in a table without rows, and
-    not where dlt fills the columns.
+    A key of new columns only is reported only if stored rows lack values for it: not in a table without rows, and
+    not if dlt fills the columns.
     """
     moved: tuple[ColumnAdded | ColumnRemoved, ...] = (*comparison.of(ColumnAdded), *comparison.of(ColumnRemoved))
     touched = dict.fromkeys(change.table for change in comparison.of(ColumnPropertyChanged, hint))
@@ -99,7 +99,7 @@ def _sides(comparison: Comparison, table: str, hint: str) -> tuple[tuple[str, ..
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reference by names of the head schema, with what its schema states."""
+    """A reference, by names of the head schema, with its declaration."""
 
     table: str
     columns: tuple[str, ...]
@@ -169,7 +169,7 @@ _ASPECTS: Final[tuple[Callable[[Reference], Any], ...]] = (
 
 
 def distinct(references: Iterable[Reference]) -> list[Reference]:
-    """Return the references without those that repeat another one."""
+    """Return the references without repetitions."""
     distinct_references: list[Reference] = []
     for reference in references:
         if all(reference.meaning != other.meaning for other in distinct_references):
@@ -178,7 +178,7 @@ def distinct(references: Iterable[Reference]) -> list[Reference]:
 
 
 def read_references(table: str, hint: Any) -> list[Reference]:
-    """Return the references that a table states."""
+    """Return the references that a table declares."""
     references: list[Mapping[str, Any]] = [] if hint is ABSENT or not hint else hint
     return [
         Reference(
@@ -231,7 +231,7 @@ K501 = Rule(
 
 
 def find_primary_key_reduced(comparison: Comparison) -> Matches:
-    """Yield each table whose primary key is gone or lacks columns that it had; others may have come in their place."""
+    """Yield each table whose primary key is gone or lost columns, even if it has new columns instead."""
     for change in key_changes(comparison, "primary_key"):
         verb, sides = "changes" if change.added else "shrinks", f"from {key(change.before)} to {key(change.after)}"
         if not change.after:
@@ -445,7 +445,7 @@ K512 = Rule(
 
 
 def find_reference_to_nothing(comparison: Comparison) -> Matches:
-    """Yield each reference with what the base schema had and the head schema has not, under its name."""
+    """Yield each reference to a table or column that the head schema lacks and the base schema had."""
     for table in comparison.head.schema.tables.values():
         for reference in distinct(read_references(table.name, table.properties.get("references"))):
             for gone in dict.fromkeys(_gone_names(comparison, reference)):

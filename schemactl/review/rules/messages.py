@@ -23,7 +23,7 @@ _ENCODINGS: Final[Mapping[str, str]] = {
 _USUAL: Final = {
     "bigint": "int64", "bool": "bool", "double": "double", "binary": "bytes", "timestamp": "google.protobuf.Timestamp",
 }  # fmt: skip
-"""The types that an export writes for columns without `x-proto-type`; for others it is `string`."""
+"""The types that an export writes for columns without `x-proto-type`; the default is `string`."""
 
 
 def find_wire_type_changed(comparison: Comparison) -> Matches:

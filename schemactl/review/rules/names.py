@@ -27,7 +27,7 @@ from schemactl.schema.types import Schema
 
 
 def _naming_change(comparison: Comparison) -> Iterator[tuple[str, str, Naming | None]]:
-    """Yield the references of the old and the new convention, if these differ, and the new one where it is installed.
+    """Yield the references of the old and the new convention, if these differ, and the new one if it is installed.
 
     dlt has several references of one convention.
     """
@@ -115,7 +115,7 @@ _GUARD: Final = "allow_identifier_change_on_table_with_data"
 
 
 def find_name_guard_off(comparison: Comparison) -> Matches:
-    """Yield the flag where it is set and was not."""
+    """Yield the flag if it is newly set."""
     for change in comparison.of(NormalizerChanged, _GUARD):
         if is_unset(change.before) and not is_unset(change.after):
             yield Match.of(change, f"`{_GUARD}` is set: tables with data may get other names")
@@ -175,7 +175,7 @@ def _normalizer_options(comparison: Comparison, change: NormalizerChanged) -> Ma
 def _propagation_changes(
     comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[tuple[str | None, Any, Any]]:
-    """Yield each table (None for all root tables) that propagates other columns, with those before and after.
+    """Yield each table (None for all root tables) that propagates other columns, with the columns before and after.
 
     Tables of one schema only are left out: dlt adds an entry with each new table that it merges (docs/dlt.md §5.5).
     """
@@ -192,7 +192,7 @@ def _propagation_changes(
 
 
 def _breaks_paths(flag: Any) -> bool:
-    """Return whether ``__`` parts a name; it does where nothing is stated."""
+    """Return whether ``__`` separates the parts of a name; by default it does."""
     return plain(flag) is None or bool(flag)
 
 
@@ -228,7 +228,7 @@ def _troubled_names(schema: Schema, limits: NameLimits) -> Matches:
 
 
 def _name_troubles(names: Iterable[str], limits: NameLimits) -> Iterator[tuple[str, str, str]]:
-    """Yield names with the kind of trouble and what the destination makes of them; a name may be in both kinds."""
+    """Yield names that the destination changes, with the kind of trouble and its effect; a name can have both kinds."""
     names_by_folded: dict[str, str] = {}
     for name in names:
         size = len(name.encode("utf-8", "surrogatepass"))
@@ -333,7 +333,7 @@ RESERVED_WORDS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def _newly_named(comparison: Comparison) -> Iterator[tuple[str, str | None]]:
-    """Yield the tables, then the columns, that are new or renamed; those of new tables too."""
+    """Yield the new and renamed tables, then the new and renamed columns, including all columns of new tables."""
     yield from ((added.table.name, None) for added in comparison.of(TableAdded))
     yield from ((renamed.after, None) for renamed in comparison.of(TableRenamed))
     for of_table in comparison.of(TableAdded):

@@ -124,7 +124,7 @@ def _type_patterns(comparison: Comparison, before: Mapping[str, Any], after: Map
 
 
 def _path_patterns(changed: Iterable[str | tuple[str, Any]]) -> list[str]:
-    """Return the patterns of paths among those that changed: a schema does not say which columns they hit."""
+    """Return the changed patterns that match paths: a schema cannot tell which columns they match."""
     patterns = (pattern if isinstance(pattern, str) else pattern[0] for pattern in changed)
     return sorted({pattern for pattern in patterns if pattern.startswith(PREFIX)})
 

@@ -54,8 +54,8 @@ T101 = Rule(
 def find_table_removed(comparison: Comparison) -> Matches:
     """Yield each table that was removed without notice, or before the end of its notice.
 
-    One whose columns have no data type is in no destination. dlt's own tables are the dataset's: where a whole schema
-    goes, the others of the dataset keep them.
+    No destination has a table whose columns lack data types. dlt's own tables belong to the dataset: if a whole schema
+    is removed, the dataset's other schemas keep them.
     """
     for change in removed_tables(comparison, Removal.PLAIN):
         table = change.table
@@ -146,7 +146,7 @@ T104 = Rule(
 
 
 def find_table_moved(comparison: Comparison) -> Matches:
-    """Yield each table whose parent is another; a parent's new name alone is no such change."""
+    """Yield each table with another parent; a new name of the same parent does not count."""
     for change in comparison.of(TablePropertyChanged, "parent"):
         before, after = plain(change.before) or None, plain(change.after) or None
         if before != after:
@@ -253,7 +253,7 @@ _STOPS: Final = Impact(readers=Severity.WARN, writers=Severity.WARN)
 
 
 def find_write_disposition_changed(comparison: Comparison) -> Matches:
-    """Yield each table whose ``write_disposition`` changed; a root table that states none appends."""
+    """Yield each table whose ``write_disposition`` changed; a root table appends by default."""
     for change in comparison.of(TablePropertyChanged, "write_disposition"):
         table = comparison.head.schema.tables.get(change.table)
         is_root = table is None or not table.is_nested
@@ -475,7 +475,7 @@ T113 = Rule(
 
 
 def find_resource_renamed(comparison: Comparison) -> Matches:
-    """Yield each root table with another ``resource``; where none is stated it is the table's name."""
+    """Yield each root table with another ``resource``; the default is the table's name."""
     for change in comparison.of(TablePropertyChanged, "resource"):
         base, head = comparison.base_table(change.table), comparison.head.schema.tables.get(change.table)
         if base is None or head is None or head.is_nested:
@@ -513,7 +513,7 @@ _VALIDITY_ROLES: Final = {"x-valid-from": "beginning", "x-valid-to": "end"}
 
 
 def find_validity_column_renamed(comparison: Comparison) -> Matches:
-    """Yield each validity column of ``scd2`` that is another one now; dlt may keep the old one beside it."""
+    """Yield each validity column of ``scd2`` that has another name now; dlt may keep the old column, too."""
     for name, head in comparison.head.schema.tables.items():
         base = comparison.base_table(name)
         for hint, role in _VALIDITY_ROLES.items():

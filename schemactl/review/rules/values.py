@@ -71,7 +71,7 @@ def find_enum_value_added(comparison: Comparison) -> Matches:
 
 
 def _same_values(change: ColumnPropertyChanged, phrase: str) -> Match:
-    """Return the match of a list of values that changed, and not what the column permits by all of its hints."""
+    """Return the match of a changed list of values whose column permits the same values by all of its hints."""
     return hint_match(change, f"{phrase}, but permits the same values", Impact())
 
 
@@ -188,7 +188,7 @@ Q953 = Rule(
 
 
 def find_enum_meaning_changed(comparison: Comparison) -> Matches:
-    """Yield each column where a code has another label, or names have other numbers."""
+    """Yield each column whose codes have other labels, or whose names have other numbers."""
     for change in value_hints(comparison, ENUM):
         if isinstance(change.before, Mapping) and isinstance(change.after, Mapping):
             for code in change.before:
@@ -200,7 +200,7 @@ def find_enum_meaning_changed(comparison: Comparison) -> Matches:
         _, properties = properties_of(comparison, change)
         before, after = listed_values(change.before) or [], listed_values(change.after) or []
         is_number = properties.get("data_type") == DataType.BIGINT
-        # Where a column holds numbers and names are permitted, the place of a name is its number.
+        # If a column contains numbers and names are permitted, a name's number is its place in the list.
         are_names = all(isinstance(name, str) and not name.lstrip("-").isdigit() for name in (*before, *after))
         if is_number and (before or after) and are_names:
             common_names = [name for name in before if not without([name], after)]

@@ -22,7 +22,7 @@ from schemactl.schema.renames import is_related
 
 
 def find_hash_not_restamped(comparison: Comparison) -> Matches:
-    """Yield a match where the head was edited since its hash was made; an old edit in both is reported only once."""
+    """Yield a match if the head was edited since its hash was made; an old edit in both is reported only once."""
     head = comparison.head
     if head.is_edited and comparison.changes:
         yield Match(
@@ -49,7 +49,7 @@ V001 = Rule(
 
 
 def find_cosmetic_change(comparison: Comparison) -> Matches:
-    """Yield a match where all that changed is cosmetic."""
+    """Yield a match if all changes are cosmetic."""
     kinds = [cosmetic_kind(change) for change in comparison.changes if is_content(change)]
     phrases = [kind for kind in dict.fromkeys(kinds) if kind is not None]
     if kinds and None not in kinds:
@@ -73,7 +73,7 @@ V002 = Rule(
 
 
 def find_history_broken(comparison: Comparison) -> Matches:
-    """Yield a match where two contents have one version, or neither the head's hashes nor git lead to the base."""
+    """Yield a match if two contents have one version, or neither the head's hashes nor git lead to the base."""
     sentence = _history_fault(comparison)
     if sentence:
         yield Match(
@@ -123,7 +123,7 @@ V003 = Rule(
 
 
 def find_engine_version_changed(comparison: Comparison) -> Matches:
-    """Yield a match where the stated engine versions differ."""
+    """Yield a match if the engine versions of the two files differ."""
     before, after = comparison.base.stated_engine_version, comparison.head.stated_engine_version
     if before != after:
         yield Match(
@@ -146,7 +146,7 @@ V004 = Rule(
 
 
 def find_destination_unknown(comparison: Comparison) -> Matches:
-    """Yield a match where the file knows nothing of the schema that the destination was loaded with last."""
+    """Yield a match if the file's history lacks the schema that the destination was last loaded with."""
     sides = comparison.base, comparison.head
     for catalogue, file in (sides, sides[::-1]):
         if catalogue.destination is None or file.destination is not None or not catalogue.hashes or not file.hashes:
