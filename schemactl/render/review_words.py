@@ -222,7 +222,7 @@ def readers_sentence(finding: Finding) -> str | None:
 
 
 def _unbroken_sentence(finding: Finding) -> str:
-    """Return whether declared readers read a column, or cannot be told to, though the change breaks none of them."""
+    """Return whether declared readers read a column, for a change that breaks no reader."""
     noun = "column" if finding.column is not None else "table"
     if finding.answer is Answer.NOT_READ:
         return f"no declared reader reads the {noun}"
@@ -234,7 +234,7 @@ def _unbroken_sentence(finding: Finding) -> str:
 
 
 def describe_repaired(readers: Sequence[Reader]) -> str:
-    """Return which readers a change would break if it did not repair them; empty if there are none."""
+    """Return the readers that a change repairs and would break otherwise; empty without such readers."""
     return f"repaired in this change: {_first_names(readers)}" if readers else ""
 
 
@@ -246,9 +246,9 @@ def _first_names(readers: Iterable[Reader]) -> str:
 
 
 def describe_broken(readers: Sequence[Broken]) -> str:
-    """Return which readers a change breaks; empty if it breaks none.
+    """Return which readers a change breaks; empty if it breaks no reader.
 
-    The first ones are named, each with the line of its first use, then comes the number of those behind them.
+    The first readers are named, each with the line of its first use; the rest are counted.
     """
     if not readers:
         return ""
