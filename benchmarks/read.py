@@ -34,11 +34,11 @@ def steps(text: str) -> tuple[tuple[str, Callable[[], Any]], ...]:
     import yaml
 
     from schemactl.formats import dlt
-    from schemactl.formats._tree import Source, value_of
-    from schemactl.formats._yaml_tree import parse_yaml
     from schemactl.schema.hash import version_hash
     from schemactl.schema.types import schema_from_dict
     from schemactl.schema.validation import check
+    from schemactl.trees.nodes import Source, value_of
+    from schemactl.trees.yaml_text import parse_yaml
 
     path = "made.schema.yaml"
     root = parse_yaml(Source(path, text))

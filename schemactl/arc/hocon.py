@@ -10,9 +10,18 @@ import os
 import re
 from typing import Final, NamedTuple, cast
 
-from schemactl.formats import _tree
-from schemactl.formats._json_tree import WORDS, Reader
-from schemactl.formats._tree import Entry, Mapping, Node, Scalar, Sequence, Source
+from schemactl.trees.json_text import WORDS, Reader
+from schemactl.trees.nodes import (
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    MAX_REPEATED_NODES,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    Source,
+)
 
 _SPACE: Final = re.compile(r"(?:[^\S\n]|\ufeff|#[^\n]*|//[^\n]*)*")
 _SPACE_AND_LINES: Final = re.compile(r"(?:\s|\ufeff|#[^\n]*|//[^\n]*)*")
@@ -119,7 +128,7 @@ class _Parser(Reader):
         return _Concatenation(start, tuple(parts)) if len(parts) > 1 else parts[0][1]
 
     def _simple_value(self, depth: int) -> _Unresolved:
-        if depth >= _tree.MAX_DEPTH:
+        if depth >= MAX_DEPTH:
             raise self.source.refuse_depth(self.position)
         start = self.position
         match self.text[start : start + 1]:
@@ -390,7 +399,7 @@ class _Resolver:
             if not is_cycle:
                 self._values[id(node)] = value
         self._repeated += 1 if value is None else _size(value)
-        if self._repeated > _tree.MAX_REPEATED_NODES:
+        if self._repeated > MAX_REPEATED_NODES:
             raise self._source.refuse("substitutions make the file too large", node.start)
         return value
 
@@ -422,7 +431,7 @@ class _Resolver:
         text = "".join(space + (plain_text(value.value) if isinstance(value, Scalar) else "") for space, value in parts)
         if len(values) == 1 and isinstance(values[0], Scalar) and text == plain_text(values[0].value):
             return values[0]
-        if len(text) > _tree.MAX_CHARACTERS:
+        if len(text) > MAX_CHARACTERS:
             raise self._source.refuse("substitutions make the file too large", node.start)
         return Scalar(node.start, text) if text or values else None
 

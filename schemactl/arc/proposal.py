@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from schemactl.arc.fields import Boolean, Date, Decimal, Field, FieldType, Long, String, Timestamp
 from schemactl.arc.number_columns import to_american
 from schemactl.arc.text_columns import ColumnTyper
-from schemactl.inference.text_looks import ANY_LOOK, CURRENCIES
+from schemactl.schema.text_looks import ANY_LOOK, CURRENCIES
 
 _NULLS: Final = ("", "N/A", "n/a", "NA", "NULL", "null", "None", "-")
 """Texts that mean null in a column of numbers, dates or truth values."""

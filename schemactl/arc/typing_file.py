@@ -37,7 +37,7 @@ from schemactl.arc.regexes import RegexError, translate
 from schemactl.arc.zones import find_zone
 from schemactl.errors import CommandWarning, InputError, Location, Problem, did_you_mean
 from schemactl.field_values import field_values
-from schemactl.formats._tree import Mapping, Node, Scalar, Sequence, Source, fields_of
+from schemactl.trees.nodes import Mapping, Node, Scalar, Sequence, Source, fields_of
 
 _NULLABLE: Final = re.compile(r"""\bnullable["']?\s*[:=]""")
 _TYPE: Final = re.compile(r"""\btype["']?\s*[:=]""")

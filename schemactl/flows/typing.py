@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from schemactl.arc.fields import ERRORS, ERRORS_COLUMN, OnError, String, Typing, TypingTask
-from schemactl.arc.format import TYPING, table_columns, typing_of
 from schemactl.arc.typing_file import read_typing
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.examples import mask_examples
 from schemactl.flows.request import APPLIED_TYPING, InferRequest, TypingSource
 from schemactl.flows.schemas import open_schemas
+from schemactl.formats.arc import TYPING, table_columns, typing_of
 from schemactl.inference.source_names import root_table
 from schemactl.redaction import redact, redact_text
 from schemactl.schema.hints import ColumnHint, Hints, only_root

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from schemactl.errors import InputError
 from schemactl.formats._losses import Loss
-from schemactl.formats._tree import MAX_REPEATED_NODES, Source
+from schemactl.trees.nodes import MAX_REPEATED_NODES, Source
 from schemactl.type_systems.fields import HINTS
 
 _TOKEN: Final = re.compile(

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote, urldefrag, urljoin
 
-from schemactl.formats import _tree
-from schemactl.formats._tree import Node, Source, fields_of, follow
 from schemactl.schema.expansion import Expansion
+from schemactl.trees import nodes
+from schemactl.trees.nodes import Node, Source, fields_of, follow
 
 _SCHEMA_MAPS: Final = frozenset(
     ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies", "schemas")
@@ -160,11 +160,11 @@ class Resolver:
         pairs: list[tuple[Any, Any]] = [(follow(self._tree), self._root)]
         while pairs:
             node, value = pairs.pop()
-            if isinstance(node, _tree.Mapping):
+            if isinstance(node, nodes.Mapping):
                 if value is schema:
                     return next((entry.key.start for entry in node.entries if entry.key.value == word), node.start)
                 pairs += [(follow(inner), value[key]) for key, inner in fields_of(node).items()]
-            elif isinstance(node, _tree.Sequence):
+            elif isinstance(node, nodes.Sequence):
                 pairs += zip(map(follow, node.items), value, strict=True)
         return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import Any
 
-from schemactl.formats._tree import IsOrdered, Keys, same
+from schemactl.trees.nodes import IsOrdered, Keys, same
 
 
 def least_edit(raw: Any, old: Any, new: Any, is_ordered: IsOrdered, keys: Keys = ()) -> Any:

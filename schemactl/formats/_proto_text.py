@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from schemactl.errors import InputError
-from schemactl.formats._tree import MAX_DEPTH, Source
+from schemactl.trees.nodes import MAX_DEPTH, Source
 
 _TOKEN: Final = re.compile(
     r"""\s+|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""

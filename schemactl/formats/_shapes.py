@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from schemactl.formats import _tree
-from schemactl.formats._tree import Node, Source, fields_of, follow
+from schemactl.trees import nodes
+from schemactl.trees.nodes import Node, Source, fields_of, follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,17 @@ def check_shape(source: Source, root: Node, shapes: Shapes, name: str) -> None:
 def _faults(node: Node, shapes: Shapes, name: str, subject: str) -> Iterator[Fault]:
     shape, target = shapes[name], follow(node)
     match target:
-        case _tree.Mapping() if shape.keys is not None:
+        case nodes.Mapping() if shape.keys is not None:
             yield from _faults_of_object(target, shapes, shape, subject)
-        case _tree.Sequence(items=items) if shape.items is not None:
+        case nodes.Sequence(items=items) if shape.items is not None:
             for item in items:
                 yield from _faults(item, shapes, shape.items, f"an item of {subject}")
         case _ if not _is_permitted(target, shape):
-            hint = "write it in quotes" if shape == TEXT and isinstance(target, _tree.Scalar) else None
+            hint = "write it in quotes" if shape == TEXT and isinstance(target, nodes.Scalar) else None
             yield Fault(f"{subject} must be {_described(shape)}", node.start, hint)
 
 
-def _faults_of_object(node: _tree.Mapping, shapes: Shapes, shape: Shape, subject: str) -> Iterator[Fault]:
+def _faults_of_object(node: nodes.Mapping, shapes: Shapes, shape: Shape, subject: str) -> Iterator[Fault]:
     fields = fields_of(node)
     for key in shape.required:
         if key not in fields:
@@ -85,19 +85,19 @@ def _faults_of_object(node: _tree.Mapping, shapes: Shapes, shape: Shape, subject
         if inner_shape is not None:
             yield from _faults(value, shapes, inner_shape, f"`{key}`")
     kind = follow(fields["type"]) if shape.by_type and "type" in fields else None
-    if isinstance(kind, _tree.Scalar) and isinstance(kind.value, str) and kind.value in shape.by_type:
+    if isinstance(kind, nodes.Scalar) and isinstance(kind.value, str) and kind.value in shape.by_type:
         yield from _faults(node, shapes, shape.by_type[kind.value], f"the `{kind.value}`")
 
 
 def _is_permitted(node: Node, shape: Shape) -> bool:
     match node:
-        case _tree.Scalar(value=str()):
+        case nodes.Scalar(value=str()):
             return shape.is_text or shape.is_any
-        case _tree.Scalar(value=bool()):
+        case nodes.Scalar(value=bool()):
             return shape.is_flag or shape.is_any
-        case _tree.Scalar(value=int() | float()):
+        case nodes.Scalar(value=int() | float()):
             return shape.is_number or shape.is_any
-        case _tree.Scalar(value=None):
+        case nodes.Scalar(value=None):
             return shape.is_optional or shape.is_any
     return shape.is_any
 

@@ -23,13 +23,13 @@ from ruamel.yaml.error import CommentMark, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.tokens import CommentToken
 
-from schemactl.formats import _tree as tree
 from schemactl.formats._least_edit import paired_items
 from schemactl.formats._line_merge import ConflictError, merge_lines
-from schemactl.formats._scalars import MERGE
-from schemactl.formats._tree import Keys, Node, Source, fields_of, same, value_of
-from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.formats._yaml_writer import yaml_part
+from schemactl.trees import nodes as tree
+from schemactl.trees.nodes import Keys, Node, Source, fields_of, same, value_of
+from schemactl.trees.yaml_scalars import MERGE
+from schemactl.trees.yaml_text import parse_yaml
 
 _ENDLESS = 1 << 30
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.formats._fields import Codec, hint_item, losses_of
-from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import data_tables, record, schema_hints, schema_of, table_hints
-from schemactl.formats._tree import Source, value_of
 from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.types import DataType, Schema
+from schemactl.trees.json_text import parse_json
+from schemactl.trees.nodes import Source, value_of
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 
 ENDINGS: Final = (".avsc", ".avro.json")

@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.formats._fields import losses_of
-from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import check_case, file_table_name, only_table, record, schema_of
-from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import check_scale, decimal_sizes
 from schemactl.schema.naming import Naming
 from schemactl.schema.types import DataType, Schema
+from schemactl.trees.json_text import parse_json
+from schemactl.trees.nodes import Source, value_of
 from schemactl.type_systems.fields import Field, field_of, note, plain_properties, properties_of
 
 ENDINGS: Final = (".bigquery.json", ".json")

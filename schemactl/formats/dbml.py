@@ -25,8 +25,8 @@ from schemactl.formats._fields import Codec
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._relations import references_of
 from schemactl.formats._tables import data_tables, record, schema_hints, schema_of, table_hints, table_properties
-from schemactl.formats._tree import Source
 from schemactl.schema.types import Schema, Table
+from schemactl.trees.nodes import Source
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 from schemactl.type_systems.sql_words import read_sql_type, write_sql_type
 

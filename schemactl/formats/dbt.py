@@ -40,10 +40,10 @@ from schemactl.formats._tables import (
     table_hints,
     table_properties,
 )
-from schemactl.formats._tree import Source, value_of
-from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.schema.judgment import CONTRACT_SIZES
 from schemactl.schema.types import Schema, Table
+from schemactl.trees.nodes import Source, value_of
+from schemactl.trees.yaml_text import parse_yaml
 from schemactl.type_systems.dialect_names import resolve_dialect
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 from schemactl.type_systems.sql_fields import word_of

@@ -13,14 +13,14 @@ from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from schemactl.formats._fields import Codec, hint_item, mapping
-from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import check_shape
 from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
-from schemactl.formats._tree import Source
 from schemactl.formats.spark import CODEC as SPARK
 from schemactl.formats.spark import SHAPES, columns_of, struct_of, unread, write_field
 from schemactl.schema.types import Schema
+from schemactl.trees.json_text import parse_json
+from schemactl.trees.nodes import Source
 from schemactl.type_systems.fields import HINTS, Field, note
 
 ENDINGS: Final = (".delta.json", ".json")

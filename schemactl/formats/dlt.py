@@ -15,19 +15,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemactl.errors import InputError, Location, Problem
-from schemactl.formats import _tree
 from schemactl.formats._dlt_form import completed, export_form, is_complete, plain, with_defaults, with_sections
-from schemactl.formats._json_tree import parse_json
 from schemactl.formats._least_edit import least_edit
 from schemactl.formats._line_merge import ConflictError, merge_lines, with_comments
 from schemactl.formats._losses import Loss
-from schemactl.formats._tree import Finder, Key, Keys, Node, Source, same
-from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.garbage_collection import paused_collector
 from schemactl.schema.hash import stored_hash
 from schemactl.schema.types import ENGINE_VERSION, Schema, schema_from_dict
 from schemactl.schema.upgrade import upgrade
 from schemactl.schema.validation import check
+from schemactl.trees import nodes
+from schemactl.trees.json_text import parse_json
+from schemactl.trees.nodes import Finder, Key, Keys, Node, Source, same
+from schemactl.trees.yaml_text import parse_yaml
 
 _FIRST_ENGINE_WITH_TODAYS_HASH = 6
 """Files of earlier engine versions do not hold all that their hashes were made of."""
@@ -93,7 +93,7 @@ def _read(source: Source) -> Document:
     is_json = _is_json(source)
     root = _parse(source, is_json)
     finder = Finder(root)
-    raw = completed(root_value := _tree.value_of(root), source.path)
+    raw = completed(root_value := nodes.value_of(root), source.path)
     stored = _upgraded(raw, source, finder)
     if findings := check(stored):
         locations = (source.locate(finder.find(finding.keys)) for finding in findings)
@@ -240,7 +240,7 @@ def _edits(layout: Layout, exported: dict[str, Any]) -> Iterator[str]:
     """Yield the text of a file with another content, in the form that it has; the first that says it is right."""
     from schemactl.formats._yaml_writer import yaml_text
 
-    text, raw = layout.source.text, _tree.value_of(layout.root)
+    text, raw = layout.source.text, nodes.value_of(layout.root)
     new_content = least_edit(_rename_keys(raw, layout.renamed), layout.meaning, exported, _is_ordered)
     if layout.is_json or _is_json_text(text):
         yield from _json_edits(text, raw, new_content)
@@ -280,7 +280,7 @@ def _means(text: str, layout: Layout, exported: dict[str, Any]) -> bool:
     source = Source(layout.source.path, text)
     try:
         root = _parse(source, layout.is_json)
-        stored = _upgraded(completed(_tree.value_of(root), source.path), source, Finder(root))
+        stored = _upgraded(completed(nodes.value_of(root), source.path), source, Finder(root))
         schema = schema_from_dict(with_sections(with_defaults(plain(stored))))
     except (InputError, KeyError, AttributeError):
         return False
@@ -305,7 +305,7 @@ def _parse(source: Source, is_json: bool) -> Node:
         hint = "resolve the merge conflict first"
         raise source.refuse("the file contains a merge conflict", conflict.start(), hint)
     root = parse_json(source) if is_json else parse_yaml(source)
-    if not isinstance(root, _tree.Mapping):
+    if not isinstance(root, nodes.Mapping):
         hint = "write keys such as `name:` and `tables:` at the top"
         raise source.refuse("the file is not a mapping", root.start, hint)
     return root

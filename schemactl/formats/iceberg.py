@@ -17,13 +17,13 @@ from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from schemactl.formats._fields import Codec, entries, is_wide_decimal, losses_of, mapping
-from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import file_hints, file_table_name, only_table, record, schema_of
-from schemactl.formats._tree import Source, value_of
 from schemactl.schema.full_types import DEFAULT_DECIMAL
 from schemactl.schema.types import DataType, Schema
+from schemactl.trees.json_text import parse_json
+from schemactl.trees.nodes import Source, value_of
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 
 ENDINGS: Final = (".metadata.json", ".iceberg.json", ".json")

@@ -14,20 +14,20 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from schemactl.errors import InputError, Location
-from schemactl.formats import _tree
 from schemactl.formats._fields import Codec, hint_item, losses_of, mapping
 from schemactl.formats._json_schemas import FlatSchema, Resolver, types_of
-from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import ANY, TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import Record, data_tables, file_table_name, record, schema_hints, schema_of, table_hints
-from schemactl.formats._tree import Node, Source, value_of
 from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.json_schema import DIALECT
 from schemactl.schema.naming import naming_of
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import DataType, Schema, Table
 from schemactl.schema.validation import storable
+from schemactl.trees import nodes
+from schemactl.trees.json_text import parse_json
+from schemactl.trees.nodes import Node, Source, value_of
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note, properties_of
 
 ENDINGS: Final = (".jsonschema.json", ".jsonschema", ".schema.json", ".json")
@@ -418,7 +418,7 @@ _FLOATS: Final = ("decimal", "double", "float")
 
 
 def _read_column(name: str, native: dict[str, Any]) -> Field:
-    return _Reader(Source("", ""), _tree.Mapping(0, ()), {}).column(name, native)
+    return _Reader(Source("", ""), nodes.Mapping(0, ()), {}).column(name, native)
 
 
 CODEC: Final = Codec(_write, _read_column)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.formats._fields import Codec, entries, losses_of, mapping
-from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import (
@@ -26,10 +25,11 @@ from schemactl.formats._tables import (
     table_hints,
     table_properties,
 )
-from schemactl.formats._tree import Source, value_of
-from schemactl.formats._yaml_tree import parse_yaml
 from schemactl.formats.jsonschema import LIMITS, is_storable, limits_in
 from schemactl.schema.types import DataType, Schema, Table
+from schemactl.trees.json_text import parse_json
+from schemactl.trees.nodes import Source, value_of
+from schemactl.trees.yaml_text import parse_yaml
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note, properties_of
 from schemactl.type_systems.sql_fields import is_unknown
 from schemactl.type_systems.sql_words import field_of_sql_type, write_sql_type

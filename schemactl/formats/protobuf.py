@@ -29,10 +29,10 @@ from schemactl.formats._tables import (
     table_hints,
     table_properties,
 )
-from schemactl.formats._tree import Source
 from schemactl.schema.expansion import Expansion, TooManyFieldsError
 from schemactl.schema.presence import PROTO_SYNTAX
 from schemactl.schema.types import Column, DataType, Schema, Table
+from schemactl.trees.nodes import Source
 from schemactl.type_systems.fields import HINTS, Field, field_of, fields_of, note, properties_of
 
 ENDINGS: Final = (".proto",)

@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from schemactl.formats._fields import Codec, entries, hint_item, is_wide_decimal, losses_of, mapping
-from schemactl.formats._json_tree import parse_json
 from schemactl.formats._losses import Document, Loss
 from schemactl.formats._shapes import TEXT, Shape, Shapes, check_shape
 from schemactl.formats._tables import check_case, file_table_name, only_table, record, schema_of
-from schemactl.formats._tree import Source, value_of
 from schemactl.schema.naming import Naming
 from schemactl.schema.nested_types import STRING, Leaf, leaf_of, leaf_properties
 from schemactl.schema.types import Properties, Schema
+from schemactl.trees.json_text import parse_json
+from schemactl.trees.nodes import Source, value_of
 from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 
 ENDINGS: Final = (".spark.json", ".json")

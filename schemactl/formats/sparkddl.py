@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from schemactl.formats._losses import Document
 from schemactl.formats._tables import check_case, only_table
-from schemactl.formats._tree import Source
 from schemactl.formats.spark import table_of, write_field
 from schemactl.schema.naming import Naming
 from schemactl.schema.spark_ddl import DdlError, DdlField, DdlType, quoted_name, read_ddl_columns
 from schemactl.schema.types import Schema
+from schemactl.trees.nodes import Source
 from schemactl.type_systems.fields import field_of
 
 ENDINGS: Final = (".ddl",)

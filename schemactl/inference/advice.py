@@ -13,13 +13,13 @@ from schemactl.inference.evidence import ClassEvidence, Evidence, PathEvidence
 from schemactl.inference.findings import find_numbers_in_texts
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.resolve import DETECTIONS, Resolution
-from schemactl.inference.text_looks import Look, look_of
 from schemactl.schema.contract import Entity, system_prefix, table_contract
 from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import naming_of
 from schemactl.schema.paths import ELEMENT
 from schemactl.schema.personal import is_personal
 from schemactl.schema.record_selection import SETTING, RecordSelection, stored_selection
+from schemactl.schema.text_looks import Look, look_of
 from schemactl.schema.types import DataType, Schema, Table
 
 _MOST_NAMES: Final = 3

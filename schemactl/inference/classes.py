@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from schemactl.inference.text_looks import find_look
 from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_STOP, can_coerce, is_beyond_64_bits
 from schemactl.schema.detectors import DETECTORS
+from schemactl.schema.text_looks import find_look
 from schemactl.schema.types import DataType
 
 NULL: Final = "null"

@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemactl.inference.classes import classify
-from schemactl.inference.text_looks import ANY_LOOK, LONGEST, LOOKS, with_look
 from schemactl.kernel.arrays import array_of, numbers_of
 from schemactl.schema.coercion import INT64, UINT64_LIMIT, WEI_LIMIT, WEI_STOP
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.detectors.timestamp import window
+from schemactl.schema.text_looks import ANY_LOOK, LONGEST, LOOKS, with_look
 
 _MOST_REMEMBERED: Final = 1 << 17
 _codes_of_texts: dict[str, int] = {}

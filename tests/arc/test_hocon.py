@@ -6,7 +6,7 @@ import pytest
 
 from schemactl.arc.hocon import parse_hocon
 from schemactl.errors import InputError
-from schemactl.formats._tree import Source, value_of
+from schemactl.trees.nodes import Source, value_of
 
 
 def values_of(text: str) -> Any:

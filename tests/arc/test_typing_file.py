@@ -13,7 +13,7 @@ from outside_data import OutsideData
 from schemactl.arc.fields import Array, Decimal, Field, FieldType, Struct, Typing, spark_type
 from schemactl.arc.typing_file import attributes, read_fields, read_typing
 from schemactl.errors import CommandWarning, InputError
-from schemactl.formats._tree import Source
+from schemactl.trees.nodes import Source
 
 STRING = '[{"name": "a", "type": "string", "nullable": true}]'
 

@@ -19,9 +19,9 @@ from schemactl.formats import dbml
 from schemactl.formats._dbml_text import DbmlTable, note_of, parse_dbml
 from schemactl.formats._losses import describe_loss, losses_between
 from schemactl.formats._tables import data_tables
-from schemactl.formats._tree import MAX_CHARACTERS, Source
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
+from schemactl.trees.nodes import MAX_CHARACTERS, Source
 
 DEFAULT_WHITE_CHARS = " \n\t\r"
 ParserElement.set_default_whitespace_chars(DEFAULT_WHITE_CHARS)

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemactl.errors import InputError, Location
-from schemactl.formats import FORMATS, _tree
+from schemactl.formats import FORMATS
 from schemactl.formats import dlt as dlt_format
 from schemactl.formats._dlt_form import is_complete
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
+from schemactl.trees import nodes
 
 ORDERS = """\
   # ---- orders ----
@@ -642,7 +643,7 @@ def test_a_damaged_file_is_read_or_refused_but_never_breaks(data: st.DataObject)
         assert outcome.at is not None
     else:
         # What a file leaves out is stated when it is written.
-        if is_complete(_tree.value_of(outcome.layout.root)):
+        if is_complete(nodes.value_of(outcome.layout.root)):
             assert dlt_format.write(outcome.schema, layout=outcome.layout) == damaged
 
 

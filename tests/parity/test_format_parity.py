@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from outside_data import OutsideData
 
 from schemactl.formats import dlt as dlt_format
-from schemactl.formats._scalars import Kind, kind_of, value_of
 from schemactl.formats._yaml_writer import yaml_text
 from schemactl.schema.hash import bump, version_hash
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Table
 from schemactl.schema.validation import check
 from schemactl.store.text import read_text
+from schemactl.trees.yaml_scalars import Kind, kind_of, value_of
 
 CONFORMANCE_FILES = [
     *(f"ethereum_schema_v{version}.yml" for version in range(3, 10)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schemactl.inference.classes import classify
-from schemactl.inference.text_looks import LOOKS, find_look, look_of
+from schemactl.schema.text_looks import LOOKS, find_look, look_of
 
 
 @pytest.mark.parametrize(

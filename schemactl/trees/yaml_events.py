@@ -25,10 +25,20 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from schemactl.formats import _tree
-from schemactl.formats._scalars import MERGE, Kind, kind_of
-from schemactl.formats._scalars import value_of as scalar_value
-from schemactl.formats._tree import Alias, Entry, Mapping, Node, Scalar, Sequence, Source, follow
+from schemactl.trees.nodes import (
+    MAX_DEPTH,
+    MAX_REPEATED_NODES,
+    Alias,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    Source,
+    follow,
+)
+from schemactl.trees.yaml_scalars import MERGE, Kind, kind_of
+from schemactl.trees.yaml_scalars import value_of as scalar_value
 
 Span = tuple[int, int]
 
@@ -166,7 +176,7 @@ class _Builder:
         return roots[0]
 
     def _check_start(self, event: Any, depth: int) -> None:
-        if depth >= _tree.MAX_DEPTH:
+        if depth >= MAX_DEPTH:
             raise self.source.refuse_depth(event.start_mark.index)
         expected = _TAG_PREFIX + ("map" if isinstance(event, MappingStartEvent) else "seq")
         if event.tag not in (None, "!", expected):
@@ -222,10 +232,10 @@ class _Builder:
             raise self.source.refuse(message, start)
         size, levels = self._extent(target)
         self.repeated += size
-        if self.repeated > _tree.MAX_REPEATED_NODES:
-            hint = f"aliases can repeat up to {_tree.MAX_REPEATED_NODES:,} values in total"
+        if self.repeated > MAX_REPEATED_NODES:
+            hint = f"aliases can repeat up to {MAX_REPEATED_NODES:,} values in total"
             raise self.source.refuse("aliases repeat too much", start, hint)
-        if depth + levels > _tree.MAX_DEPTH:
+        if depth + levels > MAX_DEPTH:
             raise self.source.refuse_depth(start)
         return Alias(start, target)
 

@@ -6,7 +6,7 @@ import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-from schemactl.formats._tree import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Source
+from schemactl.trees.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Source
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", re.ASCII)

@@ -1,4 +1,4 @@
-"""YAML text -> tree: plain files, as dlt's exports are, by their lines, all others by the parser of ``_yaml_events``.
+"""YAML text -> tree: plain files, as dlt's exports are, by their lines, all others by the parser of ``yaml_events``.
 
 A plain line is ``key:``, ``key: value`` or ``- value``, the value a word, a text in single quotes, ``[]`` or ``{}``.
 Reading them is five times as fast as the parser, which whatever else there is, right or wrong, is left to; its tree is
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from schemactl.formats._scalars import kind_of, value_of
-from schemactl.formats._tree import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Source
+from schemactl.trees.nodes import MAX_DEPTH, Entry, Mapping, Node, Scalar, Sequence, Source
+from schemactl.trees.yaml_scalars import kind_of, value_of
 
 _BYTE_ORDER_MARK: Final = "\ufeff"
 _NOT_YAML_IN_ASCII: Final = re.compile(r"[^\t\n\r\x20-\x7e]")
@@ -39,7 +39,7 @@ def parse_yaml(source: Source) -> Node:
     if (root := read_block_lines(text)) is not None:
         return root
     # PyYAML takes longer to import than the lines of a plain file take to be read.
-    from schemactl.formats._yaml_events import parse_events
+    from schemactl.trees.yaml_events import parse_events
 
     return parse_events(source, text)
 

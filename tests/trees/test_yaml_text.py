@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from outside_data import OutsideData
 
 from schemactl.errors import InputError
-from schemactl.formats import _yaml_events
-from schemactl.formats._tree import Alias, Finder, Mapping, Node, Scalar, Source, value_of
-from schemactl.formats._yaml_tree import parse_yaml, read_block_lines
 from schemactl.formats.dlt import read, write
 from schemactl.schema.templates import new_schema
 from schemactl.store.text import read_text
+from schemactl.trees import yaml_events
+from schemactl.trees.nodes import Alias, Finder, Mapping, Node, Scalar, Source, value_of
+from schemactl.trees.yaml_text import parse_yaml, read_block_lines
 
 PLAIN = """\
 version: 3
@@ -79,7 +79,7 @@ def parsed(text: str, path: str = "a.yaml") -> Node:
 
 def by_library(text: str) -> Node:
     """The tree of the full parser."""
-    return _yaml_events.parse_events(Source("a.yaml", text), text)
+    return yaml_events.parse_events(Source("a.yaml", text), text)
 
 
 def outcome(parse: Any, text: str) -> Any:

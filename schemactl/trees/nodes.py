@@ -1,4 +1,4 @@
-"""A document as a tree whose parts know where in the text they start (``_yaml_tree`` and ``_json_tree`` make it).
+"""A document as a tree whose parts know where in the text they start (``yaml_text`` and ``json_text`` make it).
 
 Nodes are named tuples because a large file has half a million of them: a frozen dataclass takes four times as long to
 make.
@@ -13,7 +13,7 @@ from re import finditer
 from typing import Any, NamedTuple
 
 from schemactl.errors import InputError, Location
-from schemactl.formats._scalars import MERGE
+from schemactl.trees.yaml_scalars import MERGE
 
 Key = str | int
 
