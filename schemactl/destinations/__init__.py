@@ -1,37 +1,35 @@
-"""Where tables live, one folder per destination, found by its name: the scheme of its addresses.
+"""Destinations of tables, in one folder each, named after the scheme of its addresses.
 
-To add a destination, add a folder; no other file is touched but documentation. ``mysql`` is one to copy from: a
+To add a destination, add a folder; no other file is touched but documentation. ``mysql`` is a good one to copy: a
 server without transactions around its DDL. Its files, in the order in which they become useful:
 
 1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it; the words are in
    ``type_systems.sql_types``, for exports and scripts too), ``kind_of`` (back), ``NAMES``, and ``stored``, which is
-   ``column_type(...).kind``: what a column states and the engine does not keep is no drift.
-   ``_types.TypeSystem`` gives ``column_type`` and ``settle``, which replaces another engine's type by the nearest one
-   (``Abilities``), from ``kind_of`` and ``own_type``: a type as the engine spells it, None if it has no such type.
-2. ``session``: a ``_session.Session``, whose defaults are what most databases have alike. Let the engine speak standard
-   SQL where it can: names in double quotes, ``||``, no escapes in texts, UTC, errors where a value would be cut.
-   Addresses of files and of servers are read by ``_address``.
-3. ``catalogue``: ``read_catalogue``, the engine's queries (``_catalogue`` makes a schema of their rows). That is
-   enough for ``show``, ``diff``, ``import`` and ``export`` (``Destination``). ``read_definitions`` gives ``import`` the
-   foreign keys, and what it reports as lost (``Defined``).
-4. ``load``: ``read_past_loads``, ``read_ledger``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` takes
-   the steps of a load, the same ones everywhere, on a ``Load``, a base class that says what a destination does in each.
-   Databases share one (``_sql_load``), lakes another (``_lake.load``). ``_rows`` reads staged files for engines that
-   do not.
-   What a dataset knows of its loads follows from rows of small tables, which a destination reads (``_bookkeeping``).
+   ``column_type(...).kind``: a declaration that the engine does not keep is no drift. ``_types.TypeSystem`` gives
+   ``column_type`` and ``settle``, which replaces another engine's type by the nearest one (``Abilities``), from
+   ``kind_of`` and ``own_type``: the engine's spelling of a type, None if the engine lacks the type.
+2. ``session``: a ``_session.Session``, whose defaults fit most databases. Set the engine to standard SQL if it can:
+   names in double quotes, ``||``, no escapes in texts, UTC, errors instead of truncated values. ``_address`` parses
+   addresses of files and servers.
+3. ``catalogue``: ``read_catalogue``, the engine's queries (``_catalogue`` makes a schema of their rows). That is enough
+   for ``show``, ``diff``, ``import`` and ``export`` (``Destination``). ``read_definitions`` gives ``import`` the
+   foreign keys, and the definitions that it reports as lost (``Defined``).
+4. ``load``: ``read_past_loads``, ``read_ledger``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` runs
+   the steps of a load, the same ones everywhere, on a ``Load``, a base class whose methods are these steps. Databases
+   share one (``_sql_load``), lakes another (``_lake.load``). ``_rows`` reads staged files for engines that do not. A
+   dataset records its loads in small tables, whose rows a destination reads (``_bookkeeping``).
 5. ``migration``: ``ABILITIES``, ``render`` and ``connect`` (``Migrator``), which opens a ``MigrationSession``: a base
-   class whose defaults are those of a destination that can do no more than it must. ``migration.statements.render``
-   writes the statements of all steps that the engine does by an ALTER, with the words of ``type_systems.ddl``.
-   ``_migration.session.SqlMigration`` does the rest; its ``Engine`` says how values are converted (``conversion``).
-   An engine that calls no function of ours lets the distinct values that it does not cast as dlt does go through the
-   coercion, and come back by a table of pairs (``MappedMigration``); one that is a file, see ``FileMigration``.
-6. ``dependents``: what hangs on a column, and what of it a step would lose or break (``find_blocker``,
+   class whose defaults refuse all optional abilities. ``migration.statements.render`` writes the statements of all
+   steps that the engine does by an ALTER, with the words of ``type_systems.ddl``. ``_migration.session.SqlMigration``
+   does the rest; its ``Engine`` defines how values are converted (``conversion``). If an engine casts values
+   differently from dlt and cannot call our functions, the coercion converts their distinct values, which come back in a
+   table of pairs (``MappedMigration``). For engines on files, see ``FileMigration``.
+6. ``dependents``: the dependents of a column, and the ones that a step would lose or break (``find_blocker``,
    ``left_behind``).
 
-Destinations that are no databases take what of this they can: ``dlt`` hands loads to dlt's loader and migrates
-nothing. Tests run a real engine, and hold loads against a pipeline of dlt's with the same documents. What several
-share is in modules whose names start with ``_``. Third parties use the entry-point group
-``schemactl.destination``.
+Destinations that are no databases implement a part of this: ``dlt`` hands loads to dlt's loader and migrates nothing.
+Tests run a real engine, and compare loads with a dlt pipeline for the same documents. Modules whose names start with
+``_`` are shared by several destinations. Third parties use the entry-point group ``schemactl.destination``.
 """
 
 from __future__ import annotations
@@ -67,8 +65,8 @@ class Catalogue:
     Attributes:
         schema: its tables.
         origin: its address, without a password.
-        hashes: of the schemas that dlt has loaded it with, the last one first; none where dlt did not make it, or
-            made it for several schemas.
+        hashes: of the schemas that dlt has loaded it with, the last one first; empty if dlt did not create it, or
+            created it for several schemas.
     """
 
     schema: Schema
@@ -77,7 +75,7 @@ class Catalogue:
 
     @property
     def without_ours(self) -> Catalogue:
-        """The same without the tables that schemactl keeps beside those of a schema."""
+        """The same without schemactl's own tables."""
         from schemactl.destinations._catalogue import is_ours
 
         theirs = {name: table for name, table in self.schema.tables.items() if not is_ours(table)}
@@ -104,7 +102,7 @@ class StoredQuery:
     Attributes:
         kind: ``view``, ``materialized view``, ``function`` or ``trigger``.
         name: with its dataset.
-        sql: of a view the statement or the query, of others their text.
+        sql: of a view the statement or the query, of a function or trigger its text.
     """
 
     kind: str
@@ -123,9 +121,9 @@ class Destination(Protocol):
     def read_catalogue(self, url: str) -> Catalogue:
         """Return the tables of one dataset as a schema; nothing is written, and nothing is locked for writing.
 
-        Columns are in their order, with dlt's types, ``nullable: false``, ``primary_key`` and ``unique`` where the
-        destination says. A type that dlt lacks is in ``x-database-type``. The number of queries does not
-        grow with the number of tables.
+        Columns are in their order, with dlt's types, ``nullable: false``, ``primary_key`` and ``unique`` as in the
+        destination. A type that dlt lacks is in ``x-database-type``. The number of queries does not grow with the
+        number of tables.
 
         Raises:
             InputError: the address is wrong, or names no dataset.
@@ -149,8 +147,8 @@ class Defined(Destination, Protocol):
     def read_definitions(self, url: str) -> tuple[Definition, ...]:
         """Return the statements for the tables, keys, indexes, triggers and views of one dataset; nothing is written.
 
-        They tell what a catalog has no words for: foreign keys, checks, defaults, generated columns. The first
-        statement on a table creates it.
+        They contain facts that a catalog lacks: foreign keys, checks, defaults, generated columns. The first statement
+        on a table creates it.
 
         Raises:
             InputError: the address is wrong, or names no dataset.
@@ -206,23 +204,23 @@ class Loader(Destination, Protocol):
         ...
 
     def load(self, url: str, package: LoadPackage, progress: Progress) -> None:
-        """Take the rows of one load, all or nothing.
+        """Write the rows of one load, all or nothing.
 
-        What readers see meanwhile depends on the destination. A SQL database shows the load at once, by one
+        The view of readers during the load depends on the destination. A SQL database shows the load at once, by one
         transaction. Delta, Iceberg, the Spark catalog and folders of Parquet have no commit for several tables: each
-        table is whole at any time (a file of Parquet is), but readers see the tables of one load one after the other;
-        a reader of whole loads reads rows whose ``_dlt_load_id`` is in ``_dlt_loads``, which is written last.
+        table is whole at any time (a file of Parquet is), but readers see the tables of one load one after the other; a
+        reader of whole loads reads rows whose ``_dlt_load_id`` is in ``_dlt_loads``, which is written last.
 
-        A load that fails or is killed midway there is undone or completed, at once or by the next load.
+        A load that fails or is killed midway is undone or completed, at once or by the next load.
 
-        Tables and columns that are missing are made, as dlt makes them (docs/dlt.md §9.2); rows go in by the write
-        disposition of their root table; the rows of ``_dlt_version`` and ``_dlt_loads`` are written last. A load that
-        is there already is not loaded again. What a killed load left behind is undone or completed first.
+        Missing tables and columns are created as dlt creates them (docs/dlt.md §9.2). Rows are written by the write
+        disposition of their root table, and the rows of ``_dlt_version`` and ``_dlt_loads`` come last. An existing load
+        is not loaded again. A killed load is undone or completed first.
 
         Raises:
             ConcurrentLoadError: another load has loaded files of this load meanwhile (``LoadPackage.compared_loads``).
-            DestinationError: it failed; what the destination holds is as it was before, or, where it got stuck after it
-                was certain, will be complete with the next load.
+            DestinationError: it failed; the destination is as it was before, or, if the load failed after its commit
+                point, the next load completes it.
         """
         ...
 
@@ -238,8 +236,8 @@ class Readable(Loader, Protocol):
         Args:
             url: the destination's address.
             schema_name: the schema's.
-            table: its name there, and the columns that are read; those that it lacks are null. Nothing is yielded if
-                there is no such table, or no dataset yet.
+            table: its name in the destination, and the columns to read; missing columns are null. Nothing is yielded
+                without such a table, or before the dataset exists.
             among: only rows with these values in a column of texts; None for all rows.
 
         Raises:
@@ -261,8 +259,8 @@ class Migrator(Destination, Protocol):
         """Return the statements of a step.
 
         Args:
-            step: what is done.
-            table: the step's table as the step finds it; None if it does not exist.
+            step: the step to render.
+            table: the step's table before the step; None if it does not exist.
             dataset: that holds the tables.
 
         Raises:
@@ -279,11 +277,11 @@ class Migrator(Destination, Protocol):
         is_read_only: bool = False,
         may_be_new: bool = False,
     ) -> AbstractContextManager[MigrationSession]:
-        """Open a destination for migrating; what is not in a ``transaction`` is kept at once.
+        """Open a destination for migrating; changes outside of a ``transaction`` are committed at once.
 
-        Who may write is alone until the session ends: other migrations and loads of schemactl wait or fail. The lock
-        ends with the process, whatever ends it. A dataset that is not there yet is made with the first statement
-        that ``run`` runs or the first line of the ledger.
+        A session that can write has a lock until it ends: other migrations and loads of schemactl wait or fail. The
+        lock ends with the process, even if it is killed. A missing dataset is created with the first statement of
+        ``run`` or the first line of the ledger.
 
         Args:
             url: the destination's address. Without ``dataset`` it is the one that was loaded with this schema, else
@@ -291,20 +289,19 @@ class Migrator(Destination, Protocol):
             schema_name: the schema's.
             patience: how long to wait for the lock, and for locks of the database; by default not at all.
             is_read_only: nothing is written and no lock is taken.
-            may_be_new: whether a file to read that is not there counts as empty, as it will be made.
+            may_be_new: whether a missing file to read counts as empty, as it will be created.
 
         Raises:
-            InputError: the address is wrong, names a file to read that is not there, or does not say which of several
-                datasets is meant.
+            InputError: the address is wrong, names a missing file to read, or fits several datasets.
             DestinationError: it cannot be reached, its driver is missing, or another process holds the lock.
         """
         ...
 
 
 class MigrationSession(ABC):
-    """A destination that is open for migrating. All of its methods raise ``DestinationError`` where it fails.
+    """A destination that is open for migrating. All of its methods raise ``DestinationError`` if it fails.
 
-    What a destination cannot do has a default here, which says so or does nothing.
+    Optional abilities have a default here, which raises an error or does nothing.
     """
 
     __slots__ = ()
@@ -321,23 +318,23 @@ class MigrationSession(ABC):
 
     @abstractmethod
     def catalogue(self) -> Catalogue:
-        """Return the tables as they are now; none where the dataset is not there."""
+        """Return the tables as they are now; empty for a dataset that does not exist."""
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
-        """Return a context whose statements and ledger lines are kept together, or not at all where it raises."""
+        """Return a context that commits its statements and ledger lines together, or rolls all back if it raises."""
 
     @abstractmethod
     def run(self, step: Step, statements: Sequence[str]) -> None:
         """Do one step.
 
         Args:
-            step: what is done; who has no statements to run goes by it.
-            statements: what ``render`` gave for it, in their order.
+            step: the step, for destinations that do not use the statements.
+            statements: the result of ``render`` for it, in their order.
         """
 
     def run_rewrite(self, rewrite: RewriteTable) -> None:
-        """Make several changes to a table at once; a plan has this only where ``Abilities.rewrites`` says so."""
+        """Make several changes to a table at once; a plan has this only if ``Abilities.rewrites`` holds."""
         raise self._rewrites_nothing(rewrite)
 
     def render_rewrite(self, rewrite: RewriteTable) -> tuple[str, ...]:
@@ -352,7 +349,7 @@ class MigrationSession(ABC):
     def run_outside(
         self,
         step: Step,
-        statements: Sequence[str],  # noqa: ARG002 - others do
+        statements: Sequence[str],  # noqa: ARG002 - overrides use it
         table: Table | None,  # noqa: ARG002
         batch_rows: int,  # noqa: ARG002
         notify: Progress,  # noqa: ARG002
@@ -368,22 +365,22 @@ class MigrationSession(ABC):
         """
         raise DestinationError(f"`{self.origin}` does not support `--online` for {step.kind}")
 
-    def gives_rows(self, query: str, file: str) -> bool:  # noqa: ARG002 - others do
-        """Return whether a query of a migration's own gives rows, in an open transaction.
+    def gives_rows(self, query: str, file: str) -> bool:  # noqa: ARG002 - overrides use it
+        """Return whether a query of custom SQL returns rows, in an open transaction.
 
         Args:
             query: in it ``migration.custom_sql.DATASET`` means the dataset.
-            file: where it is, for messages.
+            file: the query's file, for messages.
         """
         raise self._runs_no_sql()
 
     def run_own(self, statements: Sequence[str], file: str, instead_of: Step | None = None) -> None:  # noqa: ARG002
-        """Run statements of a migration's own in an open transaction; what is known of values does not hold any more.
+        """Run statements of custom SQL in an open transaction; facts about values do not hold any more afterwards.
 
         Args:
             statements: as in ``gives_rows``.
-            file: where they are, for messages.
-            instead_of: the step that they take the place of; None if they run beside one.
+            file: the file of the statements, for messages.
+            instead_of: the step that they replace; None if they run before or after a step.
         """
         raise self._runs_no_sql()
 
@@ -396,7 +393,7 @@ class MigrationSession(ABC):
 
     @abstractmethod
     def empty_tables(self, tables: Collection[str]) -> frozenset[str]:
-        """Return those of some tables that are there and hold no rows; the number of queries does not grow."""
+        """Return the existing tables, among ``tables``, that hold no rows; the number of queries does not grow."""
 
     @abstractmethod
     def unfit(self, step: Step, share: float = 1.0) -> Unfit:
@@ -421,17 +418,18 @@ class MigrationSession(ABC):
     def not_undone(self, step: ChangeType) -> Unfit:
         """Return the texts that an undo of a step would not bring back as they are: `007` becomes 7, and that `7`."""
 
-    def find_blocker(self, step: Step) -> Blocker | None:  # noqa: ARG002 - others look
+    def find_blocker(self, step: Step) -> Blocker | None:  # noqa: ARG002 - overrides use it
         """Return why a step cannot be done to its table as the table is now; None if it can.
 
-        ``run`` fails with the same. What values say is for ``unfit``, what no table takes for ``ABILITIES``.
+        ``run`` fails with the same blocker. ``unfit`` finds blocking values, and ``ABILITIES`` has the limits of all
+        tables.
 
         Args:
-            step: in the names that its table and its column have now; the column may not be there yet.
+            step: in the names that its table and its column have now; the column may not exist yet.
         """
         return None
 
-    def view_scripts(self, steps: Sequence[Step]) -> tuple[ViewScript, ...]:  # noqa: ARG002 - others look
+    def view_scripts(self, steps: Sequence[Step]) -> tuple[ViewScript, ...]:  # noqa: ARG002 - overrides use it
         """Return the views that block steps and can be created again after them, in the order of their creation.
 
         Args:
@@ -439,11 +437,11 @@ class MigrationSession(ABC):
         """
         return ()
 
-    def disagreement(self, table: str) -> Blocker | None:  # noqa: ARG002 - what the catalog says is so
-        """Return which files say something else of a table's columns than others; None if one place says all."""
+    def disagreement(self, table: str) -> Blocker | None:  # noqa: ARG002 - by default the catalog is the only source
+        """Return which files contradict each other about a table's columns; None if they agree."""
         return None
 
-    def left_behind(self, table: str, column: str) -> tuple[str, ...]:  # noqa: ARG002 - others look
+    def left_behind(self, table: str, column: str) -> tuple[str, ...]:  # noqa: ARG002 - overrides use it
         """Return the dependents of a column that go with it if it makes room for another of its name.
 
         Args:
@@ -452,7 +450,7 @@ class MigrationSession(ABC):
         """
         return ()
 
-    def outdated_copies(self, steps: Sequence[Step]) -> tuple[str, ...]:  # noqa: ARG002 - others look
+    def outdated_copies(self, steps: Sequence[Step]) -> tuple[str, ...]:  # noqa: ARG002 - overrides use it
         """Return the names of tables in dlt's staging dataset that go with steps: dlt makes them again."""
         return ()
 
@@ -461,15 +459,15 @@ class MigrationSession(ABC):
         return ()
 
     def drop_kept(self, names: Sequence[str]) -> None:
-        """Drop what is kept.
+        """Drop backups.
 
         Args:
             names: some of ``kept``.
         """
         assert not names
 
-    def back_up(self, label: str) -> str | None:  # noqa: ARG002 - others copy
-        """Keep what a destructive plan would lose, before it runs.
+    def back_up(self, label: str) -> str | None:  # noqa: ARG002 - overrides use it
+        """Keep the data that a destructive plan would lose, before it runs.
 
         Args:
             label: a part of the name that no other plan has.
@@ -479,8 +477,8 @@ class MigrationSession(ABC):
         """
         return None
 
-    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - others look
-        """Return how many values of a column are others than a step has written there; None if unknown.
+    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - overrides use it
+        """Return how many values of a column differ from the values that a step wrote; None if unknown.
 
         Args:
             step: in the names that its table and its columns have now.
@@ -501,7 +499,7 @@ class MigrationSession(ABC):
 
     @abstractmethod
     def write_steps(self, steps: Sequence[StepRecord]) -> None:
-        """Write steps into the ledger, in the place of those with the same run and number."""
+        """Write steps into the ledger, and replace steps with the same run and number."""
 
     @abstractmethod
     def versions(self, schema_name: str | None = None) -> tuple[Version, ...]:
@@ -512,14 +510,14 @@ class MigrationSession(ABC):
         """Return the schema that dlt's ledger holds under a hash; None without one.
 
         Raises:
-            InputError: what is stored there is no schema.
+            InputError: the stored text is no schema.
         """
 
     @abstractmethod
     def write_version(self, schema: Schema) -> None:
-        """Write a schema into ``_dlt_version`` as dlt does, as the last one: dlt takes it for what is there.
+        """Write a schema into ``_dlt_version`` as dlt does, as the last one: dlt trusts it to match the tables.
 
-        ``_dlt_version`` and ``_dlt_loads`` are made where they are missing.
+        Missing ``_dlt_version`` and ``_dlt_loads`` are created.
         """
 
     @abstractmethod
@@ -602,7 +600,7 @@ def find_address(text: str) -> tuple[str, str] | None:
 
 
 def find_kind(name: str) -> str | None:
-    """Return the destination of a scheme, or of another name of an engine's dialect; None if there is none.
+    """Return the destination of a scheme, or of another name of an engine's dialect; None for unknown names.
 
     >>> find_kind("postgres"), find_kind("MariaDB"), find_kind("snowflake")
     ('postgresql', 'mysql', None)

@@ -21,7 +21,7 @@ from schemactl.store.links import check_link
 
 @dataclass(frozen=True, slots=True)
 class FileAddress:
-    """Where a file is, and which dataset of it is meant; None for the only one."""
+    """The path of a file, and its dataset; None for the only one."""
 
     kind: str
     path: Path
@@ -57,7 +57,7 @@ def parse_file_address(url: str) -> FileAddress:
     """Parse an address ``KIND:///PATH...`` of a file that need not exist yet.
 
     Raises:
-        InputError: it is written another way, a folder is there, or a link leads out of its repository.
+        InputError: it has another form, the path is a folder, or a link leads out of its repository.
     """
     kind, _, remainder = url.partition(":")
     location, _, query = remainder.partition("?")
@@ -71,7 +71,7 @@ def parse_file_address(url: str) -> FileAddress:
 
 
 def check_folder(address: FileAddress) -> None:
-    """Raise ``DestinationError`` where a file could not be made: its folder, or the nearest one, cannot be written."""
+    """Raise ``DestinationError`` if a file cannot be created: its folder, or the nearest one, is not writable."""
     folder = next(parent for parent in address.path.absolute().parents if parent.exists())
     if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
         raise DestinationError(
@@ -81,7 +81,7 @@ def check_folder(address: FileAddress) -> None:
 
 
 def dataset_of(query: str, kind: str) -> str | None:
-    """Return NAME of ``dataset=NAME``, None for nothing; raises ``InputError`` where something else is asked for."""
+    """Return NAME of ``dataset=NAME``, None for an empty query; raises ``InputError`` for other parameters."""
     pairs = parse_qsl(query, keep_blank_values=True)
     others = [key for key, _ in pairs if key != "dataset"]
     if others or (query and not pairs):
@@ -94,7 +94,7 @@ def check_dataset(pairs: Iterable[tuple[str, str]]) -> None:
     """Refuse ``?dataset=`` without a name: a variable that was not set in a script would choose another dataset.
 
     Raises:
-        InputError: it names none.
+        InputError: the name is empty.
     """
     if any(key == "dataset" and not value.strip() for key, value in pairs):
         raise InputError("`?dataset=` does not name a dataset", hint="write `?dataset=NAME`, or remove the parameter")
@@ -105,7 +105,8 @@ class ServerAddress:
     """The URI of a server, parsed, and how it is shown: without the password, and without its other parameters.
 
     Attributes:
-        parameters: ``host``, ``port``, ``user``, ``password``, ``dbname`` as far as stated, and those behind ``?``.
+        parameters: ``host``, ``port``, ``user``, ``password``, ``dbname`` as far as given, and the parameters behind
+            ``?``.
         dataset: of ``?dataset=NAME``; None without it.
         shown: the address for messages.
     """

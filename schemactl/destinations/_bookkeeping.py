@@ -1,6 +1,6 @@
 """The tables in which a dataset keeps its loads: dlt's ``_dlt_version`` and ``_dlt_loads``, and our own of files.
 
-A destination reads rows of them (``ReadRows``); what the rows say is the same everywhere.
+A destination reads their rows (``ReadRows``); their meaning is the same everywhere.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ INPUTS: Final = Table(
             ("path", "text", False),
             ("bytes", "bigint", False),
             ("modified", "timestamp", False),
-            # Tables of earlier versions lack the others until the next load.
+            # Tables of earlier versions lack the following columns until the next load.
             ("etag", "text", True),
             ("row_count", "bigint", True),
             ("reject_count", "bigint", True),
@@ -57,15 +57,15 @@ class ReadRows(Protocol):
 
         The file ledger may have a million rows: they are read in batches.
 
-        There are none where the dataset has no such table, or an early version of dlt made it without these columns.
-        Naming conventions may have given tables and columns other names, which ``find_names`` knows; the rows are those
-        of all such tables.
+        Yields nothing if the dataset has no such table, or an early version of dlt created it without these columns.
+        Naming conventions may have given tables and columns other names, which ``find_names`` knows; the rows come from
+        all such tables.
         """
         ...
 
 
 def find_names(names: Collection[str], name: str) -> list[str]:
-    """Return those of some names that naming conventions make of one of dlt's, that one first; ours stay as they are.
+    """Return the spellings of one of dlt's names in ``names``, the exact name first; our own names have one spelling.
 
     >>> find_names(["dlt_loads", "orders"], "_dlt_loads")
     ['dlt_loads']
@@ -77,7 +77,7 @@ def find_names(names: Collection[str], name: str) -> list[str]:
 
 
 def is_bookkeeping(name: str) -> bool:
-    """Return whether a table of this name is one of those in which a dataset keeps its loads.
+    """Return whether a table of this name keeps the loads of a dataset.
 
     >>> [is_bookkeeping(name) for name in ("_dlt_loads", "DLT_VERSION", "_schemactl_inputs", "orders")]
     [True, True, True, False]
@@ -146,8 +146,8 @@ def bookkeeping_of(schema: Schema) -> tuple[Table, Table, Table]:
 def rows_of_load(package: LoadPackage, read: ReadRows) -> Iterator[tuple[Table, list[tuple[Any, ...]]]]:
     """Yield the bookkeeping rows of a load: tables with rows in the order of columns; the completing row comes last.
 
-    The schema is written where none of its hash is there, as dlt does: the hash is of its name, too. A load that
-    only changes rejects writes none.
+    The schema is written if its hash is new, as in dlt; the hash depends on the schema's name, too. A load that only
+    changes rejects writes no schema.
     """
     schema, inserted_at = package.schema, package.inserted_at
     versions, loads, inputs = bookkeeping_of(schema)

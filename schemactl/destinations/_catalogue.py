@@ -34,14 +34,14 @@ def make_catalogue(
     descriptions: Mapping[str, str | None] | None = None,
     versions: Sequence[tuple[str, str]] = (),
 ) -> Catalogue:
-    """Return the catalog of a dataset; what it does not say of its tables is as in a new schema.
+    """Return the catalog of a dataset; other properties of its tables are as in a new schema.
 
     Args:
         dataset: its name; the schema's is made of it if dlt keeps no schema, or several.
         origin: its address, without a password.
         columns: with the names of their tables.
-        descriptions: of tables, by name; None, or an empty text, for none.
-        versions: names and hashes of the schemas that dlt keeps there, the last one first.
+        descriptions: of tables, by name; None or an empty text for a table without a description.
+        versions: names and hashes of the schemas in dlt's ledger, the last one first.
     """
     tables: dict[str, dict[str, Column]] = {}
     for table, column in columns:
@@ -57,7 +57,7 @@ def make_catalogue(
 
 
 def is_ours(table: Table) -> bool:
-    """Return whether schemactl keeps a table beside those of a schema: for its ledgers, work under way, rejects."""
+    """Return whether a table is schemactl's own: for its ledgers, unfinished work, rejects."""
     if table.name.lower() == REJECTS_TABLE:  # data may bring that name too
         return {column.name for column in REJECTS_COLUMNS} <= {name.lower() for name in table.columns}
     return table.name.lower().startswith(OURS)
@@ -86,7 +86,7 @@ def choose_dataset(datasets: Collection[str], dataset: str | None, origin: str) 
     """Return the dataset to read: the one asked for, else the only one found; dlt's staging copies do not count.
 
     Raises:
-        InputError: there is none, not that one, or there are several.
+        InputError: no dataset has tables, ``dataset`` is missing, or several datasets have tables.
     """
     names = sorted(datasets)
     if dataset is not None:
@@ -106,41 +106,41 @@ def choose_dataset(datasets: Collection[str], dataset: str | None, origin: str) 
 
 
 def choose_migrated(
-    ours: Collection[str], unclaimed: Collection[str], others: Collection[str], schema_name: str, origin: str
+    ours: Collection[str], unclaimed: Collection[str], foreign: Collection[str], schema_name: str, origin: str
 ) -> str:
-    """Return the dataset to migrate: that of the schema, else the only one with tables, else one named as the schema.
+    """Return the dataset to migrate: the schema's, else the only one with tables, else a new one with its name.
 
-    The only one is not meant where another schema was loaded into it.
+    The only one is not chosen if another schema was loaded into it.
 
     Args:
-        ours: those that were loaded with the schema, or migrated to it.
-        unclaimed: those with tables that were loaded with no schema.
-        others: those that were loaded with other schemas alone; none of them is meant.
+        ours: datasets that were loaded with the schema, or migrated to it.
+        unclaimed: datasets with tables, but without loads.
+        foreign: datasets that were loaded only with different schemas, and are never chosen.
         schema_name: the schema's.
         origin: the destination, for messages.
 
     Raises:
-        InputError: it may be one of several.
+        InputError: several datasets fit.
     """
     if ours:
         return choose_dataset(ours, None, origin)
     candidates = without_staging(sorted(unclaimed))
     if not candidates:
         return schema_name
-    if len(candidates) == 1 and not others:
+    if len(candidates) == 1 and not foreign:
         return candidates[0]
-    listed = backquoted(sorted((*candidates, *others)))
+    listed = backquoted(sorted((*candidates, *foreign)))
     hint = f"choose one of them (`?dataset={candidates[0]}`) or a new dataset (`?dataset={schema_name}`)"
-    raise InputError(f"`{origin}` contains {len(candidates) + len(others)} datasets: {listed}", hint=hint)
+    raise InputError(f"`{origin}` contains {len(candidates) + len(foreign)} datasets: {listed}", hint=hint)
 
 
 def without_staging(names: Collection[str]) -> list[str]:
-    """Return the names of datasets without those of dlt's staging copies."""
+    """Return the names of datasets without the names of dlt's staging copies."""
     return [name for name in names if not (name.endswith(_STAGING) and name.removesuffix(_STAGING) in names)]
 
 
 def hashes_of(versions: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the hashes of names and hashes of schemas, in their order; none where the names are of several schemas."""
+    """Return the hashes of schemas, given as names and hashes, in their order; empty if the names differ."""
     theirs = [version for version in versions if version[0] != OWN_SCHEMA]
     return tuple(version_hash for _, version_hash in theirs) if len({name for name, _ in theirs}) == 1 else ()
 
@@ -175,11 +175,11 @@ def catalogue_of(
 
     Args:
         session: an open connection.
-        dataset: what is read.
-        columns: table, name, type, whether it takes nulls, description, and that of the table.
+        dataset: the dataset to read.
+        columns: table, name, type, whether it takes nulls, description, and the table's description.
         keys: table, key, whether it is the primary one (else its columns are unique together), and one of its columns.
         versions: the full name of dlt's table of schemas, whose names and hashes are read; None to leave them out.
-        name: of the schema where dlt keeps none, and it is not that of the dataset.
+        name: the schema's name if dlt keeps no schema; by default the dataset's.
     """
     rows, hints = list(columns), _hints(keys)
     version_hashes: list[tuple[str, str]] = []
@@ -202,7 +202,7 @@ def _hints(keys: Iterable[Sequence[Any]]) -> dict[tuple[str, str], Properties]:
         key_columns.setdefault((not is_primary, table, key), []).append(column)
     hints: dict[tuple[str, str], Properties] = {}
     for (is_other, table, _), columns in sorted(key_columns.items(), key=lambda item: item[0][0]):
-        if not is_other or len(columns) == 1:  # dlt's hint speaks of one column alone
+        if not is_other or len(columns) == 1:  # dlt's hint is only about one column
             for column in columns:
                 hints[table, column] = {**hints.get((table, column), {}), "unique" if is_other else "primary_key": True}
     return hints

@@ -1,6 +1,6 @@
-"""Checks the files that SQLite and DuckDB keep beside a database before they open it: journals and logs.
+"""Checks the files that SQLite and DuckDB keep next to a database before they open it: journals and logs.
 
-They read, write and remove these by their names alone. A writer to the folder can put something else there.
+They read, write and remove these files by name, so a writer to the folder can replace them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check_sqlite_files(database: Path) -> None:
     (https://www.sqlite.org/atomiccommit.html, "Multi-file Commit").
 
     Raises:
-        DestinationError: a file beside it is a link, or its journal names a file elsewhere.
+        DestinationError: a file next to it is a link, or its journal names a file elsewhere.
     """
     _refuse_links(database, _SQLITE)
     named = _super_journal(Path(f"{database}-journal"))
@@ -43,7 +43,7 @@ def check_sqlite_files(database: Path) -> None:
 
 
 def check_duckdb_files(database: Path) -> None:
-    """Raise ``DestinationError`` if a file or folder that DuckDB writes to beside a database is a link."""
+    """Raise ``DestinationError`` if a file or folder that DuckDB writes to next to a database is a link."""
     _refuse_links(database, _DUCKDB)
 
 

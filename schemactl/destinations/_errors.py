@@ -12,7 +12,7 @@ from schemactl.errors import DestinationError
 def wrap_errors(
     translate: Callable[[Exception], DestinationError | None], *, keeps_cause: bool = True
 ) -> Iterator[None]:
-    """Raise the error that ``translate`` returns in the place of a driver's; others, for which it returns None, pass.
+    """Raise the error that ``translate`` returns instead of a driver's; errors for which it returns None pass.
 
     ``keeps_cause``: whether a traceback may show the driver's own error, which may hold the address with its password.
     """

@@ -25,12 +25,12 @@ _HINT: Final = "replace the link by its target, or use the target as destination
 
 
 def is_link(path: Path) -> bool:
-    """Return whether a path is a symbolic link, or a junction of Windows; False where there is nothing."""
+    """Return whether a path is a symbolic link, or a junction of Windows; False for a missing path."""
     try:
         status = path.lstat()
     except OSError:
         return False
-    is_junction = getattr(status, "st_reparse_tag", 0) == _JUNCTION  # which only Windows states
+    is_junction = getattr(status, "st_reparse_tag", 0) == _JUNCTION  # an attribute of Windows only
     return is_junction or stat.S_ISLNK(status.st_mode)
 
 
@@ -109,7 +109,7 @@ def _decode(content: bytes, path: Path) -> str:
 
 
 def remove_folder(folder: Path, path: Path) -> None:
-    """Remove a folder with all that it holds, if it is there.
+    """Remove a folder with its content, if it exists.
 
     Raises:
         OSError: something cannot be removed.

@@ -1,11 +1,11 @@
-"""The journal of a load, as JSON, before readers may see anything of it: the next load ends a killed one.
+"""The journal of a load, as JSON, written before readers can see a part of the load: the next load ends a killed one.
 
-No format has a commit for several tables. Where tables have versions, a load that broke off is undone (``Versions``).
-Where they have none it is certain once its journal is there, and is finished (``Moves``, ``Pending``): each step may be
-taken twice. Destinations say where a journal is kept.
+No format has a commit for several tables. If tables have versions, an interrupted load is undone (``Versions``).
+Otherwise a load is certain to complete once its journal exists (``Moves``, ``Pending``): each step can run twice
+without harm. Destinations choose the location of a journal.
 
-A writer to the destination can write a journal. So one is read strictly, and each destination refuses names
-that no load of ours makes before it carries one out.
+A writer to the destination can write a journal. So journals are read strictly, and each destination refuses names
+that no load of ours makes before it follows a journal.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Versions:
 
     Attributes:
         load_id: its id.
-        schema_name: whose load it is.
-        attempt: what the names of its new files start with.
-        tables: the version of each table before it, None for tables that it makes.
-        files: what it makes beside tables.
+        schema_name: the schema of the load.
+        attempt: the prefix of the names of its new files.
+        tables: the version of each table before it, None for tables that it creates.
+        files: new files outside of tables.
     """
 
     load_id: str
@@ -78,7 +78,7 @@ class TableMove:
     Attributes:
         source: the table that holds the rows; None if the journal holds them, or the table is emptied.
         overwrites: the rows are all that the table holds afterwards.
-        key: the column by which rows are not appended twice; all columns where it is None.
+        key: the column by which rows are not appended twice; None for all columns.
         takes_place: the table that holds the rows takes the other one's place, and its name.
         is_new: there is no other, and the table that holds the rows gets the name, unless another program makes one.
         rows: rows to append that the journal holds: values of JSON and moments, of the same columns in all rows.
@@ -130,7 +130,7 @@ def journal_error(name: str, reason: str) -> DestinationError:
 
 
 def read_journal(kind: type[J], text: str, name: str) -> J:
-    """Return a journal of its text; raises ``DestinationError``, with ``place``, where it is none of this version."""
+    """Return a journal from its text; raises ``DestinationError``, with ``place``, for any other text."""
     try:
         return _read(kind, json.loads(text))
     except RecursionError as error:

@@ -1,10 +1,10 @@
-"""Carries out a load, in the same order at every destination; what differs by destination is a ``Load``.
+"""Carries out a load, in the same order at every destination; the destination's part is a ``Load``.
 
-A load is alone. What a killed load has left is undone or finished first, then the package is checked against
-what is there, its rows are staged, and what was staged is committed, with the row that completes the load last. A load
-that fails is restored.
+A load has a lock. A killed load is undone or finished first, then the package is checked against
+the existing tables, its rows are staged, and staged rows are committed, with the row that completes the load last. A
+load that fails is restored.
 
-Tables go in as chains: each root table with what is nested in it, by the root's write disposition.
+Tables are written in chains: each root table with its nested tables, by the root's write disposition.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _ANY_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A root table, and what is nested in it.
+    """A root table with its nested tables.
 
     Attributes:
         root: the table at the top.
-        nested: the others of the schema with complete columns, parents first.
-        staged: what the load brings for them, by table, in the same order.
+        nested: the nested tables of the schema with complete columns, parents first.
+        staged: the load's rows for them, by table, in the same order.
     """
 
     root: Table
@@ -93,7 +93,7 @@ def chains_of(schema: Schema) -> tuple[Chain, ...]:
 
 
 def chains_of_load(package: LoadPackage) -> tuple[Chain, ...]:
-    """Return the chains that a load writes to: those with rows, those that it empties, and that of its rejects.
+    """Return the chains that a load writes to: chains with rows, chains that it empties, and the chain of its rejects.
 
     A resource is replaced with all of its tables, with or without new rows.
     """
@@ -144,7 +144,7 @@ def _resource(root: Table) -> str:
 
 
 def check_merges(chains: Iterable[Chain]) -> None:
-    """Raise ``DestinationError`` where rows of chains cannot be merged."""
+    """Raise ``DestinationError`` if rows of chains cannot be merged."""
     for chain in chains:
         # In a history the version of a row is its key.
         if chain.is_merged and merge_of(chain.root, _ANY_TIME).strategy is not Strategy.SCD2:
@@ -155,11 +155,10 @@ def check_merges(chains: Iterable[Chain]) -> None:
 class Load(ABC, Generic[Staged]):
     """A load into one dataset; ``carry_out`` calls its methods in the order in which they are defined.
 
-    ``Staged`` is what is known of rows that are staged, until they are committed. All methods raise
-    ``DestinationError`` where they fail.
+    ``Staged`` describes staged rows until they are committed. All methods raise ``DestinationError`` if they fail.
 
     Attributes:
-        package: what the load brings.
+        package: the rows and metadata of the load.
         progress: receives how far it has come.
         done: the share of the rows that is staged.
     """
@@ -182,10 +181,10 @@ class Load(ABC, Generic[Staged]):
 
     @abstractmethod
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other loads and migrations out, having waited for those that are under way."""
+        """Wait for running loads and migrations, then keep new ones out."""
 
     def recover(self) -> None:
-        """Undo or finish what a killed load has left; a transaction leaves nothing."""
+        """Undo or finish a killed load; with a transaction there is nothing to do."""
 
     @property
     @abstractmethod
@@ -194,37 +193,37 @@ class Load(ABC, Generic[Staged]):
 
     @abstractmethod
     def check(self, chains: Sequence[Chain]) -> None:
-        """Find out whether the rows go with the tables that are there, before anything is written."""
+        """Find out whether the rows fit the existing tables, before anything is written."""
 
     def prepare(self, chains: Sequence[Chain]) -> None:
-        """Make what has to be there before rows are staged."""
+        """Create what staging needs."""
 
     @abstractmethod
     def stage(self, chain: Chain) -> Iterable[Staged]:
-        """Put the rows of a chain where readers do not see them; yield what is to be committed, the root's first."""
+        """Write the rows of a chain without showing them to readers; yield the parts to commit, the root's first."""
 
     @abstractmethod
     def commit(self, staged: Sequence[Staged]) -> None:
-        """Commit what was staged in the order of ``staged``, and write down last that the load is complete."""
+        """Commit the parts in the order of ``staged``, and record last that the load is complete."""
 
     def restore(self, error: BaseException) -> None:
-        """Take back what a load has written that fails with an error; unless it is certain, and the next finishes it.
+        """Undo the writes of a load that failed with an error; past its commit point, leave it for the next load.
 
         Raises:
             DestinationError: that fails as well; both reasons are reported.
         """
 
     def clean_up(self) -> None:
-        """Remove what nobody needs once the load is complete."""
+        """Remove temporary data after a load."""
 
 
 def carry_out(load: Load[Staged]) -> None:
-    """Carry out a load, all or nothing; one that is there already is not loaded again.
+    """Carry out a load, all or nothing; skip it if it exists.
 
     Raises:
         ConcurrentLoadError: another load has loaded files of this load meanwhile.
-        DestinationError: it failed, and what the destination holds is as it was before but for added columns; or it
-            was certain, and the next load finishes it.
+        DestinationError: it failed, and the destination is as it was before but for added columns; or it was past its
+            commit point, and the next load finishes it.
     """
     chains = chains_of_load(load.package)
     check_merges(chains)
@@ -241,7 +240,7 @@ def carry_out(load: Load[Staged]) -> None:
         load.check(chains)
         load.prepare(chains)
         try:
-            load.commit([*_stage(load, chains)][::-1])  # nested rows come before those that they are nested in
+            load.commit([*_stage(load, chains)][::-1])  # nested rows come before their parents
         except BaseException as error:
             load.restore(error)
             raise
@@ -272,14 +271,14 @@ def check_renames(
     names: NameLimits,
     shown: str,
 ) -> None:
-    """Raise ``DestinationError`` where a table or column still has the name that ``x-renamed-from`` says it had.
+    """Raise ``DestinationError`` if a table or column still has the former name that ``x-renamed-from`` declares.
 
-    A load would make a second one beside it, and migrations would leave the old values where they are from then on.
+    A load would create a second one, and later migrations would leave the old values in the first.
 
     Args:
         schema: of the load.
-        chains: what is loaded; what is replaced has no old values.
-        columns_of: returns the names of a table's columns, None if there is no such table.
+        chains: to be loaded; replaced chains have no old values.
+        columns_of: returns the names of a table's columns, None for a missing table.
         names: how the destination compares names.
         shown: the destination, for messages.
     """
@@ -320,7 +319,7 @@ def missing_value(column: str, table: str) -> DestinationError:
 
 
 def check_nulls(chains: Iterable[Chain]) -> None:
-    """Raise ``DestinationError`` where rows lack a value that the schema requires; for what forbids no nulls itself."""
+    """Raise ``DestinationError`` if rows lack a required value, for destinations that cannot forbid nulls."""
     for table in (staged_table for chain in chains for staged_table in chain.staged.values()):
         _check_nulls(table)
 
@@ -347,7 +346,7 @@ def _has_nulls(file: pyarrow.parquet.ParquetFile, name: str) -> bool:
         statistics = next((chunk.statistics for chunk in chunks if chunk.path_in_schema == name), None)
         if statistics is not None and statistics.has_null_count:
             count = statistics.null_count
-        elif name in file.schema_arrow.names:  # structs and lists have no statistics of their own
+        elif name in file.schema_arrow.names:  # structs and lists have no statistics
             count = file.read_row_group(number, columns=[name]).column(name).null_count
         else:
             count = group.num_rows
@@ -357,7 +356,7 @@ def _has_nulls(file: pyarrow.parquet.ParquetFile, name: str) -> bool:
 
 
 def _check_rows(chains: Iterable[Chain]) -> None:
-    """Find out whether the files of a package hold the rows that it states."""
+    """Find out whether the files of a package hold as many rows as the package claims."""
     for chain in chains:
         for staged in chain.staged.values():
             check_count(staged.table, sum(map(rows_in, staged.files)), staged.rows)
@@ -367,7 +366,7 @@ def _check_rows(chains: Iterable[Chain]) -> None:
 
 
 def check_count(table: Table, count: int, expected: int) -> None:
-    """Raise ``DestinationError`` where rows of a table are missing."""
+    """Raise ``DestinationError`` if rows of a table are missing."""
     if count != expected:
         message = f"table `{table.name}`: {count} of {expected} rows arrived; the load was undone"
         hint = "load again; if a rule, trigger or policy of the table discards rows, drop it first"
