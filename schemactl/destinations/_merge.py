@@ -1,9 +1,9 @@
-"""The algebra of dlt's merge strategies: which old rows of a chain of tables go, and which new ones come, as SQL.
+"""The algebra of dlt's merge strategies in SQL: which old rows of a chain of tables go, and which new ones come.
 
-It is one for all engines. An engine says where old and new rows are to be read, makes the relations of keys that a plan
-names, and then takes away and adds rows as it can: databases by statements (``_sql_load``), tables on files by new
-files (``_lake.merge``), Spark by new tables (``spark.merge``). The SQL is what DuckDB and PostgreSQL share; sqlglot
-writes it for Spark. Row for row the results are dlt's.
+It is the same for all engines. An engine names the relations of old and new rows, creates the relations of keys that a
+plan names, and then deletes and adds rows as it can: databases by statements (``_sql_load``), tables on files by new
+files (``_lake.merge``), Spark by new tables (``spark.merge``). The SQL is common to DuckDB and PostgreSQL; sqlglot
+writes it for Spark. The results match dlt's row by row.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def _moment_type(column: Column) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Where the rows of a chain of tables are, in SQL.
+    """The rows of a chain of tables, as SQL.
 
     Attributes:
-        old: the rows that are there, by table; tables that are not there are left out.
-        new: the rows that come, by table, in the types of ``old``.
-        columns: what is selected of the rows that come, by table.
-        tie: in which order new rows ``n`` with equal keys are looked at: of them one comes.
-        column_type: writes the type of a column of moments.
-        moment: writes a moment as a column has it; None if the engine casts its text to the column's type.
-        superseded: root rows that do not come; old ones with their merge keys go all the same.
-        equality: the operators by which keys of the root table are compared, by column, where that is not ``=``.
+        old: the stored rows, by table; missing tables are left out.
+        new: the new rows, by table, in the types of ``old``.
+        columns: the selected columns of the new rows, by table.
+        tie: the order of new rows ``n`` with equal keys, of which one comes.
+        column_type: writes the type of a column of timestamps.
+        moment: writes a timestamp as a column has it; None if the engine casts its text to the column's type.
+        superseded: root rows that do not come; old rows with their merge keys go all the same.
+        equality: the operators that compare keys of the root table, by column, if not ``=``.
     """
 
     old: Mapping[str, str]
@@ -137,7 +137,7 @@ def plan_merge(
         key, goes = quote(row_key(table)), effects[-1].goes or _NEVER
         query = f"SELECT o.{key} AS {quote(KEY)} FROM {relations.old[table.name]} o WHERE {goes}"
         if table is root and merge.strategy is Strategy.UPSERT:
-            # A new row takes over what is nested in it: its key is made of the primary key.
+            # A new row keeps the nested rows of the old one: its key is made of the primary key.
             query += f" UNION SELECT n.{key} FROM {relations.new[root.name]} n"
         keys[f"{prefix}_gone_{number}"] = query
         if table.name in above:
@@ -192,7 +192,7 @@ def _effect(
     where: str = "",
     changed_values: Mapping[str, str] | None = None,
 ) -> Effect:
-    """Return an effect that adds the rows of a source, with stated values in some columns."""
+    """Return an effect that adds the rows of a source, with changed values in some columns."""
     if table.name not in relations.new:
         return Effect(table, goes, None, ())
     changed_values = changed_values or {}
@@ -215,15 +215,15 @@ def _link(table: Table, root: Table, relations: Relations) -> tuple[str, str]:
 
 
 def _wanted(root: Table, merge: Merge, relations: Relations) -> str:
-    """Return of the new root rows one of each primary key, and none that asks to be deleted."""
+    """Return one new root row for each primary key, without rows that ask to be deleted."""
     ranked, deleted = _ranked(root, merge, relations), _is_deleted(merge)
     return f"(SELECT n.* FROM {ranked} n WHERE ({deleted}) IS NOT TRUE)" if deleted else ranked
 
 
 def _ranked(root: Table, merge: Merge, relations: Relations) -> str:
-    """Return of the new root rows with one primary key the first by ``dedup_sort``, nulls last, then by the row key.
+    """Return the first new root row of each primary key by ``dedup_sort``, nulls last, then by the row key.
 
-    All rows are returned where there is no primary key, and where the data is declared to have no duplicates.
+    Without a primary key, and if the data is declared to have no duplicates, all rows are returned.
     """
     if not merge.primary_key or merge.is_deduplicated:
         return relations.new[root.name]
@@ -236,7 +236,7 @@ def _ranked(root: Table, merge: Merge, relations: Relations) -> str:
 
 
 def _first(table: Table, key: Sequence[str], order: str, relations: Relations, where: str = "") -> str:
-    """Return new rows, of each key the first by an order; none where no rows come."""
+    """Return the first new row of each key by an order; no rows if no new rows come."""
     if table.name not in relations.new:
         return f"(SELECT o.* FROM {relations.old[table.name]} o WHERE {_NEVER})"
     parts = ", ".join(f"n.{quote(name)}" for name in key)
@@ -250,7 +250,7 @@ def _is_among(value: str, keys: str) -> str:
 
 
 def _is_deleted(merge: Merge) -> str | None:
-    """Return the condition that a new row asks to be deleted; any value but null does, and of booleans true alone."""
+    """Return the condition that a new row asks to be deleted: any value but null does, and of booleans only true."""
     if merge.hard_delete is None:
         return None
     return f"n.{quote(merge.hard_delete)} {'= TRUE' if merge.is_flag else 'IS NOT NULL'}"

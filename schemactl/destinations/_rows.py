@@ -50,7 +50,7 @@ def batches(staged: StagedTable) -> Iterator[pa.RecordBatch]:
 
 
 def _batch_rows(metadata: Any) -> int:
-    """Return how many rows make a batch of some megabytes; sizes in a file's footer are those before compression."""
+    """Return how many rows make a batch of some megabytes; a file's footer has the sizes before compression."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     widest = max((group.total_byte_size / group.num_rows for group in groups if group.num_rows), default=1.0)
     return max(1, min(_MOST_ROWS, int(_BATCH_BYTES / max(widest, 1.0))))
@@ -129,7 +129,7 @@ def _lists(values: pa.Array, texts: pa.Array) -> pa.Array:
 
 
 def _joined(values: pa.Array, pieces: Sequence[pa.Array | str]) -> pa.Array:
-    """Return the parts of a text put together, null where the value is."""
+    """Return the joined parts of a text, null if the value is null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -39,20 +39,20 @@ class Relation:
 
 
 class Session(ABC):
-    """A connection to a SQL database; the defaults are what most of them have alike.
+    """A connection to a SQL database; the defaults fit most databases.
 
-    A load is one transaction: nothing of it is seen by others before its owner commits.
+    A load is one transaction: other sessions see it only after its commit.
 
     Attributes:
         dialect: the name that sqlglot has for its SQL.
-        names: what it makes of names.
-        datasets_query: gives the names of all datasets.
+        names: how it limits and compares names.
+        datasets_query: returns the names of all datasets.
         placeholder: marks the place of a value in a statement.
-        has_transactional_ddl: whether what makes and changes tables is a part of a transaction.
+        has_transactional_ddl: whether a transaction can create and change tables.
         casts_to_columns: whether CAST takes the types that columns have.
         has_merge_statement: whether it has MERGE INTO.
-        makes_unique: whether dlt makes ``unique`` a constraint there.
-        takes_moments_as_texts: whether a text in UTC is what a column of moments has, or is compared with.
+        makes_unique: whether dlt makes ``unique`` a constraint in it.
+        takes_moments_as_texts: whether a column of timestamps stores texts in UTC, or compares with them.
         tie: the order of new rows ``n`` with equal keys, so that partitions do not change which one comes.
         temporary_end: what ends the definition of a temporary table.
     """
@@ -87,13 +87,13 @@ class Session(ABC):
     def column_type(self, column: Column) -> str:
         """Return the type that dlt gives such a column, as the catalog writes it."""
 
-    def equality(self, kind: str) -> str:  # noqa: ARG002 - others look
+    def equality(self, kind: str) -> str:  # noqa: ARG002 - overrides use it
         """Return the operator by which values of a type, as ``relations`` has it, are compared."""
         return "="
 
     @abstractmethod
     def execute(self, statement: str) -> int:
-        """Run one statement; return how many rows it has written, 0 where that means nothing."""
+        """Run one statement; return how many rows it has written, 0 for statements that write no rows."""
 
     @abstractmethod
     def execute_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> int:
@@ -108,7 +108,7 @@ class Session(ABC):
         """Yield the rows of a query in batches; no other statement may run before the last row."""
 
     def datasets(self) -> list[str]:
-        """Return the names of all datasets, those without tables too."""
+        """Return the names of all datasets, including datasets without tables."""
         return [name for (name,) in self.query(self.datasets_query)]
 
     def relation_names(self, dataset: str) -> list[str]:
@@ -124,8 +124,8 @@ class Session(ABC):
         """Return the columns of all tables and views of a dataset, or of the one of a folded name, by one query.
 
         Returns:
-            Name, ``is_table`` and ``is_ours`` of the relation, name and type of the column; the name is None if the
-            relation has none.
+            Name, ``is_table`` and ``is_ours`` of the relation, name and type of the column; the name is None for a
+            relation without columns.
         """
 
     def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
@@ -139,7 +139,7 @@ class Session(ABC):
 
     @abstractmethod
     def translate_error(self, error: Exception, task: str, hint: str | None) -> DestinationError | None:
-        """Return our error for the driver's; None for errors of others."""
+        """Return our error for the driver's; None for any other error."""
 
     def relations(self, dataset: str, folded: str | None = None) -> Mapping[str, Relation]:
         """Return tables and views of a dataset by folded name, or the one of a folded name, with one query."""
@@ -195,11 +195,11 @@ class Session(ABC):
         """Yield the rows of a staged table, a batch at a time, as ``insert_rows`` takes them."""
         return stored_rows(staged)
 
-    def lock(self, dataset: str) -> None:  # noqa: B027 - nobody else has a file open that is written
-        """Wait until nobody else loads into this dataset."""
+    def lock(self, dataset: str) -> None:  # noqa: B027 - no other process can open the file of an open database
+        """Wait until no other load writes to this dataset."""
 
     def grown_type(self, column: Column, stored_type: str) -> str | Clash | None:  # noqa: ARG002 - structs are JSON texts
-        """Return the type that a column of structs or lists gets where a load has more fields; None if it stays.
+        """Return the type that a column of structs or lists gets if a load has more fields; None if it stays.
 
         ``there`` is its type now, as ``relations`` has it.
         """

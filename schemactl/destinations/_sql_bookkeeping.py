@@ -43,7 +43,7 @@ class Bookkeeping:
         # The other tables are small, and their rows come with one round trip.
         query = self.session.iterate if table.name == INPUTS_TABLE else self.session.query
         for target, columns in self._find(table):
-            # As numbers, because DuckDB hands out timestamps with a time zone only where pytz is installed.
+            # As numbers, because DuckDB returns timestamps with a time zone only if pytz is installed.
             values = [
                 self.session.seconds_of(quote(name))
                 if table.columns[column].data_type is DataType.TIMESTAMP
@@ -55,7 +55,7 @@ class Bookkeeping:
             yield from rows_of(table, rows, columns)
 
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]], keys: Iterable[str]) -> None:
-        """Write rows in the place of those with the same keys; the table is made where it is missing.
+        """Write rows, and replace rows with the same keys; a missing table is created.
 
         Raises:
             InputError: an early version of dlt made the table.
@@ -107,9 +107,9 @@ def write_bookkeeping(session: Session, dataset: str, package: LoadPackage) -> N
 
 
 def find_dataset(session: Session, dataset: str | None, schema_name: str) -> list[str]:
-    """Return the datasets that a load of this schema may mean: the one asked for, else all that dlt loaded with it.
+    """Return the datasets that a load of this schema may mean: ``dataset``, else all that dlt loaded with it.
 
-    dlt's staging copies do not count. Nothing is returned where there is none yet.
+    dlt's staging copies do not count. The list is empty before the first load.
     """
     datasets = session.datasets()
     if dataset is not None:
@@ -128,9 +128,9 @@ def _loaded(relations: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def find_migrated(session: Session, dataset: str | None, schema_name: str) -> str:
-    """Return the dataset to migrate: the one asked for, else as ``choose_migrated`` chooses it.
+    """Return the dataset to migrate: ``dataset``, else the choice of ``choose_migrated``.
 
-    Raises ``InputError`` where it may be one of several.
+    Raises ``InputError`` if several datasets fit.
     """
     if dataset is not None:
         return dataset

@@ -1,6 +1,6 @@
-"""Takes a load into a SQL database, within one transaction: it is committed last, and of others nothing is left.
+"""Runs a load into a SQL database within one transaction, which is committed last, or rolled back as a whole.
 
-First the tables are brought to the schema: what is missing is made, blockers are reported.
+First the tables are made to match the schema: missing tables and columns are created, blockers are reported.
 """
 
 from __future__ import annotations
@@ -68,31 +68,31 @@ def dataset_to_read(session: Session, dataset: str | None, schema_name: str) -> 
 
 
 def check_schema(session: Session, dataset: str | None, schema: Schema) -> None:
-    """Raise ``DestinationError`` where a schema could not be loaded; the caller takes back what this makes."""
+    """Raise ``DestinationError`` if a schema could not be loaded; the caller rolls back the trial."""
     chains = chains_to_check(schema)
     _check_names(session, schema, chains)
     target = choose_target(session, dataset, schema.name)
-    # Else a table that a load under way is making would be made twice.
+    # Without the lock, a table that a running load is creating would be created twice.
     with session.wrap_errors(f"lock dataset `{target}`"):
         session.lock(target)
     relations = read_relations(session, target)
     _check_renames(session, schema, chains, relations)
-    # What is replaced is not emptied to try it out: that takes as long as the real thing.
+    # The trial does not empty replaced tables, which would take as long as the load.
     replaced = [table for chain in chains if chain.is_replaced for table in chain.tables]
     others = [table for chain in chains if not chain.is_replaced for table in chain.tables]
     others += bookkeeping_of(schema)
     if session.has_transactional_ddl:
         check_relations(session, target, replaced, relations)
         make_ready(session, target, others, relations)
-    else:  # what is made to try it out would stay
+    else:  # a trial outside of a transaction would stay
         check_relations(session, target, [*replaced, *others], relations)
 
 
 def load_package(session: Session, dataset: str | None, package: LoadPackage, progress: Progress) -> None:
-    """Take a load, and commit the transaction; one that is there already is not taken again.
+    """Run a load, and commit the transaction; skip a load that exists.
 
     Raises:
-        InputError: it is not plain which of several datasets is meant.
+        InputError: several datasets fit.
         DestinationError: it is refused; the transaction is not committed.
     """
     carry_out(SqlLoad(package, progress, session, choose_target(session, dataset, package.schema.name)))
@@ -100,13 +100,13 @@ def load_package(session: Session, dataset: str | None, package: LoadPackage, pr
 
 @dataclass(slots=True)
 class SqlLoad(Load[None]):
-    """See ``Load``: what is staged is in its tables at once, as no one else sees it."""
+    """See ``Load``; rows are staged right in their tables, since no one else sees them before the commit."""
 
     session: Session
     dataset: str
     targets: dict[str, ReadyTable] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=count)
-    """Of what it makes for itself."""
+    """The numbers in the names of its temporary relations."""
 
     @property
     def origin(self) -> str:
@@ -129,7 +129,7 @@ class SqlLoad(Load[None]):
         session, fold = self.session, self.session.names.fold
         relations = read_relations(session, self.dataset)
         _check_renames(session, self.package.schema, chains, relations)
-        # Those with rows, and for merges those that are there.
+        # The load's tables with rows, and for merges the existing ones.
         tables = [
             chain.staged[table.name].table if table.name in chain.staged else table
             for chain in chains
@@ -224,7 +224,7 @@ class SqlLoad(Load[None]):
 
 
 def _check_names(session: Session, schema: Schema, chains: Sequence[Chain]) -> None:
-    """Refuse names that the database does not keep apart, and merges where it has none."""
+    """Refuse names that the database does not distinguish, and merges if it does not support them."""
     check_names(schema, session.names, session.shown)
     merged = None if session.merges else next((chain.root.name for chain in chains if chain.is_merged), None)
     if merged is not None:
@@ -304,7 +304,7 @@ def choose_target(session: Session, dataset: str | None, schema_name: str) -> st
 
 
 def check_names(schema: Schema, limits: NameLimits, destination: str) -> None:
-    """Raise ``DestinationError`` where a name of a schema is too long, or two are one there."""
+    """Raise ``DestinationError`` if a name of a schema is too long, or it equals another one."""
     complete_tables = {name: table for name, table in schema.tables.items() if not table.is_new}
     names_by_kind = {"tables": list(complete_tables)}
     for table in complete_tables.values():
@@ -328,10 +328,10 @@ def read_relations(session: Session, dataset: str) -> Mapping[str, Relation]:
 def make_ready(
     session: Session, dataset: str, tables: Iterable[Table], relations: Mapping[str, Relation]
 ) -> dict[str, ReadyTable]:
-    """Make the dataset, the tables and the columns that are missing; return the tables by name.
+    """Create the missing dataset, tables and columns; return the tables by name.
 
     Raises:
-        DestinationError: something that is there is in the way, or making is refused.
+        DestinationError: something that exists blocks this, or the database refuses to create it.
     """
     datasets = {session.names.fold(name) for name in session.datasets()}
     if session.names.fold(dataset) not in datasets:
@@ -344,7 +344,7 @@ def make_ready(
 
 
 def check_relations(session: Session, dataset: str, tables: Iterable[Table], relations: Mapping[str, Relation]) -> None:
-    """Raise ``DestinationError`` where rows cannot be put into tables that are there, once their rows are gone."""
+    """Raise ``DestinationError`` if rows cannot be put into existing tables after these are emptied."""
     for table in tables:
         relation = relations.get(session.names.fold(table.name))
         if relation is not None:
@@ -386,7 +386,7 @@ def _make_table(session: Session, dataset: str, table: Table, relation: Relation
 
 
 def _grow(session: Session, name: str, table: Table, types: Mapping[str, str]) -> dict[str, str]:
-    """Give structs and lists the load's further fields, if none is of another type; return the new types."""
+    """Add the load's further fields to structs and lists, if no field changes its type; return the new types."""
     stored_types = {
         change: kind for change in table.columns if (kind := types.get(session.names.fold(change))) is not None
     }
@@ -433,7 +433,7 @@ def _check_table(session: Session, name: str, table: Table, relation: Relation, 
 
 
 def fit(session: Session, table: Table, target: ReadyTable, stage: str) -> str:
-    """Return the name of a stage with the types of the table that is there, once all values have proved to survive it.
+    """Return the name of a stage with the types of the existing table, after proving that all values survive.
 
     Raises:
         DestinationError: a value does not.

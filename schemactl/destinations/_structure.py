@@ -1,4 +1,4 @@
-"""Types of columns that keep structure, one beside the other: what a table's must become to take a load's."""
+"""Compare types of nested columns: the type that a table's column needs to hold a load's values."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _MOST_SHOWN: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two types that are in one place and do not go together.
+    """Two types at the same place that cannot be combined.
 
     Attributes:
-        field: where it is: names joined by dots, ``[]`` after those of lists and maps; empty for the column itself.
-        there: the type that the table has.
-        ours: the type that the load has.
+        field: its path: names joined by dots, ``[]`` after the names of lists and maps; empty for the column itself.
+        there: the type in the table.
+        ours: the type in the load.
     """
 
     field: str
@@ -50,9 +50,9 @@ class Clash:
 
 
 def as_stored(schema: Schema) -> Schema:
-    """Return a schema whose columns state structure only where its normalizer keeps it; else loads bring JSON texts.
+    """Return a schema whose columns declare structure only if its normalizer keeps it; else loads write JSON texts.
 
-    What dlt alone states (``x-nested-type``) is of Arrow data that it loaded.
+    dlt's ``x-nested-type`` is ignored: it describes Arrow data that dlt loaded.
     """
     ignored = _ignored(schema)
     return replace(schema, tables={name: _as_texts(table, ignored) for name, table in schema.tables.items()})
@@ -80,7 +80,7 @@ def _as_texts(table: Table, ignored: frozenset[str]) -> Table:
 
 
 def grown(stored: NestedType, ours: NestedType, wider: Collection[tuple[str, str]] = ()) -> NestedType | Clash:
-    """Return the type that holds what is there and what comes: new fields at the end, others as they are.
+    """Return the type that holds stored and new values: new fields at the end, existing ones unchanged.
 
     ``wider`` are pairs of leaves: a table may turn the first into the second.
     """
@@ -123,9 +123,9 @@ def _grown_struct(stored: Struct, ours: Struct, wider: Collection[tuple[str, str
 
 
 def gained(stored: NestedType, declared: NestedType, wider: Collection[tuple[str, str]] = ()) -> tuple[str, ...] | None:
-    """Return the fields by which loads make a table's type the schema's; None if they make it another, or refuse.
+    """Return the fields that loads add until a table's type is the schema's; None if loads cannot reach this type.
 
-    The order of fields does not count: what is new comes last. ``wider`` is as in ``grown``.
+    The order of fields does not count: new fields come last. ``wider`` is as in ``grown``.
 
     >>> gained(read_type("struct<a:bigint>"), read_type("struct<b:array<date>,a:bigint>"))
     ('b',)
@@ -161,7 +161,7 @@ def _has_more_digits(name: str, old_name: str, wider: Collection[tuple[str, str]
 
 
 def shown(of: NestedType) -> str:
-    """Return a type for a message: structs by their kind alone, as their fields are many."""
+    """Return a type for a message: only the kind of a struct, as its fields are many."""
     match of:
         case Struct():
             return "a struct"
@@ -176,5 +176,5 @@ def shown(of: NestedType) -> str:
 
 
 def cut(written: str) -> str:
-    """Return a type as it is written, without what is too long for a message."""
+    """Return the text of a type, cut if it is too long for a message."""
     return written if len(written) <= _MOST_SHOWN else f"{written[: _MOST_SHOWN - 1]}…"

@@ -27,7 +27,7 @@ class DatabaseType:
 
     Attributes:
         name: upper case, without the sizes: ``TIMESTAMP WITH TIME ZONE`` of ``timestamp(3) with time zone``.
-        sizes: what stood in brackets.
+        sizes: the numbers in brackets.
     """
 
     name: str
@@ -50,12 +50,12 @@ def decimal(precision: int, scale: int) -> Properties:
 
 
 def integer(bits: int) -> Properties:
-    """Return dlt's integer of this many bits; 64 are not stated."""
+    """Return dlt's integer of this many bits; 64 is the default precision."""
     return {"data_type": "bigint"} if bits == 64 else {"data_type": "bigint", "precision": bits}
 
 
 def sizes_of(written: str) -> tuple[int, int]:
-    """Return precision and scale of a decimal type, which states both."""
+    """Return precision and scale of a decimal type, whose text contains both."""
     parsed = parse_type(written)
     assert parsed is not None
     precision, scale = parsed.sizes
@@ -73,7 +73,7 @@ class TypeSystem:
     Attributes:
         engine: its name, for messages.
         dialect: its name in sqlglot.
-        kind_of: returns dlt's type for one of the engine's, ``x-database-type`` where dlt has no such type.
+        kind_of: returns dlt's type for one of the engine's, ``x-database-type`` if dlt has no such type.
         own_type: returns a type as the engine's catalog writes it; None for a text that is no type of the engine.
     """
 
@@ -86,12 +86,12 @@ class TypeSystem:
         """Return a column with a type that the engine has.
 
         A type of the engine stays, spelled as its catalog spells it. Another engine's enums, domains and composite
-        types count as what defines them. In the place of another engine's type comes the column's ``data_type``, else
-        the dlt type that is nearest. Where ``data_type`` contradicts a type that dlt knows (``numeric`` is any number
-        in PostgreSQL, and ``DECIMAL(18,3)`` in DuckDB), it is the one that counts.
+        types count as their definitions. Another engine's type is replaced by the column's ``data_type``, else by the
+        nearest dlt type. If ``data_type`` contradicts a type that dlt knows (``numeric`` is any number in PostgreSQL,
+        and ``DECIMAL(18,3)`` in DuckDB), ``data_type`` counts.
 
         Raises:
-            InputError: the column states a type that no engine has, or another engine's that is near to none of dlt's.
+            InputError: the column declares a type that no engine has, or another engine's type without a near dlt type.
         """
         if column.properties.get(DATABASE_TYPE) is None:
             return column
@@ -113,7 +113,7 @@ class TypeSystem:
         return Column(column.name, {**kind, **plain} if column.data_type is None else {**plain, **kind})
 
     def _nearest(self, column: Column, written: str) -> dict[str, Any]:
-        """Return the dlt type of a type that the engine lacks; nothing where the column states a ``data_type``."""
+        """Return the dlt type of a type that the engine lacks; nothing if the column has a ``data_type``."""
         if not any(is_type(_without_zeros(written), dialect) for dialect in _DIALECTS):
             raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is not a type: `{written}`")
         if column.data_type is not None:
@@ -162,7 +162,7 @@ def keeps_unknown_types(stored: Stored) -> Stored:
 
 
 def types_of(dialect: str) -> TypeSystem:
-    """Return the types of an engine that is known by its dialect alone: those that sqlglot knows, and dlt does not."""
+    """Return the types of an engine for which there is only a dialect: the types that sqlglot knows and dlt lacks."""
 
     def own_type(written: str) -> str | None:
         is_structure = dialect in ("spark", "databricks") and "<" in written
@@ -197,7 +197,7 @@ _SQLITE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*(\(\s*[+-]?\d+\s*(,\s*[+-]?
 
 
 def _is_known(written: str, dialect: str) -> bool:
-    """Return whether sqlglot knows a type by itself, not only as the name of somebody's own."""
+    """Return whether sqlglot knows a type by itself, not only as a user-defined name."""
     from sqlglot import exp
 
     if not is_type(written, dialect):
@@ -223,7 +223,7 @@ def is_type(written: str, dialect: str) -> bool:
     try:
         if dialect == "sqlite" and _SQLITE.fullmatch(written):  # which takes any words for a type
             kinds = {token.token_type for token in sqlglot.tokenize(written, dialect=dialect)}
-            # The words that begin a constraint where a column is defined.
+            # The words that begin a constraint in the definition of a column.
             ends = {T.DEFAULT, T.NOT, T.NULL, T.PRIMARY_KEY, T.UNIQUE, T.COLLATE, T.REFERENCES, T.CONSTRAINT, T.ALIAS}
             return not kinds & {*ends, T.ON, T.COMMENT}
         tree = sqlglot.parse_one(f"CAST(NULL AS {readable(written, dialect)})", dialect=dialect)
