@@ -9,8 +9,8 @@ import re
 from typing import Final
 
 _TAG: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-_SOURCE: Final = re.compile(r"""\{\{-?\s*source\(\s*(['"])([\w.-]+)\1\s*,\s*(['"])([\w.-]+)\3\s*\)\s*-?\}\}""")
-_REF: Final = re.compile(r"""\{\{-?\s*ref\((?:\s*(['"])[\w.-]+\1\s*,)?\s*(['"])([\w.-]+)\2\s*\)\s*-?\}\}""")
+SOURCE_TAG: Final = re.compile(r"""\{\{-?\s*source\(\s*(['"])([\w.-]+)\1\s*,\s*(['"])([\w.-]+)\3\s*\)\s*-?\}\}""")
+REF_TAG: Final = re.compile(r"""\{\{-?\s*ref\((?:\s*(['"])[\w.-]+\1\s*,)?\s*(['"])([\w.-]+)\2\s*\)\s*-?\}\}""")
 _VALUE: Final = re.compile(r"""\{\{-?\s*(?:var\([^(){}]*\)|this|target\.\w+|\w+)\s*-?\}\}""")
 _SHELL: Final = re.compile(r"\$\{(\w+)\}")
 _PYTHON: Final = re.compile(r"%\((\w+)\)s")
@@ -33,9 +33,9 @@ def fill_in(text: str) -> tuple[str, int | None]:
         tag = match.group()
         if tag.startswith("{#"):
             return _blank(tag)
-        if source := _SOURCE.fullmatch(tag):
+        if source := SOURCE_TAG.fullmatch(tag):
             return f"{source[2]}.{source[4]}" + _breaks(tag)
-        if ref := _REF.fullmatch(tag):
+        if ref := REF_TAG.fullmatch(tag):
             return ref[3] + _breaks(tag)
         if tag.startswith("{{") and re.match(r"\{\{-?\s*config\(", tag):
             return _blank(tag)

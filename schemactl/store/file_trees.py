@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from schemactl.errors import InputError
 from schemactl.store.git import LINK_MODE, contents_of, find_repository, sizes_of
@@ -42,6 +42,11 @@ class TreeFile:
 class FileTree(Protocol):
     """The files of a folder and below, in one state."""
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether they are those on disk, which files that are built belong to."""
+        ...
+
     def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
         """Yield the files that a pattern matches (``*``, ``**``, ``?``, ``[…]``), sorted by path.
 
@@ -57,6 +62,8 @@ class FileTree(Protocol):
 @dataclass(frozen=True, slots=True)
 class WorkingFiles:
     """The files on disk."""
+
+    is_on_disk: ClassVar[bool] = True
 
     def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
         """Yield the files on disk, as ``FileTree.find`` does."""
@@ -77,6 +84,7 @@ class RevisionFiles:
     """The files of a git revision; files outside of the working folder's repository are read from disk."""
 
     revision: str
+    is_on_disk: ClassVar[bool] = False
 
     def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
         """Yield the files of the revision, as ``FileTree.find`` does."""
@@ -100,7 +108,7 @@ class RevisionFiles:
         _check_count(pattern, matches)
         contents = _contents(top, [entry.object for entry in matches.values() if entry.mode != LINK_MODE])
         for path, entry in sorted(matches.items()):
-            shown_path = top / path if Path(pattern).is_absolute() else Path(os.path.relpath(top / path))
+            shown_path = folder / PurePosixPath(path).relative_to(location.inside)
             content = contents.get(entry.object)
             fault = "a symbolic link" if entry.mode == LINK_MODE else None
             if content is None:

@@ -163,3 +163,30 @@ def test_parts_of_another_shape_are_left_out(section: str) -> None:
     content = json.loads(manifest())
     content[section] = {"a": 1, "b": {"depends_on": 3}, "c": {"depends_on": {"nodes": "x"}}}
     assert readership(json.dumps(content)).uses_of("customers") == ()
+
+
+OWNERS = {
+    "a string": ({"config": {"meta": {"owner": "data@shop"}}}, "data@shop"),
+    "a list": ({"meta": {"owner": ["a", "b", 3]}}, "a, b"),
+    "an object": ({"meta": {"owner": {"email": "a@shop", "slack": "x"}}}, "a@shop"),
+    "of the group": ({"config": {"group": "finance"}}, "Finance team"),
+    "of the node before that of the group": ({"group": "finance", "meta": {"owner": "me"}}, "me"),
+    "of an unknown group": ({"group": "sales"}, None),
+    "of another shape": ({"meta": {"owner": 3}, "config": 4}, None),
+    "deep": ({"meta": {"owner": [[[["x"]]]]}}, None),
+}
+
+
+@pytest.mark.parametrize(("fields", "owner"), OWNERS.values(), ids=OWNERS)
+def test_a_model_has_the_owner_in_its_meta_or_of_its_group(fields: dict[str, Any], owner: str | None) -> None:
+    content = json.loads(manifest(**{"model.shop.owned": node("owned", SOURCE, **fields)}))
+    content["groups"] = {"group.shop.finance": {"name": "finance", "owner": {"name": "Finance team", "email": "f@x"}}}
+    blind = readership(json.dumps(content)).blind
+    assert [item.reader.owner for item in blind if item.reader.name == "owned"] == [owner]
+
+
+def test_a_model_of_a_package_is_in_the_folder_of_the_package() -> None:
+    content = json.loads(manifest(**{"model.x.m": node("m", SOURCE, package_name="x")}))
+    content["metadata"]["project_name"] = "shop"
+    locations = {item.reader.name: str(item.reader.location) for item in readership(json.dumps(content)).blind}
+    assert locations["m"] == "dbt_packages/x/models/m.sql"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from schemactl.errors import InputError, Location
+from schemactl.readers.dbt_texts import TEMPLATE_LINE, find_project_folder, is_of_project, with_texts_of
 from schemactl.readers.sql_uses import read_sql
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
@@ -36,8 +37,10 @@ _SQL_KINDS: Final = ("model", "snapshot", "test", "analysis", "operation", "sql_
 _SECTIONS: Final = ("nodes", "exposures", "metrics", "semantic_models", "saved_queries", "unit_tests")
 
 
-def read(where: str, tables: ReadTables, dialect: str | None, files: FileTree) -> Readership:  # noqa: ARG001
-    """Return the uses of tables by the models of a project; a manifest is built, so it is read from disk.
+def read(where: str, tables: ReadTables, dialect: str | None, files: FileTree) -> Readership:
+    """Return the uses of tables by the models of a project.
+
+    The manifest is read from disk. For a git revision, models whose files differ have the texts of the revision.
 
     Raises:
         InputError: there is no manifest, or it is not one of ``VERSIONS``.
@@ -46,10 +49,12 @@ def read(where: str, tables: ReadTables, dialect: str | None, files: FileTree) -
     if path.is_dir():
         path = next((folder for folder in (path / "target", path) if (folder / "manifest.json").is_file()), path)
         path = path / "manifest.json"
-    return read_manifest(read_text(path, MAX_BYTES), str(path), tables, dialect)
+    return read_manifest(read_text(path, MAX_BYTES), str(path), tables, dialect, files)
 
 
-def read_manifest(text: str, path: str, tables: ReadTables, dialect: str | None) -> Readership:
+def read_manifest(
+    text: str, path: str, tables: ReadTables, dialect: str | None, files: FileTree | None = None
+) -> Readership:
     """Return the uses of tables by the models in the text of a manifest; raises InputError as ``read`` does."""
     hint = "`dbt compile` writes one to target/manifest.json"
     try:
@@ -68,16 +73,21 @@ def read_manifest(text: str, path: str, tables: ReadTables, dialect: str | None)
     adapter = metadata.get("adapter_type")
     if dialect is None and isinstance(adapter, str):
         dialect = canonical_dialect(adapter)
-    return _Project(content, tables, dialect).readership()
+    sections = {name: _mapping(content, name) for name in ("metadata", "sources", "groups", *_SECTIONS)}
+    folder = find_project_folder(Path(path))
+    if files is not None and not files.is_on_disk:
+        sections = with_texts_of(files, sections, folder)
+    return _Project(sections, tables, dialect, folder).readership()
 
 
 @dataclass(frozen=True)
 class _Project:
-    """The content of a manifest, and the tables to look for."""
+    """The content of a manifest, the tables to look for, and the folder that paths start from."""
 
     content: Mapping[str, Any]
     tables: ReadTables
     dialect: str | None
+    folder: Path
 
     def readership(self) -> Readership:
         """Return the uses by all nodes that depend on a source whose table is one of the schema's."""
@@ -88,17 +98,17 @@ class _Project:
             sources = [tables_by_source[parent] for parent in _parents(node) if parent in tables_by_source]
             if not sources:
                 continue
-            reader = _reader_of(node)
+            reader = self._reader_of(node)
             direct = self._uses_of(node, reader, sources, self.tables)
             readerships += [direct, *self._through_stars(node_id, direct, set())]
-            downstream[reader] = tuple(_reader_of(self._nodes[name]) for name in self._behind(node_id))
+            downstream[reader] = tuple(self._reader_of(self._nodes[name]) for name in self._behind(node_id))
         merged = merge(readerships)
         return Readership(merged.uses, merged.blind, downstream)
 
     def _sources(self) -> Iterator[tuple[str, str]]:
         """Yield the id of each source that is a table of the schema, with the table."""
         folded_tables = {table.casefold(): table for table in self.tables.columns}
-        for source_id, source in _mapping(self.content, "sources").items():
+        for source_id, source in self.content["sources"].items():
             table = folded_tables.get(str(source.get("identifier") or source.get("name")).casefold())
             in_dataset = str(source.get("schema")).casefold() == self.tables.dataset.casefold()
             database = self.tables.database
@@ -108,7 +118,7 @@ class _Project:
 
     @cached_property
     def _nodes(self) -> Mapping[str, Mapping[str, Any]]:
-        return {name: node for section in _SECTIONS for name, node in _mapping(self.content, section).items()}
+        return {name: node for section in _SECTIONS for name, node in self.content[section].items()}
 
     @cached_property
     def _children(self) -> Mapping[str, tuple[str, ...]]:
@@ -145,7 +155,7 @@ class _Project:
                 if (node_id, child_id, table) in followed_edges or child.get("resource_type") not in _SQL_KINDS:
                     continue
                 followed_edges.add((node_id, child_id, table))
-                uses = _of_table(self._uses_of(child, _reader_of(child), list(tables.columns), tables), table)
+                uses = _of_table(self._uses_of(child, self._reader_of(child), list(tables.columns), tables), table)
                 yield uses
                 yield from self._through_stars(child_id, uses, followed_edges)
 
@@ -166,6 +176,10 @@ class _Project:
                 return Readership(tuple(_tested(reader, column, sources, tables)))
             return _blind(reader, "no compiled SQL: run `dbt compile`", sources)
         readership = read_sql(compiled, reader, tables, self.dialect)
+        if (template_line := node.get(TEMPLATE_LINE)) is not None and reader.location is not None:
+            location = replace(reader.location, line=template_line)
+            blind = (Blindness(reader, "a template that may be any SQL", table, location=location) for table in sources)
+            readership = merge((readership, Readership(blind=tuple(blind))))
         missing = [table for table in sources if not readership.uses_of(table) and not readership.blind_for(table)]
         if missing:
             readership = merge((readership, _blind(reader, "compiled SQL that does not name the source", missing)))
@@ -173,6 +187,43 @@ class _Project:
         if fill_in(raw)[0].count("\n") == compiled.count("\n"):
             return readership
         return _without_lines(readership)
+
+    def _reader_of(self, node: Mapping[str, Any]) -> Reader:
+        kind = str(node.get("resource_type") or "node").replace("_", " ")
+        path = node.get("original_file_path")
+        location = None
+        if isinstance(path, str) and path:
+            packages = () if is_of_project(node, self.content) else ("dbt_packages", str(node.get("package_name")))
+            location = Location(self.folder.joinpath(*packages, path).as_posix())
+        label = node.get("label") if kind == "exposure" else None
+        return Reader(kind, str(label or node.get("name") or "?"), location, self._owner_of(node))
+
+    def _owner_of(self, node: Mapping[str, Any]) -> str | None:
+        """Return the owner of an exposure, that in the ``meta`` of a node, or that of its group."""
+        config = _mapping(node, "config")
+        candidates = [node.get("owner")]
+        candidates += [_mapping(fields, "meta").get("owner") for fields in (node, config)]
+        candidates += [
+            group.get("owner")
+            for group in self.content["groups"].values()
+            if group.get("name") in filter(None, (node.get("group"), config.get("group")))
+        ]
+        return next(filter(None, map(_owner_name, candidates)), None)
+
+
+def _owner_name(owner: object) -> str | None:
+    """Return the name of an owner, which dbt has as a string, as a list of them, or as an object."""
+    match owner:
+        case str():
+            return owner or None
+        case [*names] | {"email": [*names]}:
+            return ", ".join(name for name in names if isinstance(name, str)) or None
+        case {"name": str(name)} if name:
+            return name
+        case {"email": str(email)} if email:
+            return email
+        case _:
+            return None
 
 
 def _tested(reader: Reader, column: str, sources: Iterable[str], tables: ReadTables) -> Iterator[Use]:
@@ -190,11 +241,11 @@ def _of_table(readership: Readership, table: str) -> Readership:
 
 
 def _mapping(content: Any, name: str) -> Mapping[str, Any]:
-    """Return a section of a manifest, without entries that are no objects."""
+    """Return an object in an object; an empty one if there is none. Sections have no entries that are no objects."""
     section = content.get(name) if isinstance(content, Mapping) else None
     if not isinstance(section, Mapping):
         return {}
-    if name == "metadata":
+    if name not in ("sources", "groups", *_SECTIONS):
         return section
     return {key: entry for key, entry in section.items() if isinstance(entry, Mapping)}
 
@@ -203,25 +254,6 @@ def _parents(node: Mapping[str, Any]) -> list[str]:
     depends_on = node.get("depends_on")
     nodes = depends_on.get("nodes") if isinstance(depends_on, Mapping) else None
     return [str(name) for name in nodes] if isinstance(nodes, list) else []
-
-
-def _reader_of(node: Mapping[str, Any]) -> Reader:
-    kind = str(node.get("resource_type") or "node").replace("_", " ")
-    path = node.get("original_file_path")
-    location = Location(path) if isinstance(path, str) and path else None
-    label = node.get("label") if kind == "exposure" else None
-    return Reader(kind, str(label or node.get("name") or "?"), location, _owner_of(node))
-
-
-def _owner_of(node: Mapping[str, Any]) -> str | None:
-    """Return the owner of an exposure, or that in the ``meta`` of a model."""
-    config = node.get("config")
-    exposure_owner = node.get("owner")
-    if isinstance(exposure_owner, Mapping):
-        return next((str(exposure_owner[key]) for key in ("name", "email") if exposure_owner.get(key)), None)
-    metas = (node.get("meta"), config.get("meta") if isinstance(config, Mapping) else None)
-    owners = (meta.get("owner") for meta in metas if isinstance(meta, Mapping))
-    return next((owner for owner in owners if isinstance(owner, str) and owner), None)
 
 
 def _blind(reader: Reader, reason: str, tables: Iterable[str]) -> Readership:
