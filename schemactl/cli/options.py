@@ -518,7 +518,7 @@ class DataOptions(SparkCommandOptions):
 
         if not self.all_sources():
             raise InputError("no source given", hint="pass files, folders or patterns, or `--table TABLE=SOURCE`")
-        table, others = parse_tables(self.table)
+        table, table_sources = parse_tables(self.table)
         model = typing = None
         if self.model:
             from schemactl.flows.models import find_model
@@ -532,7 +532,7 @@ class DataOptions(SparkCommandOptions):
             sources=tuple(self.sources),
             name=self.name if self.name is not None else schema_for(self.sources),
             table=table,
-            others=others,
+            table_sources=table_sources,
             table_per_file=self.table_per_file,
             agrees=agrees,
             schemas=self.schemas_folder,

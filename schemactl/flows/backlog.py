@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LoadLimits:
-    """The most that one load of a backlog takes; None for no limit.
+    """The limits of one load of a backlog; None for no limit.
 
     Attributes:
-        bytes: of the files as they are stored; a larger file is a load of its own.
+        bytes: the size of the stored files; a larger file is loaded by itself.
     """
 
     files: int | None = None

@@ -48,17 +48,16 @@ class DiffRequest:
     """The request of ``schemactl diff``.
 
     Attributes:
-        base, head: REFs; None if the call leaves them out.
-        compatibility: whom the changes must not break.
-        is_transitive: whether the head is held against older versions of the base as well.
-        severities: of single rules, in place of their own.
-        today: silences that ended before it do not hold.
-        settings: the head's changes to the settings of its own review.
-        data: decides the changes that depend on the rows; None if no data was named.
-        model: a Pydantic model, ``MODULE:CLASS``, that the base is compared with: what a load with it would make of
-            the schema; None for none.
-        readers: sources of those who read the tables.
-        table: of the model, where it is no union; None for the schema's only root table.
+        base, head: REFs; None if the call omits them.
+        compatibility: who the changes must not break.
+        is_transitive: whether the head is also compared with older versions of the base.
+        severities: severities that replace the defaults of single rules.
+        today: the date after which a silence with an earlier end date does not apply.
+        settings: the head's changes to the settings that review it.
+        data: the data that decides row-dependent changes; None if no data was named.
+        model: a Pydantic model, ``MODULE:CLASS``; the base is compared with the schema after a load with the model.
+        readers: sources of queries and models that read the tables.
+        table: the table of a model that is not a union; None for the schema's only root table.
     """
 
     base: str | None
@@ -93,7 +92,7 @@ def diff_schemas(request: DiffRequest, progress: Progress | None = None) -> Repo
 
 
 def review_pairs(pairs: Iterable[Pair], request: DiffRequest, progress: Progress | None = None) -> Report:
-    """Review schemas that were found already; the references of the request are left alone."""
+    """Review pairs of schemas; the references of the request are ignored."""
     pairs = tuple(pairs)
     pair_reviews = [_review_pair(pair, request, progress or no_progress) for pair in pairs]
     changed = {
@@ -132,10 +131,10 @@ def _with_model(request: DiffRequest, model: str, folder: SchemasFolder) -> Pair
 
 
 def diff_files(paths: tuple[str, str], base: Path | None, head: Path | None, request: DiffRequest) -> Report:
-    """Compare two states of one file, as ``git diff`` hands them over, each in a file, or None for a missing file.
+    """Compare two versions of one file, each in a file as ``git diff`` passes them, or None for a missing file.
 
-    ``paths`` are what the file is called before and after, as a schema that states no name has that of its file. The
-    references of the request are left alone.
+    ``paths`` are the paths of the file before and after; they name schemas that lack a name. The references of the
+    request are ignored.
     """
     sides = [
         Referred.of(read_document(read_text(file), path), path) if file else None
@@ -175,7 +174,7 @@ def _review_pair(pair: Pair, request: DiffRequest, progress: Progress) -> Review
 
 
 def _readership(comparison: Comparison, request: DiffRequest) -> Readership | None:
-    """Return who reads the tables of both sides; None if no readers are declared, or nothing changed."""
+    """Return the readers of the tables on both sides; None if no readers are declared or nothing changed."""
     if not request.readers or not comparison.changes:
         return None
     from schemactl.flows.readers import read_readers
@@ -235,7 +234,7 @@ def _compare(pair: Pair, today: date) -> Comparison:
     schemas = comparable(pair.base, pair.head)
     comparison = compare(_structure(pair.base, schemas[0]), _structure(pair.head, schemas[1]), today)
     destinations = (side.destination for side in (pair.base, pair.head) if side.destination is not None)
-    # What reads the types of nested columns in a catalog; where it cannot be migrated, Spark's DDL.
+    # Reads the types of nested columns from a catalog; Spark's DDL if the destination does not support migrations.
     readers = [destination.ABILITIES.structure_in for destination in destinations if is_migrator(destination)]
     reader = readers[0] if readers else structure_in
     return replace(comparison, changes=reported(comparison.changes), structure_in=reader)
@@ -276,7 +275,7 @@ def _versions(pair: Pair, comparison: Comparison) -> tuple[Version | None, Versi
     base, head = _version(pair.base, comparison.base), _version(pair.head, comparison.head)
     if base is None or head is None or not pair.has_catalogue:
         return base, head
-    # A catalog states no version: without drift it holds that of the other side.
+    # A catalog has no version: without drift it has the version of the other side.
     if pair.head and pair.head.destination:
         return base, _held_version(head, base, comparison.changes)
     return _held_version(base, head, comparison.changes), head
@@ -343,7 +342,7 @@ def _with_older(
 def _older_versions(pair: Pair) -> Iterator[tuple[str, Document]]:
     """Yield versions of the base's file in git, newest first, but for the one that is compared already."""
     assert pair.base is not None
-    # By its content: a file written by hand states no hash, an edited one states an old one.
+    # Compare content, because a file written by hand has no hash and an edited file has an old hash.
     compared_hashes = {version_hash(pair.base.schema)}
     if pair.base.history is None:
         hint = "name a file of a repository, or `git:REV`"

@@ -155,10 +155,10 @@ def _warn_of_slips(changes: Iterable[Change], schema: Schema) -> None:
 
 
 def rename_by_convention(name: str, schemas: SchemasPlace, convention: str) -> Edited:
-    """Give both files and the lineage the names of another convention.
+    """Rename everything in both files and the lineage by another convention.
 
-    The import file comes first, and lineage has the old names until the export file has none: where the command is
-    killed, the next one goes on.
+    The import file is written first, and lineage keeps the old names until the export file has new ones, so the next
+    command can continue after a kill.
     """
     folder = SchemasFolder.at(schemas)
     opened = open_schemas(folder, name)
@@ -202,5 +202,5 @@ def _naming_of(schema: Schema) -> str:
 
 
 def read_hints(path: Path) -> Schema:
-    """Return a file of hints: a schema file, which states no more than its author cares about."""
+    """Return a hints file: a schema file with only the settings that its author cares about."""
     return read(read_text(path), str(path)).schema

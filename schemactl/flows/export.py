@@ -27,16 +27,16 @@ class ExportRequest:
     """The request of ``schemactl export``.
 
     Attributes:
-        output: a file, or a folder (there, or named with a slash at the end) for a file a schema; None to return
-            the text.
-        version_hash: the beginning of a hash in a destination's ledger; None for the last schema there.
-        takes_tables: whether a destination's tables are exported as they are, not the schema that its ledger names.
+        output: a file, or a folder (existing, or with a trailing slash) for one file per schema; None to return the
+            text.
+        version_hash: the beginning of a hash in a destination's ledger; None for the ledger's last schema.
+        takes_tables: whether to export a destination's actual tables instead of the ledger's schema.
         table: the only table to export, with its nested tables if the format can hold them; None for all.
         is_nested: whether nested tables are folded back into documents.
         is_strict: whether a loss is an error.
-        dialect: of SQL; None for PostgreSQL.
-        has_foreign_keys: whether SQL states references as foreign keys.
-        data: CSV or TSV whose texts say how an Arc schema types them; None for the usual patterns.
+        dialect: the SQL dialect; None for PostgreSQL.
+        has_foreign_keys: whether SQL declares references as foreign keys.
+        data: a CSV or TSV file whose strings decide the patterns of an Arc schema; None for the usual patterns.
     """
 
     reference: str
@@ -69,10 +69,10 @@ class Exported:
 
 
 def export(request: ExportRequest) -> tuple[Exported, ...]:
-    """Return the schemas that the reference names as text, and write them where a file or a folder is named.
+    """Return the schemas of a reference as text, and write them if a file or folder is named.
 
-    What a schema states is exported: brought up to dlt's current engine version, with the hash of its content. Of a
-    destination it is the schema that its ledger names, else its tables.
+    Exported schemas have dlt's current engine version and the hash of their content. A destination exports the schema
+    in its ledger, or its tables if it has no ledger.
     """
     target = in_dialect(FORMATS[request.to], request.to, request.dialect, has_references=request.has_foreign_keys)
     if request.data is not None and request.to != "arc":
@@ -112,7 +112,7 @@ def export(request: ExportRequest) -> tuple[Exported, ...]:
 
 
 def _selected(schema: Schema, request: ExportRequest) -> Schema:
-    """Return the schema with the tables that are asked for, folded where that is asked for."""
+    """Return the schema reduced to the requested table, with typing proposals and folded tables if requested."""
     naming_of(schema)  # dlt does not load a schema whose convention is unknown
     if request.table is not None:
         if request.table not in schema.tables:

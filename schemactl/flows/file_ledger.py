@@ -96,12 +96,12 @@ def _stored_schema(target: LoadTarget, name: str) -> Schema:
 
 
 def match_paths(paths: Iterable[str], patterns: Sequence[str]) -> frozenset[str]:
-    """Return the paths that are equal to a pattern, match it, or are below a folder that does.
+    """Return the paths that equal a pattern, match it, or are below a folder that matches it.
 
-    Patterns are those of sources: ``*`` stops at ``/``, ``**`` does not. Relative ones begin in the working folder.
+    Patterns work as in sources: ``*`` stops at ``/``, ``**`` does not. Relative patterns start at the working folder.
 
     Raises:
-        InputError: a pattern matches none.
+        InputError: a pattern matches no path.
     """
     paths = tuple(paths)
     matched: set[str] = set()

@@ -85,7 +85,7 @@ def _problems(path: Path, folder: SchemasFolder) -> Iterator[Problem]:
             raise  # named by mistake
         yield from error.problems or (Problem(error.message, error.at, error.hint),)
         return
-    other_tables = cache(partial(_all_tables, folder))  # read where a reference asks for them
+    other_tables = cache(partial(_all_tables, folder))  # read only if a reference needs them
     for fault in find_faults(document.schema, lambda table: table in other_tables()):
         yield Problem(fault.message, document.locate(*fault.keys), fault.hint)
     is_exported = not folder.is_shared and real_path(file.path).parent == real_path(folder.exports)

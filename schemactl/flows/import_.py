@@ -52,14 +52,14 @@ class ImportRequest:
     """The request of ``schemactl import``.
 
     Attributes:
-        files: what to read: paths, and addresses of destinations.
-        source: name of a format; None to infer it from the files' names, and where those do not say, by their texts.
-        is_merged: whether tables and columns that no file brings stay; they go otherwise.
-        is_strict: whether something that the files say and the schema cannot is an error.
-        dialect: of SQL, and of the types in dbt's files; None for PostgreSQL, and for no certain one in dbt.
-        versions: of dbt's models, ``latest`` or ``all``; None for the latest ones.
-        model: a Pydantic model, ``MODULE:CLASS``, that brings tables as well; None for none.
-        table: of the model, where it is no union; None for its class's name.
+        files: paths of files, and addresses of destinations.
+        source: the name of a format; None to infer it from the file names, or if these are ambiguous, from the content.
+        is_merged: whether to keep stored tables and columns that no file contains.
+        is_strict: whether information that a schema cannot express is an error.
+        dialect: the dialect of SQL, and of types in dbt files; None for PostgreSQL, and for any dialect in dbt files.
+        versions: the versions of dbt models to read, ``latest`` or ``all``; None for the latest.
+        model: a Pydantic model, ``MODULE:CLASS``, that declares more tables.
+        table: the table of a model that is not a union; None for the name of its class.
     """
 
     files: tuple[str | Path, ...]
@@ -80,11 +80,12 @@ class Imported:
     """The outcome of an import, or of its check.
 
     Attributes:
-        before: the stored schema before, if there was one.
-        after: as it is stored now, or would be.
-        violations: what the stored schema's contract does not let through; then nothing is written.
-        losses: what the files say and the schema does not.
-        names: of tables and ``table.column`` in SQL and databases, with those in the schema, if they differ.
+        before: the stored schema before, if it existed.
+        after: the schema that was saved, or would be without ``--check``.
+        violations: changes that the stored contract forbids; if any, nothing is written.
+        losses: information in the files that the schema cannot express.
+        names: pairs of a name in SQL or a database (table or ``table.column``) and its name in the schema, if they
+            differ.
     """
 
     before: Schema | None
@@ -102,9 +103,9 @@ class Imported:
 
 
 def import_files(request: ImportRequest) -> Imported:
-    """Read schemas from files and make their tables the content of the named schema.
+    """Read schemas from files and replace the content of the named schema with their tables.
 
-    Of several files each brings tables of its own; what else a schema states comes from the first.
+    All files contribute their tables; other settings of the schema come from the first file.
     """
     check_name(request.name)
     options = (request.source, request.schemas, request.dialect, request.versions, request.name)
@@ -160,7 +161,7 @@ def import_schema(
     # The next version of the stored schema; a new schema keeps its file's history.
     new = with_lineage(content, current) if current else replace(bump(content), imported_version_hash=None)
     after = to_save(folder, opened, new)
-    # An edited import file has not been taken over before: it is compared with what the export file holds.
+    # An edited import file without a sync is not applied yet: compare it with the schema in the export file.
     stored = opened.stored or opened.schema
     changes = diff(stored, with_lineage(new, stored)) if stored else ()
     violations = judge_edit(stored, new) if stored else ()
@@ -238,9 +239,9 @@ def _text_of(path: Path) -> tuple[str, str]:
 
 
 def _read_destination(address: str, schemas: SchemasPlace, name: str | None) -> tuple[tuple[str, Document], ...]:
-    """Return the schemas that a destination's ledger names, else its tables, as ``export`` does.
+    """Return the schemas in a destination's ledger, or else the schema of its tables, as ``export`` does.
 
-    Foreign keys are references; what else the tables have beside columns and keys is lost.
+    Foreign keys become references; other properties of the tables, except columns and keys, are lost.
     """
     from schemactl.flows.migrate.ledger_schemas import stored_schemas
     from schemactl.flows.references import find_schemas
@@ -309,13 +310,13 @@ Named = TypeVar("Named")
 
 
 def _named(name: str, candidates: Mapping[str, Named]) -> Named | None:
-    """Return the candidate of a name, or else the one whose name differs in case alone."""
+    """Return the candidate of a name, or else the candidate whose name differs only in case."""
     folded = {candidate.casefold(): value for candidate, value in candidates.items()}
     return candidates.get(name, folded.get(name.casefold()))
 
 
 def _with_structure(properties: Properties) -> Properties:
-    """Return the properties of a catalog's column, objects and lists as those of files: ``json`` with their type."""
+    """Return the properties of a catalog column, with objects and lists as ``json`` with their type, as from files."""
     structure = structure_in(str(properties.get(DATABASE_TYPE, "")))
     if structure is None:
         return properties
@@ -328,10 +329,10 @@ def _readable() -> Mapping[str, ReadableFormat]:
 
 
 def _format_of(path: Path, text: str) -> str:
-    """Return the format that a file's name says, by the longest ending; of several the one that recognizes its text.
+    """Return the format with the longest matching file ending; if several match, the content decides.
 
-    An ending with the format's own name (``.arc.json``) decides, whatever the text is. Another one (``.schema.json``)
-    is that of other formats' files as well, where they alone recognize the text.
+    An ending with the format's own name (``.arc.json``) decides, whatever the content is. Other endings
+    (``.schema.json``) can also belong to another format if only that format recognizes the content.
     """
     readable = {name: module for name, module in _readable().items() if not is_binary(module)}
     ending_by_format = {

@@ -89,7 +89,7 @@ def check_request(request: InferRequest, folder: SchemasFolder) -> Schema:
     """Report errors of the call or a schema file before data is read.
 
     Returns:
-        The schema as it is, a new one where there is none.
+        The existing schema, or a new one.
     """
     check_name(request.name)
     if request.contract:
@@ -156,7 +156,7 @@ def try_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schem
 
 
 def unsteady(name: str) -> InputError:
-    """Return the error for a schema that others change again and again."""
+    """Return the error for a schema that other processes keep changing."""
     return InputError(f"the schema `{name}` changes all the time", hint="run the command again")
 
 

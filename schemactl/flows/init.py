@@ -1,6 +1,6 @@
 """``schemactl init``: sets up a project: its folders, settings, git, CI, pre-commit and editor, and its first schemas.
 
-Files that exist stay as they are; the report says what they lack.
+Existing files stay unchanged; the report contains the text that they lack.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from schemactl.store.project_files import (
 from schemactl.store.text import read_text, replace_file
 
 _PIPELINE_STATE: Final = "state.json"
-"""The file that dlt keeps in the working folder of a pipeline, beside its schemas."""
+"""The file with which dlt marks the working folder of a pipeline; its schemas are in the same folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ProjectParts:
     """The parts of a project that ``init`` can set up.
 
     Attributes:
-        git: the attributes and settings by which git uses schemactl, and a repository if there is none.
+        git: the attributes and settings by which git uses schemactl, and a repository if it is missing.
         ci: the CI system that reviews changes of schemas; None for no CI.
         pre_commit: the hooks of pre-commit.
         editor: the JSON Schemas by which an editor completes and checks schema files.
@@ -107,10 +107,10 @@ def default_parts(project: Path) -> ProjectParts:
 
 
 def init_project(request: InitRequest) -> Initialized:
-    """Set up the working folder as a project; the schemas of the source come first, as they may fail.
+    """Set up the working folder as a project; read the schemas of the source first, because this can fail.
 
     Raises:
-        InputError: the source has no schema, or none of this name; a file cannot be written.
+        InputError: the source has no schema, or no schema of this name; a file cannot be written.
         DestinationError: the source cannot be read.
     """
     project = Path.cwd()
@@ -150,7 +150,7 @@ def init_project(request: InitRequest) -> Initialized:
 
 
 class _FileWriter:
-    """Write the files of a project that do not exist, and note those that do."""
+    """Create the missing files of a project, and note existing files."""
 
     def __init__(self, project: Path) -> None:
         self._project = project
@@ -195,9 +195,9 @@ class _Source:
 
     Attributes:
         folder: the schemas folder of the project.
-        schemas: those to save in it; none if the folder is the pipeline's own.
+        schemas: the schemas to save in it; empty if the folder belongs to the pipeline.
         name: the first schema.
-        address: of a dataset or database that can be migrated, without a password; None for others.
+        address: the address of a database that can be migrated, without a password; None for other sources.
         has_ledger: whether the address has a ledger that names the schemas.
     """
 
@@ -209,7 +209,7 @@ class _Source:
 
 
 def _read_source(request: InitRequest) -> _Source:
-    """Read the schemas of the source; files of a pipeline in the project stay where the pipeline writes them."""
+    """Read the schemas of the source; if a pipeline lies in the project, keep its files in its folder."""
     assert request.source is not None
     source, name, path = request.source, request.name, Path(request.source)
     address = None if path.exists() else find_address(source)

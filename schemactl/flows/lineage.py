@@ -1,4 +1,4 @@
-"""Keeps the lineage of a schema beside its export file, across commands."""
+"""Saves the lineage of a schema next to its export file, so that later commands can use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def lineage_in(folder: Path, name: str) -> Lineage:
 
 
 def sources_beside(file: Path | None, name: str) -> Sources:
-    """Return the source paths of a schema's tables and columns, by the lineage beside its file; none without a file."""
+    """Return the source paths of a schema's tables and columns from the lineage next to its file, if it exists."""
     return lineage_in(file.parent, name).sources if file else {}
 
 

@@ -62,7 +62,7 @@ class FileLedger:
         self.seen: dict[str, None] = {}
 
     def is_new(self, source: Input) -> bool:
-        """Return whether no load has loaded a file as it is now; the listing leaves out the others."""
+        """Return whether no load has loaded the current version of a file; the listing skips all other files."""
         if source.path in self.seen:  # several sources of a call may name a file
             return False
         is_seen = is_listed(source) and self.has(source)

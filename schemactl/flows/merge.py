@@ -100,7 +100,8 @@ def merge_for_git(
 ) -> MergedFile:
     """Merge three files that git wrote and write the result over ``ours`` (gitattributes(5), merge drivers).
 
-    If schemactl cannot read one of them, git's merge of lines is written: otherwise the user would see our side alone.
+    If schemactl cannot read one of the files, git's line merge is written; an unchanged ``ours`` would hide the other
+    side.
 
     Args:
         base: their common ancestor; empty if both branches added the file.
@@ -162,7 +163,7 @@ def merge_texts(
     text, lost_comments = _written(merged, path, layouts)
     if merged.conflicts:
         of_theirs = merge_schemas(base_schema, our_schema, their_schema, prefers_theirs=True)
-        # Which hash is right depends on what a person keeps: `schemactl fmt` writes it then.
+        # The right hash depends on the sides that the user keeps; `schemactl fmt` writes it afterwards.
         same_header = replace(of_theirs, schema=with_lineage(of_theirs.schema, merged.schema))
         their_text, _ = _written(same_header, path, layouts)
         text = mark_conflicts(text, merged.conflicts, their_text, of_theirs.conflicts, path, marker_size)
@@ -223,7 +224,7 @@ def _written(merged: MergedSchema, path: str, layouts: Sequence[Layout | None]) 
 
 
 def write_files(merged: Sequence[MergedFile], output: Path, *, is_folder: bool) -> tuple[MergedFile, ...]:
-    """Write the merged texts to the file ``output``, or below a folder by their paths, and return where they are.
+    """Write the merged texts to the file ``output``, or to their paths below this folder; return them with the paths.
 
     Raises:
         InputError: a file cannot be written.

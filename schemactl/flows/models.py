@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
-    """The columns and the contract of one root table by a model.
+    """The columns and the contract that a model gives one root table.
 
     Attributes:
-        fields: its columns, and those of nested tables.
+        fields: the columns of the table and of its nested tables.
         is_authoritative: whether its columns override the contract (dlt's ``is_authoritative_model``).
     """
 

@@ -110,16 +110,16 @@ class NormalizeRequest:
     """The request of ``schemactl normalize``.
 
     Attributes:
-        inference: the part that it shares with ``infer``; the sample is all data, and nothing is a check.
-        rejects: a folder for rejected rows and values; None for a table beside the others.
-        load_id: None for the time, as dlt does.
+        inference: the part shared with ``infer``; without sampling and without check.
+        rejects: a folder for rejected rows and values; None for a table in the destination.
+        load_id: None for an ID made from the time, as in dlt.
         new_only: whether to leave out files that were loaded before; limits do so, too.
-        changed: what to do with files that have changed since; None to load them into tables that find rows by a key,
-            and to fail otherwise.
-        limits: the most that one load takes; the files beyond go into further loads.
+        changed: what to do with loaded files that have changed; None to load them into tables that merge by a key, and
+            to fail for other tables.
+        limits: the limits of one load; the remaining files go into further loads.
         lineage: whether the report has the source paths of each column.
-        staging: a folder for rows while they are made; None for the system's.
-        replay: for sources that are the records of rejects; None for data.
+        staging: a folder for rows before the load; None for the system's temporary folder.
+        replay: the replay whose records are the sources; None for data.
     """
 
     inference: InferRequest
@@ -173,7 +173,7 @@ class Call:
         )
 
     def with_files(self) -> Call:
-        """Return the call with the state of its files as it is now: later changes are those of other files."""
+        """Return the call with the current state of its files; a file that changes later counts as another file."""
         inputs = tuple(filter(is_listed, _inputs_of(self.parts)))
         return replace(self, files=dict(zip((file.path for file in inputs), remember(inputs), strict=True)))
 
@@ -201,8 +201,8 @@ def normalize(
 ) -> NormalizeReport:
     """Load the sources, or report why not.
 
-    A request with limits may take several loads. The first one that does not succeed is the last; ``is_ended`` answers
-    between them whether to leave the others to the next call.
+    A request with limits may need several loads. A failed load is the last; before each further load, ``is_ended``
+    tells whether to leave the remaining files to the next call.
     """
     with noted_warnings() as noted:
         report = _normalize(request, progress or no_progress, open_engine, is_ended or (lambda: False))
@@ -251,7 +251,7 @@ def _shared_engine(call: Call, progress: Progress, open_engine: OpenEngine | Non
 
 
 def _load_files(call: Call, progress: Progress, open_engine: OpenEngine | None) -> NormalizeReport:
-    """Load the files of a call; if another load takes some of them meanwhile, the others."""
+    """Load the files of a call; if another process loads some of them meanwhile, load the remaining files."""
     for _ in range(MOST_ATTEMPTS):
         try:
             return _load_call(call.with_files(), progress, open_engine)
@@ -443,7 +443,7 @@ def _staging(folder: Path | None, options: EngineOptions) -> Iterator[Path]:
             check_link(folder)
             folder.mkdir(parents=True, exist_ok=True)
         stack = ExitStack()
-        # An earlier driver holds only the lock of its own folder: after a kill it may still write rows.
+        # An earlier driver locks only its own folder: after a kill it may still write rows.
         staging = stack.enter_context(temporary_folder(ROWS, options.temporary_folder if folder is None else folder))
     except OSError as error:
         raise InputError(f"cannot write to `{folder or tempfile.gettempdir()}`: {error.strerror or error}") from error
@@ -630,7 +630,7 @@ def _in_turn(attempts: Sequence[_TableAttempt]) -> list[_TableAttempt]:
 def _write_changed(
     call: Call, attempts: Sequence[_TableAttempt], earlier: Sequence[_TableRows], staging: Path
 ) -> list[_TableRows]:
-    """Write the rows of new or changed plans, for each reader in one pass; other rows are those of ``earlier``."""
+    """Write the rows of new or changed plans, for each reader in one pass; reuse the ``earlier`` rows otherwise."""
     rows_by_index = {
         index: table_rows.rows
         for index, table_rows in enumerate(earlier)
@@ -725,10 +725,11 @@ def _ledger_files(
 
 
 def _replayed(table: Table) -> Table:
-    """Return a root table to which rows of replayed records come once, whatever is there of them.
+    """Return a root table into which rows of replayed records are merged, so that no row occurs twice.
 
-    Rows that are appended have no key but ``_dlt_id``, which the record's origin gives: a row that was loaded without a
-    value, or without rows nested in it, is replaced. Other tables are replaced as a whole by a load, but not by these.
+    Appended rows have only the key ``_dlt_id``, which derives from the record's origin: a row that was loaded without a
+    value, or without nested rows, is replaced. Tables with the disposition ``replace`` are merged, too, because a
+    replay must not replace the whole table.
     """
     key = first(table, "row_key")
     is_merged = table.properties.get("write_disposition") == "merge" and not appends(table)

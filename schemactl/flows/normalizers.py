@@ -15,7 +15,7 @@ from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.types import Schema
 
 ALLOWS_RENAMES: Final = "allow_identifier_change_on_table_with_data"
-"""In the ``normalizers`` section: whether names of tables with data may become others."""
+"""In the ``normalizers`` section: whether tables with data may be renamed."""
 
 
 def check_normalizers(opened: Opened) -> None:

@@ -59,11 +59,11 @@ class ReaderSource:
         kind: a kind of reader, or of destination.
         where: the pattern, path or address.
         dialect: sqlglot's name of the dialect; None for the source's own.
-        dataset: that holds the tables; None for the schema's name.
-        database: that holds the dataset; None for any.
+        dataset: the dataset with the tables; None for the schema's name.
+        database: the database with the dataset; None for any.
         base: where the source is as it was before the change under review; None for the same path in the base's
             git revision.
-        is_complete: whether nobody else reads the tables.
+        is_complete: whether the source has all readers of the tables.
     """
 
     kind: str
@@ -83,7 +83,7 @@ def parse_reader_source(text: str) -> ReaderSource:
     ('queries/**/*.sql', 'duckdb', 'raw')
 
     Raises:
-        InputError: there is no such kind, dialect or key.
+        InputError: a kind, dialect or key is unknown.
     """
     address, query = (*_QUERY.split(text, maxsplit=1), "")[:2]
     keys = dict(parse_qsl(query, keep_blank_values=True))
@@ -127,7 +127,7 @@ def read_readers(
     files: FileTree | None = None,
     base_files: FileTree | None = None,
 ) -> Readership:
-    """Return who reads the tables of a schema, which may be given in several versions.
+    """Return the readers of a schema's tables; ``schemas`` may contain several versions of the schema.
 
     Args:
         sources: of the readers.
@@ -188,7 +188,7 @@ def _read_database(source: ReaderSource, tables: ReadTables) -> Readership:
 
 
 def find_step_readers(sources: Sequence[ReaderSource], plan: MigrationPlan) -> tuple[StepReaders, ...]:
-    """Return the readers that the steps of a plan break, by step; without the steps that break nobody.
+    """Return the readers that a plan breaks, by step; omit the steps that break no reader.
 
     Raises:
         InputError: a source cannot be read.
@@ -211,7 +211,7 @@ def _changed(changes: Iterable[tuple[ReaderEffect, str, str | None]]) -> Mapping
 
 
 def _effect_of(change: Change) -> tuple[ReaderEffect, str, str | None]:
-    """Return what a change that a step makes does to readers, and the table and column by which they know it."""
+    """Return the effect of a step's change on readers, with the names of the table and column in their queries."""
     match change:
         case TableRemoved():
             return ReaderEffect.REMOVED, change.table.name, None
@@ -251,7 +251,7 @@ class ReadersRequest:
 
 
 def list_readers(request: ReadersRequest) -> tuple[ReadersReport, ...]:
-    """Return who reads the columns of schemas, without dlt's own tables."""
+    """Return the readers of the columns of schemas, without dlt's own tables."""
     if not request.sources:
         hint = "`--readers 'sql:queries/**/*.sql'`, `--readers dbt:target/manifest.json`, or a database"
         raise InputError("no readers are declared", hint=hint)

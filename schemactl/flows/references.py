@@ -1,7 +1,7 @@
-"""Finds the schemas that REFs on the command line name, and pairs those that are compared.
+"""Finds the schemas that REFs on the command line name, and pairs them for comparison.
 
 A REF is ``NAME`` (the export folder's), ``import:NAME``, ``export:NAME``, a file, a folder, ``git:REV``, ``git:REV...``
-(where this branch left REV), ``git:REV:PATH``, ``-`` for standard input, or a destination's address:
+(the merge base with REV), ``git:REV:PATH``, ``-`` for standard input, or a destination's address:
 ``duckdb:///PATH``, ``parquet:FOLDER`` ... ``import:NAME``, a folder and a revision name effective schemas
 (``flows.effective_schemas``).
 """
@@ -285,12 +285,12 @@ class Pair:
 
 
 def find_pairs(base: str | None, head: str | None, folder: SchemasFolder) -> tuple[Pair, ...]:
-    """Return the pairs to compare: a schema with a schema, else schemas of the same name.
+    """Return the pairs to compare: a schema with a schema, or else schemas of the same name.
 
-    Without references the export folder is compared with what the schemas folder means, edits of import files taken
-    over; a bare ``NAME`` is that schema in both. Any other base alone is compared with what the folder means: a folder
-    or revision with all of its schemas, so that those which only one side has are found; anything else with the schema
-    of its name. Of a folder or revision only that schema counts which a head that is no folder names.
+    Without references, the export folder is compared with the effective schemas, which include import edits; a bare
+    ``NAME`` does the same for one schema. Any other base without a head is compared with the effective schemas: a
+    folder or revision with all of them, to find schemas that only one side has; anything else with the schema of its
+    name. If the head is a single schema, only the schema of this name counts in a base folder or revision.
     """
     if base == head == STDIN:
         raise InputError("BASE and HEAD cannot both be `-`")
@@ -317,7 +317,7 @@ def _is_of_git(reference: str | None) -> bool:
 
 
 def _refuse_links_of_review(base: str, head: str | None, folder: SchemasFolder) -> None:
-    """Refuse links among the files that are compared with a revision; reading a revision refuses those in it."""
+    """Raise an error for links among the files to compare with a revision; reading a revision checks its own links."""
     for reference in (base, head):
         if _is_of_git(reference):
             continue
@@ -367,7 +367,7 @@ def _bases(reference: str, head: str | None, folder: SchemasFolder) -> tuple[Ref
 
 
 def _hint_elsewhere(reference: str, head: str | None, folder: SchemasFolder, elsewhere: Sequence[Path]) -> str:
-    """Return how to compare the schemas of other folders of a revision: each by itself, or what was moved to here."""
+    """Return the command that compares other schema folders of a revision, or the folder moved to ``folder``."""
     removed_paths = [folder_path for folder_path in elsewhere if not folder_path.exists()] if folder.names else []
     nearest = (removed_paths or elsewhere)[0]
     shown = os.path.relpath(nearest)

@@ -49,14 +49,14 @@ class RejectStore:
         return rejects_table(self.schema, "replace")
 
     def read(self) -> Iterator[Reject]:
-        """Yield all rejects; nothing if the destination has none yet."""
+        """Yield all rejects; nothing if the destination does not have the table yet."""
         rows = self.destination.read_table(self.target.url, self.schema.name, self.table)
         for batch in rows:
             yield from (Reject.of(row) for row in with_record_columns(batch.to_pylist(), self.schema))
 
 
 def rejects_table(schema: Schema, disposition: str) -> Table:
-    """Return the table of rejects beside the tables of a schema, with all of its columns."""
+    """Return the rejects table of a schema, with all of its columns."""
     name = naming_of(schema).normalize_table_identifier(REJECTS_TABLE)
     if name in schema.tables:
         hint = "keep rejects as files: `--rejects DIR`"
@@ -67,7 +67,7 @@ def rejects_table(schema: Schema, disposition: str) -> Table:
 def with_record_columns(rows: list[dict[str, Any]], schema: Schema) -> list[dict[str, Any]]:
     """Return rows of ``_rejects`` with the columns of their records, which earlier versions did not write.
 
-    Of those the row of a root table is the record.
+    In such old rows, the row of a root table is the record.
     """
     for row in rows:
         if row["state"] is None:
@@ -106,7 +106,7 @@ def open_store(name: str, to: str, schemas: SchemasPlace) -> RejectStore:
 
 
 def count_waiting(target: Target, schema: Schema) -> int:
-    """Return the number of records that wait in a destination; 0 where rejects cannot be read."""
+    """Return the number of waiting records in a destination; 0 if rejects cannot be read."""
     if not is_readable(target.destination):
         return 0
     store = RejectStore(schema, LoadTarget(target.kind, target.destination, target.url), target.destination)
@@ -151,10 +151,10 @@ def selected_ids(store: RejectStore, selection: RejectFilter) -> set[str]:
 
 
 def export_rejects(store: RejectStore, selection: RejectFilter, write: Callable[[str], object]) -> tuple[int, int]:
-    """Write the selected records, a JSON object with ``id`` and ``record`` on each line; nothing in them is masked.
+    """Write the selected records, unmasked, as JSON lines with ``id`` and ``record``.
 
     Returns:
-        The number of records written, and of those that cannot be as they were not stored.
+        The number of written records, and the number of selected records that were not stored.
     """
     record_ids = selected_ids(store, selection)
     written: set[str] = set()
@@ -174,11 +174,11 @@ class ChangedRejects:
     """A change of the stored rejects; see ``RejectsEdit``.
 
     Attributes:
-        folder: where the new rows are written; it exists.
+        folder: an existing folder for the new rows.
         record_ids: the records whose rejects change.
-        change: returns what becomes of a reject of these records, as a row; None to delete it.
+        change: returns the new row of a reject of these records, or None to delete it.
         added: new rejects.
-        check: called with the number of rejects of each of these records that wait; raises to forbid the load.
+        check: receives the number of waiting rejects by record; raises to stop the load.
     """
 
     schema: Schema
@@ -242,7 +242,7 @@ def discard_rejects(
 
 
 def prune_rejects(store: RejectStore, selection: RejectFilter, agree: Callable[[ChangeReport], bool]) -> ChangeReport:
-    """Delete the selected rejects of records that have no others."""
+    """Delete the selected rejects of records whose rejects are all selected."""
     return _change(store, selection, None, agree)
 
 
@@ -252,7 +252,7 @@ def _change(
     change: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None,
     agree: Callable[[ChangeReport], bool],
 ) -> ChangeReport:
-    """Change all rejects of the selected records; delete those whose rejects are all selected if it is None."""
+    """Change all rejects of the selected records; if ``change`` is None, delete records with all rejects selected."""
     waiting: set[str] = set()
     counts: dict[str, int] = {}
     others: set[str] = set()

@@ -46,9 +46,9 @@ class ReplayRequest:
     """The request of ``schemactl rejects replay``.
 
     Attributes:
-        inference: how records are read, as of ``normalize``; without sources and tables.
-        repaired: a file of ``rejects export`` with repaired records, which alone are replayed; None for none.
-        staging: as of ``NormalizeRequest``.
+        inference: how records are read, as in ``normalize``; without sources and tables.
+        repaired: a file of ``rejects export`` with repaired records; only these are replayed. None to replay all.
+        staging: as in ``NormalizeRequest``.
     """
 
     inference: InferRequest
@@ -87,18 +87,18 @@ def replay_rejects(
     progress: Progress | None = None,
     open_engine: OpenEngine | None = None,
 ) -> ReplayReport:
-    """Load the records of the selected rejects that wait, or with ``is_dry_run`` report what would become of them.
+    """Load the records of the selected waiting rejects, or with ``is_dry_run`` report the outcome of such a load.
 
     Args:
-        store: of the rejects.
-        request: of the call.
-        agree: asks a person, once; not for a dry run.
-        progress: receives how far it has come.
-        open_engine: as of ``normalize``.
+        store: the store of the rejects.
+        request: the request of the call.
+        agree: asks the user, once; not called for a dry run.
+        progress: receives progress.
+        open_engine: as in ``normalize``.
 
     Raises:
-        InputError: the file of repaired records is not one, or has ids that no reject has.
-        RejectsChanged: others change the rejects all the time.
+        InputError: the file of repaired records is invalid, or contains unknown ids.
+        RejectsChanged: other processes keep changing the rejects.
     """
     repaired = None if request.repaired is None else read_repaired(request.repaired)
     is_agreed = request.is_dry_run
@@ -150,7 +150,7 @@ def read_repaired(file: Path) -> dict[str, str]:
 def _find_records(
     store: RejectStore, selection: RejectFilter, repaired: Mapping[str, str] | None
 ) -> tuple[dict[str, _Record], ReplayReport]:
-    """Return the records to replay, by their ids, and the report of those that cannot be."""
+    """Return the records to replay, by their ids, and the report of records that cannot be replayed."""
     selected: set[str] = set()
     stored_ids: set[str] = set()
     for reject in store.read():
@@ -253,7 +253,7 @@ class _Attempt:
         paths = tuple(str(path) for _, path in sources)
         pairs = tuple((table, str(path)) for table, path in sources)
         inference = replace(
-            inference, sources=paths if is_dispatched else (), others=() if is_dispatched else pairs, table=None
+            inference, sources=paths if is_dispatched else (), table_sources=() if is_dispatched else pairs, table=None
         )
         replay = Replay(self.origins, self._edit, self.request.is_dry_run)
         request = NormalizeRequest(
@@ -309,7 +309,7 @@ class _Attempt:
         return sources
 
     def _edit(self, load_id: str, rejects: WrittenRejects | None) -> RejectsEdit:
-        """Return the change of the stored rejects, given those that the load makes."""
+        """Return the change of the stored rejects, given the rejects that the load creates."""
         from pyarrow import parquet
 
         self.rejects_by_record.clear()
@@ -334,7 +334,7 @@ class _Attempt:
 
         folder = self.folder / f"rejects-{len(list(self.folder.iterdir()))}"
         folder.mkdir()
-        # A record that is loaded without what it lacks: its own row has come with this load.
+        # A record that loads without its rejected values is new in this load.
         new_rejects = tuple(
             reject if reject.record_id in unloaded else replace(reject, replayed_in=load_id)
             for rejects_of_record in self.rejects_by_record.values()
@@ -349,7 +349,7 @@ class _Attempt:
             raise RejectsChanged(f"other commands have changed the rejects of `{self.store.target.shown}`")
 
     def _with_origins(self, value: Any) -> Any:
-        """Return a report in which positions in the files of records are those that the records came from."""
+        """Return a report with positions in record files replaced by the positions that the records came from."""
         if isinstance(value, Position):
             origin = self.origins.get(value.file)
             return value if origin is None else Position(origin.file, origin.lines[value.number - 1])

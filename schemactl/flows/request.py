@@ -46,9 +46,9 @@ class InferRequest:
     Attributes:
         sources: data, or saved evidence (``*.evidence.json``).
         table: the root table; None for the schema's only one, or one named after the source.
-        others: pairs of a table and a source of ``--table TABLE=SOURCE``.
+        table_sources: pairs of a table and a source of ``--table TABLE=SOURCE``.
         table_per_file: whether the data of each source file goes to a table of its name.
-        engine: which engine reads the data; None for the default.
+        engine: the engine that reads the data; None for the default.
         agrees: asks the user; None without a terminal.
         sample: ``full``, ``10%`` or a number of records.
         contract: overrides the schema's.
@@ -92,7 +92,7 @@ class InferRequest:
     to: str | None = None
     max_identifier_length: int | None = None
     held: Schema | None = None
-    others: tuple[tuple[str, str], ...] = ()
+    table_sources: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
     typing: TypingSource | None = None
     typing_errors: str | None = None
@@ -115,7 +115,7 @@ class InferRequest:
 
     @property
     def all_sources(self) -> tuple[str, ...]:
-        return (*self.sources, *(source for _, source in self.others))
+        return (*self.sources, *(source for _, source in self.table_sources))
 
 
 def dispatch_by(

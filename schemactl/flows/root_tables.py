@@ -38,7 +38,7 @@ class Part:
     """The data of one root table.
 
     Attributes:
-        request: the call for this data alone.
+        request: the call, reduced to this data.
         saved: files of saved evidence.
         is_named: whether the call names the table.
     """
@@ -108,7 +108,7 @@ def _check_are_json(parts: Iterable[Part]) -> None:
 def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     """Find the sources and divide them by root table.
 
-    A source of ``--table NAME=SOURCE`` goes to that table alone, even if another source contains it. The other sources
+    A source of ``--table NAME=SOURCE`` goes only to that table, even if another source contains it. The other sources
     go to the table of ``--table``, to one table for each file, to the schema's only table, or to one of their name.
     """
     if request.table_per_file and request.table is not None:
@@ -139,7 +139,7 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     else:
         table = _table_of_unclaimed(request, before, has_others=bool(parts), is_saved=bool(evidence_files))
         parts.append(
-            Part(replace(request, table=table, others=()), evidence_files, unclaimed, request.table is not None)
+            Part(replace(request, table=table, table_sources=()), evidence_files, unclaimed, request.table is not None)
         )
     if len(parts) > 1 and request.hints is not None:
         _check_hints(request.hints)
@@ -169,7 +169,7 @@ def _by(request: InferRequest) -> str:
 
 
 def _to_dispatch(request: InferRequest) -> Part:
-    conflicts = {"--table-per-file": request.table_per_file, "--table TABLE=SOURCE": bool(request.others)}
+    conflicts = {"--table-per-file": request.table_per_file, "--table TABLE=SOURCE": bool(request.table_sources)}
     conflicts["--typing"] = request.typing is not None
     if other := next((option for option, is_set in conflicts.items() if is_set), None):
         raise InputError(f"`{_by(request)}` and `{other}` do not go together", hint="leave one of them out")
@@ -184,7 +184,7 @@ class TableData:
     """The data of one root table, read.
 
     Attributes:
-        request: the call for this data alone.
+        request: the call, reduced to this data.
         tables: the scan's names of the table: its only table, or values of the field that names tables.
         typing: errors of typed texts, and of documents that a model rejects.
         rejected: the number of documents of no table that a model rejects, by input; in the first table of a call.
@@ -206,7 +206,7 @@ class TableData:
         *,
         is_loaded: bool = False,
     ) -> Evolution:
-        """Evolve a schema by the data; the arguments are those of ``evolve_schema``."""
+        """Evolve a schema by the data; see ``evolve_schema`` for the arguments."""
         evolution = evolve_schema(self.request, opened, self.evidence, is_loaded, unfilled, after)
         return evolution.with_typing(self.typing, self.rejected)
 
@@ -275,7 +275,7 @@ def _check_hints(hints: Hints) -> None:
 def _sources_by_table(request: InferRequest, before: Schema) -> Mapping[str, list[str]]:
     """Return the sources of ``--table NAME=SOURCE`` by table."""
     sources: dict[str, list[str]] = {}
-    for table, source in request.others:
+    for table, source in request.table_sources:
         sources.setdefault(_root(request, before, table), []).append(source)
     if request.table is not None and _root(request, before, request.table) in sources:
         raise InputError(f"`--table {request.table}` is set with and without a source", hint="use one form")
@@ -290,7 +290,7 @@ def _part(
     request: InferRequest, table: str, evidence_files: tuple[str, ...], inputs: tuple[Input, ...], *, is_named: bool
 ) -> Part:
     sources = (*evidence_files, *(file.path for file in inputs))
-    return Part(replace(request, table=table, sources=sources, others=()), evidence_files, inputs, is_named)
+    return Part(replace(request, table=table, sources=sources, table_sources=()), evidence_files, inputs, is_named)
 
 
 def _table_of_unclaimed(request: InferRequest, before: Schema, *, has_others: bool, is_saved: bool) -> str | None:

@@ -1,8 +1,8 @@
 """Opens and saves a named schema of the schemas folder: dlt's rules for import and export files (docs/dlt.md §3).
 
-The export file is the stored schema. The import file is the user's: written once, where there is none, with hints
-only where data makes the schema; when the user edits it, its content takes the place of the stored schema. Where both
-are one file, that file is the stored schema.
+The export file is the stored schema. The import file belongs to the user: it is written once, if missing, and contains
+only hints if data makes the schema. An edited import file replaces the content of the stored schema. If both are one
+file, that file is the stored schema.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def open_schemas(folder: SchemasFolder, name: str) -> Opened:
 
 
 def open_files(name: str, import_file: TextFile | None, export_file: TextFile | None, is_shared: bool) -> Opened:
-    """Return the schema of two files that are read already; ``is_shared`` where both are one."""
+    """Return the schema of two files that were already read; ``is_shared`` if both are one file."""
     export_document = _parse(export_file)
     if is_shared:
         schema = bump(export_document.schema) if export_document else None
@@ -78,8 +78,8 @@ def open_files(name: str, import_file: TextFile | None, export_file: TextFile | 
 def save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema | None = None) -> tuple[str, ...]:
     """Write the changed files of ``opened``, under the folder's lock.
 
-    The schema is ``opened.schema`` with its new content, or a new one where that is None; ``hints`` is what a new
-    import file holds, by default all of the schema.
+    The schema is ``opened.schema`` with new content, or a new schema if that is None. ``hints`` is the content of a new
+    import file, by default the whole schema.
 
     Returns:
         The files written, the import file first; empty without changes.
@@ -100,7 +100,7 @@ def to_save(folder: SchemasFolder, opened: Opened, schema: Schema, hints: Schema
     """Return ``schema`` as ``save`` would store it: hash, version, ancestry and link to the import file."""
     if folder.is_shared:
         stored_tables = opened.export_document.schema.tables if opened.export_document else {}
-        # Marks that the user's file states stay (``max_nesting`` is one).
+        # Marks that the user's file sets stay (``max_nesting`` is one).
         tables = {name: _without_marks(table, stored_tables.get(name)) for name, table in schema.tables.items()}
         return bump(replace(schema, tables=tables, imported_version_hash=None))
     if opened.import_document is not None:
@@ -155,7 +155,7 @@ def _parse(file: TextFile | None) -> Document | None:
 
 
 def _choose(imported: Document | None, exported: Document | None) -> tuple[Schema | None, str | None]:
-    """Return the schema that holds, and the import file's hash where its content was taken over."""
+    """Return the current schema, and the hash of the import file if its content was adopted."""
     if imported is None:
         return (bump(exported.schema) if exported else None), None
     content = bump(imported.schema)
@@ -183,7 +183,7 @@ def _is_known(content: Schema, imported: Document, stored: Schema, exported: Doc
     if stored.imported_version_hash == content.version_hash:
         return True
     if version_hash(without_processing_hints(stored)) == content.version_hash:
-        # A command was killed between the two files, or one was copied to the other: nothing to take over.
+        # A command was killed between the two files, or one was copied to the other: the edit is already applied.
         return True
     if stored.imported_version_hash is not None:
         return False

@@ -1,4 +1,4 @@
-"""``schemactl show``: the schemas that a reference names, those of a destination with the hints of its ledger."""
+"""``schemactl show``: the schemas that a reference names; for a destination, with the hints of its ledger."""
 
 from __future__ import annotations
 

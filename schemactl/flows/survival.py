@@ -59,8 +59,8 @@ class _Demand:
     """Values that must survive in a type.
 
     Attributes:
-        fed: their paths and classes.
-        target: the type; None if none of the values fits.
+        fed: the paths and classes of the values.
+        target: the type; None if no value fits.
     """
 
     fed: tuple[TakenClass, ...]
@@ -132,7 +132,7 @@ class _Data:
         return _Demand(tuple(self._values(paths)), target)
 
     def _containers(self, paths: Sequence[Path], kind: str) -> Iterator[_Demand]:
-        """Yield the values that are objects, or lists, as required, and those that are not."""
+        """Yield the values that are objects or lists, as required, and then the remaining values."""
         values = list(self._values(paths))
         yield _Demand(tuple(value for value in values if kind_of(value[1]) == kind), FullType(DataType.JSON))
         yield _Demand(tuple(value for value in values if kind_of(value[1]) != kind), None)
@@ -186,11 +186,10 @@ def count_survivors(
     request: DataRequest,
     progress: Progress | None = None,
 ) -> Mapping[Question, Counted]:
-    """Return the answer of the data to each question that it can answer.
+    """Return the answers to the questions that the data can answer.
 
-    Without an answer are questions about tables outside of the data's root table, about columns that dlt fills
-    itself, and those that need values which cannot be read: of saved evidence, and of sources that
-    declare their types.
+    It cannot answer questions about tables outside of the data's root table, about columns that dlt fills, or about
+    values that cannot be read (saved evidence, and sources that declare their types).
     """
     sample = parse_sample(request.sample)  # a fault in it is reported before anything is read
     selection = stored_selection(base.settings)

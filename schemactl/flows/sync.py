@@ -1,4 +1,4 @@
-"""``schemactl sync``: takes edited import files over without data."""
+"""``schemactl sync``: applies edited import files without data."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _plan(folder: SchemasFolder, effective: EffectiveSchema, content: Schema) ->
     if opened.import_adopted is None and content == opened.schema:
         return Synced(stored, content, (), is_pending=False)
     after = to_save(folder, opened, content)
-    # What states its old name is renamed; a guess must not hide that a column goes.
+    # Only declared renames count; a guess must not hide a dropped column.
     changes = diff(stored, with_lineage(after, stored), guess_renames=False, heeds_moves=True) if stored else ()
     dropped = tuple(_data_names(stored, changes)) if stored else ()
     return Synced(stored, after, changes, True, dropped, effective.merged.open_questions)

@@ -84,11 +84,11 @@ class MigrationTarget(Target):
         )
 
     def open_for_writing(self, schema_name: str, patience: Patience) -> AbstractContextManager[MigrationSession]:
-        """Open it alone."""
+        """Open an exclusive session."""
         return self.destination.connect(self.url, schema_name, patience=patience)
 
     def place(self, session: MigrationSession) -> Place:
-        """Return where a session is."""
+        """Return the place that a session is connected to."""
         return Place(self.kind, session.origin, session.dataset)
 
     def renderer(self, session: MigrationSession) -> Render:
@@ -158,7 +158,7 @@ def migratable(to: str | None) -> MigrationTarget:
 
 
 def _of_installed(is_capable: Callable[[Destination], bool]) -> list[str]:
-    """Return the destinations that can do something, of those whose drivers are installed."""
+    """Return the destinations with an installed driver that have a capability."""
     kinds = []
     for kind in DESTINATIONS:
         with suppress(ModuleNotFoundError):

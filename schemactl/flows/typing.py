@@ -76,7 +76,7 @@ def _read_address(address: str) -> str:
 
 
 def with_proposals(schema: Schema, file: Path) -> Schema:
-    """Return a schema whose root table states how the texts of a file can be typed (``export --to arc --data``)."""
+    """Return a schema whose root table declares how to type the strings of a file (``export --to arc --data``)."""
     from schemactl.arc.proposal import propose
 
     root = only_root(schema)
@@ -101,15 +101,15 @@ def with_proposals(schema: Schema, file: Path) -> Schema:
 def draft_typing(
     source: str, order: DateOrder | None, ask: Callable[[str], DateOrder] | None
 ) -> tuple[DraftedField, ...]:
-    """Return fields that type the texts of a source.
+    """Return fields that type the strings of a source.
 
     Args:
-        source: files of CSV, TSV or JSON; of JSON documents the texts at their top are typed.
-        order: which of day and month comes first; None to find it in the texts.
-        ask: asks a person for the order where all dates of a column allow both; None without a person.
+        source: CSV, TSV or JSON files; in JSON documents, only top-level strings are typed.
+        order: the order of day and month; None to find it in the strings.
+        ask: asks the user for the order if all dates of a column allow both; None without a terminal.
 
     Raises:
-        InputError: the source cannot be read, has no texts, or the order is not known.
+        InputError: the source cannot be read, has no strings, or the order is ambiguous.
     """
     from schemactl.arc.proposal import draft, draft_with_decimal_comma, has_decimal_comma
 
@@ -160,19 +160,19 @@ def apply_typing(typing: Typing, source: str, name: str, table: str | None, fold
 
 
 def applied_typing(request: InferRequest, schema: Schema, formats: Set[str]) -> TypingSource | None:
-    """Return the typing that a schema has for the table of a request (``typing draft --apply``); None if it has none.
+    """Return the typing of a schema for the table of a request (``typing draft --apply``); None without typing.
 
     Args:
-        request: of the data of one table.
-        schema: as it is stored.
-        formats: of the data.
+        request: the request for the data of one table.
+        schema: the stored schema.
+        formats: the formats of the data.
     """
     root = root_table(schema, request.table) if request.table is not None else only_root(schema)
     stored = schema.tables.get(root) if root is not None else None
     if stored is None or root is None or not stored.properties.get(APPLIED_TYPING) or not formats <= _TEXT_FORMATS:
         return None
     has_documents = not formats.isdisjoint(_DOCUMENT_FORMATS)
-    # Documents have values of all types: only columns that state their texts are typed.
+    # Documents have values of all types: only columns with a declared typing are typed.
     columns = {
         name: column for name, column in stored.columns.items() if not has_documents or TYPING in column.properties
     }
@@ -188,11 +188,11 @@ _TEXT_FORMATS: Final = _ROW_FORMATS | _DOCUMENT_FORMATS
 
 
 def _read_texts(source: str, formats: Set[str]) -> dict[str, pyarrow.Array]:
-    """Read columns of texts, with the separator, encoding and compression that `infer` finds.
+    """Read columns of strings, with the separator, encoding and compression that `infer` detects.
 
     Args:
-        source: files that are reachable here; of JSON the texts at the top of each document count.
-        formats: those that may be read.
+        source: files on this machine; in JSON, only top-level strings count.
+        formats: the allowed formats.
     """
     import pyarrow as pa
 

@@ -61,7 +61,7 @@ class Request:
     detect: str | None = None
     to: str | None = None
     hints: Any = field(default=None, compare=False)
-    others: tuple[tuple[str, str], ...] = ()
+    table_sources: tuple[tuple[str, str], ...] = ()
     table_per_file: bool = False
     dispatch: Any = None
     model: Any = None
@@ -121,7 +121,7 @@ def test_every_option_reaches_the_flow(flow: Flow) -> None:
         sources=("a.jsonl", "b*.csv"), name="shop", table="orders", schemas=SchemasFolder.at(Path("s")), sample="10%",
         contract="columns=freeze", is_check=True, evidence_file=Path("e.json"), on_bad_record="skip",
         input_format="csv", resolve_collisions=True, naming="direct", normalizer="nested",
-        to="postgresql://h/d", others=(("people", "crm/*.csv"),), table_per_file=True,
+        to="postgresql://h/d", table_sources=(("people", "crm/*.csv"),), table_per_file=True,
     )  # fmt: skip
     assert (spark.master, spark.remote, spark.debug) == ("local[2]", "sc://h:1", True)
     assert spark.conf == {"spark.a": "1", "spark.b": "2"}

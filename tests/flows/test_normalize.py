@@ -374,7 +374,7 @@ def test_several_tables_are_one_load(shop: Shop) -> None:
     shop.write("people.jsonl", {"id": "p1"}, {"id": "p2"})
     tables = (("orders", "orders.jsonl"), ("people", "people.jsonl"))
 
-    report = shop.load(others=tables, table=None, load_id="1")
+    report = shop.load(table_sources=tables, table=None, load_id="1")
 
     assert report.outcome is Outcome.LOADED
     assert counts(report) == {
@@ -382,17 +382,17 @@ def test_several_tables_are_one_load(shop: Shop) -> None:
         "orders__lines__tags": (2, 2, 0, 0, 0),
     }  # fmt: skip
     assert shop.rows("people", "id", "_dlt_load_id") == [("p1", "1"), ("p2", "1")]
-    assert shop.load(others=tables, table=None, load_id="1").outcome is Outcome.LOADED_BEFORE
+    assert shop.load(table_sources=tables, table=None, load_id="1").outcome is Outcome.LOADED_BEFORE
 
 
 def test_nothing_is_loaded_where_one_of_several_tables_is_refused(shop: Shop) -> None:
     shop.write("orders.jsonl", {"id": 1})
     shop.write("people.jsonl", {"id": 1})
     tables = (("orders", "orders.jsonl"), ("people", "people.jsonl"))
-    shop.load(others=tables, table=None, load_id="1")
+    shop.load(table_sources=tables, table=None, load_id="1")
     shop.write("people.jsonl", {"id": 2, "age": 3})
 
-    report = shop.load(others=tables, table=None, load_id="2", contract="columns=freeze")
+    report = shop.load(table_sources=tables, table=None, load_id="2", contract="columns=freeze")
 
     assert (report.outcome, report.stops) == (Outcome.STOPPED, (Stop.CONTRACT,))
     assert shop.rows("orders", "id", "_dlt_load_id") == [(1, "1")]
@@ -402,11 +402,11 @@ def test_rejects_of_several_tables_are_kept_together(shop: Shop) -> None:
     tables = (("orders", "orders.jsonl"), ("people", "people.jsonl"))
     for name in ("orders", "people"):
         shop.write(f"{name}.jsonl", {"id": 1})
-    shop.load(others=tables, table=None, load_id="1")
+    shop.load(table_sources=tables, table=None, load_id="1")
     for name in ("orders", "people"):
         shop.write(f"{name}.jsonl", {"id": 2}, {"id": 3, "more": name})
 
-    report = shop.load(others=tables, table=None, load_id="2", contract="columns=discard_row")
+    report = shop.load(table_sources=tables, table=None, load_id="2", contract="columns=discard_row")
 
     assert (report.rows_loaded, report.rows_rejected) == (2, 2)
     assert shop.rows("_rejects", "table_name") == [("orders",), ("people",)]

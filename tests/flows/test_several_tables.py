@@ -56,7 +56,7 @@ def test_tables_with_sources_take_these_and_leave_the_rest_to_the_others() -> No
     for name in ("crm/a.jsonl", "crm/b.jsonl", "orders.jsonl", "more.jsonl"):
         write(name)
 
-    found = parted(request(".", table="orders", others=(("Contacts", "crm/*.jsonl"), ("extra", "more.jsonl"))))
+    found = parted(request(".", table="orders", table_sources=(("Contacts", "crm/*.jsonl"), ("extra", "more.jsonl"))))
 
     assert found == {
         "contacts": ["crm/a.jsonl", "crm/b.jsonl"], "extra": ["more.jsonl"], "orders": ["orders.jsonl"]
@@ -169,12 +169,12 @@ def test_files_with_some_keys_in_common_are_not_warned_of() -> None:
     ("asked", "message"),
     [
         ({"table": "orders", "table_per_file": True}, "cannot be used together"),
-        ({"table": "Orders", "others": (("orders", "a.jsonl"),)}, "with and without a source"),
+        ({"table": "Orders", "table_sources": (("orders", "a.jsonl"),)}, "with and without a source"),
         (
-            {"others": (("orders", "b.jsonl"),), "hints": Hints((parse_column("id:text"),))},
+            {"table_sources": (("orders", "b.jsonl"),), "hints": Hints((parse_column("id:text"),))},
             "`--column id` names no table",
         ),
-        ({"others": (("orders", "no.jsonl"),)}, "there is no `no.jsonl`"),
+        ({"table_sources": (("orders", "no.jsonl"),)}, "there is no `no.jsonl`"),
     ],
 )
 def test_call_that_contradicts_itself_is_refused(asked: dict[str, Any], message: str) -> None:
@@ -191,7 +191,7 @@ def test_evidence_of_several_tables_makes_one_schema_in_one_step() -> None:
         Path(f"{name}.evidence.json").write_text(write_evidence(evidence))
     tables = tuple((name, f"{name}.evidence.json") for name in ("orders", "people"))
 
-    report = infer(request(others=tables))
+    report = infer(request(table_sources=tables))
 
     assert report.table is None
     assert {file.path: file.table for file in report.files} == {"orders.jsonl": "orders", "people.jsonl": "people"}
@@ -203,7 +203,7 @@ def test_evidence_of_several_tables_makes_one_schema_in_one_step() -> None:
     assert {name: list(table.columns) for name, table in stated.tables.items() if not name.startswith("_dlt")} == {
         "orders": [], "people": []
     }  # fmt: skip
-    again = infer(request(others=tables, is_check=True))
+    again = infer(request(table_sources=tables, is_check=True))
     assert not again.changes_schema
 
 
@@ -211,11 +211,11 @@ def test_nothing_is_written_where_the_contract_refuses_one_of_the_tables() -> No
     for name in ("orders", "people"):
         evidence = observe([(Position(f"{name}.jsonl", 1), {"id": 1})])
         Path(f"{name}.evidence.json").write_text(write_evidence(evidence))
-    infer(request(others=(("orders", "orders.evidence.json"),)))
+    infer(request(table_sources=(("orders", "orders.evidence.json"),)))
     before = Path("schemas/export/shop.schema.yaml").read_bytes()
 
     tables = tuple((name, f"{name}.evidence.json") for name in ("people", "orders"))
-    report = infer(request(others=tables, contract="tables=freeze"))
+    report = infer(request(table_sources=tables, contract="tables=freeze"))
 
     assert report.is_refused
     assert [each.table for each in report.violations] == ["people"]

@@ -1,4 +1,4 @@
-"""``schemactl migrate apply``: the plan is shown, agreed on, and run alone; afterwards the tables are looked at."""
+"""``schemactl migrate apply``: shows the plan, asks, runs exactly this plan, and then checks the tables."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class ApplyRequest:
     """A call of ``schemactl migrate apply``.
 
     Attributes:
-        reference: a REF, or a plan's file.
-        options: what the user decides; a plan's file has decided.
-        is_step_by_step: whether each step is kept when it is done.
-        key: that a plan's file must be signed with; None for any.
+        reference: a REF, or a plan file.
+        options: the user's choices for planning; a plan file already contains them.
+        is_step_by_step: whether each step is committed when it is done.
+        key: the key that must have signed a plan file; None to accept any plan.
     """
 
     reference: str

@@ -1,7 +1,7 @@
-"""Bind the migrations of a folder to a destination: its statements, its tables, and the SQL of its own that may run.
+"""Bind the migrations of a folder to a destination: statements, tables, and the custom SQL that may run.
 
-The steps are reviewed in git. Their statements are those of the destination's own dataset, and values are counted in
-its tables. A destination that does not have the schema that a migration begins with is refused.
+The steps are reviewed in git. Their statements use the destination's own dataset, and values are counted in its tables.
+A migration is blocked if the destination lacks the schema that the migration starts from.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def unbound_plan(migration: Migration, target: MigrationTarget, plan_place: Plac
 
 
 def find_start_blocker(state: DestinationState, migration: Migration) -> PlanBlocker | None:
-    """Return why a destination is not where a migration begins; None if it is."""
+    """Return why a destination does not match the start of a migration; None if it does."""
     if state.ledger_hash != migration.base:
         has = f"the schema {state.ledger_hash}" if state.ledger_hash else "no schema"
         expected = f"the schema {migration.base}" if migration.base else "no schema"
@@ -112,10 +112,10 @@ def bind(state: DestinationState, migration: Migration) -> MigrationPlan | PlanB
 
 
 def own_of_steps(dialect_plan: DialectPlan, steps: Sequence[Step]) -> tuple[OwnSql, ...]:
-    """Return the own SQL of a migration with the numbers that its steps have at a destination.
+    """Return the custom SQL of a migration, renumbered by the steps at a destination.
 
     Raises:
-        StepDoesNotFit: a step that own SQL is for is none of them.
+        StepDoesNotFit: custom SQL belongs to a step that is not in ``steps``.
     """
     numbers: dict[int, int] = {}
     for number, planned in enumerate(dialect_plan.steps, 1):

@@ -211,7 +211,7 @@ def null_barrier(steps: Sequence[Step], index: int) -> tuple[SetNotNull | AddPri
 
 
 def _is_proven(fill: Backfill, steps: Sequence[Step]) -> bool:
-    """Return whether an online plan proves that a step takes over each value."""
+    """Return whether an online plan proves that a step copies each value."""
     proven = [step.step for step in steps if isinstance(step, Prepare) and step.phase is Phase.VALIDATE_CHECK]
     return fill in proven or any(
         isinstance(step, SetNotNull) and (step.table, step.column) == (fill.table, fill.target) for step in proven

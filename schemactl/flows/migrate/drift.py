@@ -1,4 +1,4 @@
-"""Find drift, what was changed by hand or by others in existing tables, and values under wrong names."""
+"""Find drift (changes to existing tables not made by schemactl or dlt), and values under wrong names."""
 
 from __future__ import annotations
 
@@ -39,9 +39,8 @@ class Drift:
     """The differences of the tables from a schema.
 
     Attributes:
-        changes: from the schema to the tables: what was changed by hand, or by others.
-        variants: columns that the schema does not have yet, for values that do not fit one that it has: a plan, or
-            dlt, has made them.
+        changes: the changes from the schema to the tables, made by hand or by other tools.
+        variants: variant columns, created by a plan or by dlt, that the schema does not have yet.
     """
 
     changes: tuple[Change, ...] = ()
@@ -81,7 +80,7 @@ def find_drift(state: DestinationState, schema: Schema) -> Drift:
         elif isinstance(change, NullabilityChanged) and change in allowed:
             by_hand += [] if (change.table, change.column) in nullable else [change]
         elif not _is_harmless(change, schema, target):
-            # A table or column may be there because nobody has allowed to drop it.
+            # A table or column may remain because no plan was allowed to drop it.
             was_left_out = isinstance(change, TableAdded | ColumnAdded) and place_of(change) in left_out
             by_hand += [] if was_left_out else [change]
     return Drift(tuple(by_hand), tuple(variants))
@@ -122,7 +121,7 @@ def complete_tables(schema: Schema) -> tuple[Table, ...]:
     return tuple(table for name, table in schema.tables.items() if not is_bookkeeping(name) and typed_columns(table))
 
 
-# --- values of renamed columns that are not where `x-renamed-from` says ---
+# --- values of renamed columns in places that contradict `x-renamed-from` ---
 
 
 def misplaced_values(state: DestinationState) -> tuple[Misplaced, ...]:
@@ -170,7 +169,7 @@ def misplaced_after(
 
 
 def origin_of(column_place: ColumnPlace, steps: Sequence[Step]) -> ColumnPlace | None:
-    """Return where the values of a place were before some steps; None if the steps made them."""
+    """Return the place of a column's values before some steps; None if the steps created the values."""
     return place_before(column_place, steps, heeds_backfills=True)
 
 

@@ -85,7 +85,7 @@ class ForwardRun(RunDirection):
             for index, step in enumerate(self._remaining_steps)
             if isinstance(step, ChangeType) and refuses(step.before, step.after)
         }
-        # A retry comes after a pause, in which others may have changed the tables.
+        # A retry follows a pause, in which another session may have changed the tables.
         attempts = chain((self,), repeat(replace(self, tables=None)))
         try:
             self.retry.run(lambda: next(attempts)._run_in_transaction(guarded))
@@ -169,7 +169,7 @@ class ForwardRun(RunDirection):
         return f"custom SQL did not complete step {number} in `{self.session.origin}`; the step was rolled back"
 
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
-        """Count the values that block steps again, except those of guarded steps, and those that own SQL may change."""
+        """Recount the values that block steps, except in guarded steps and after custom SQL that may change them."""
         changed = range(self.plan.changed_from(self.done) - self.done, len(self.plan.steps) - self.done)
         self._refuse(count_unfit(self.session, self.plan, self.done, {*guarded, *changed}))
 

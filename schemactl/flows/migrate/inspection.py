@@ -1,7 +1,7 @@
-"""``schemactl migrate status``, ``verify`` and ``compare``: look at destinations; nothing is written.
+"""``schemactl migrate status``, ``verify`` and ``compare``: inspect destinations without writing.
 
-Which schema is there, what is pending and what was changed by hand; whether tables and values are as a schema says;
-how two destinations differ, staging and production for example.
+``status`` reports the current schema, pending steps and drift. ``verify`` compares tables and values with a schema.
+``compare`` shows the differences between two destinations, such as staging and production.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ from schemactl.store.folder import SchemasPlace
 def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, options: PlanOptions) -> StatusReport:
     """Return the state of a destination; nothing is written.
 
-    ``reference`` is a REF; None for that of an unfinished run, else the last of the ledger. The options say
-    how to plan what is pending.
+    ``reference`` is a REF; None for the schema of an unfinished run, or else of the ledger. The options decide how
+    pending steps are planned.
     """
     target = migratable(to)
     goal_schema = find_goal_schema(reference, schemas) if reference else None
@@ -122,9 +122,9 @@ class VerifyRequest:
 
     Attributes:
         reference: a REF; None for the last schema of the ledger.
-        looks_at_rows: whether values are looked at, or tables and columns alone.
-        unique: whether values are looked for that occur twice in a column which only the schema says is unique.
-        primary_keys: whether nulls and values that occur twice are looked for in primary keys of the schema alone.
+        looks_at_rows: whether to check values, or only tables and columns.
+        unique: whether to find duplicate values in columns that only the schema declares unique.
+        primary_keys: whether to find nulls and duplicates in primary keys that only the schema declares.
     """
 
     reference: str | None
@@ -142,7 +142,7 @@ class VerifyRequest:
 
 
 def verify(request: VerifyRequest, progress: Progress | None = None) -> VerifyReport:
-    """Hold tables and values against a schema; nothing is written."""
+    """Compare tables and values with a schema; nothing is written."""
     notify = progress or no_progress
     target = migratable(request.to)
     goal_schema = find_goal_schema(request.reference, request.schemas) if request.reference else None

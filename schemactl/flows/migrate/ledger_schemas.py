@@ -1,8 +1,8 @@
-"""Schemas of a destination's ledger: earlier ones, what schema files have lost, and which names are yet to change.
+"""Schemas of a destination's ledger: earlier schemas, content lost from schema files, and pending renames.
 
-A pipeline of dlt whose working folder stays never reads ``export/``: it keeps a schema of its own and writes over ours.
-What schemactl added meanwhile is gone from the file then, while the destination's tables have it. The ledger
-(``_dlt_version``) says: a version that is no ancestor of the file's has a line of its own there.
+A dlt pipeline with a permanent working folder never reads ``export/``: it keeps its own schema and overwrites ours.
+Tables and columns that schemactl has added since then vanish from the file, while the destination still has them. The
+ledger (``_dlt_version``) shows this: a version that is not an ancestor of the file's version is on a separate branch.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ def warn_of_lost(schema: Schema, target: Target) -> None:
 
 
 def check_swaps(schema: Schema, target: Target) -> None:
-    """Refuse a load where tables or columns are yet to change names: values would go under another's name.
+    """Raise an error if names of tables or columns have yet to be swapped: a load would mix up their values.
 
-    Renames to new names are found by the columns that are there (see ``Loader.check_tables``). Where a name is there
-    before and afterwards, only the ledger's last schema says whether it was given away.
+    Renames to new names are visible in the existing columns (see ``Loader.check_tables``). If a name exists before and
+    after a rename, only the ledger's last schema shows whether it was renamed.
     """
     destination = DESTINATIONS[target.kind]
     if not is_migrator(destination) or not _states_swaps(schema):
@@ -138,12 +138,12 @@ def _warn(schema: Schema, message: str) -> None:
 
 
 def _lost(session: MigrationSession, schema: Schema, versions: Sequence[Version]) -> Iterator[Schema]:
-    """Yield the tables and columns of ledger versions that the file does not descend from, the last version first.
+    """Yield lost tables and columns: ledger versions have them, but the file does not descend from these versions.
 
-    Such a version is not an ancestor of the version after it either. Three kinds of tables and columns are not lost:
-    those of newer ancestors of the file, because the person who dropped them later knew them; those of a version that
-    imported the file, because import files only give hints; and those that are older than a version with another
-    import file, because a schema starts over from an edited import file, as in dlt.
+    The last version comes first. Such a version is not an ancestor of the next version either. Three kinds of tables
+    and columns are not lost. Newer ancestors of the file have them: the person who dropped them later knew them. Or
+    their version imported the file: import files only contain hints. Or a newer version has another import file: as in
+    dlt, a schema starts over from an edited import file.
     """
     ancestors = {schema.version_hash, *schema.previous_hashes}
     if not any(version.version_hash in ancestors for version in versions):
@@ -175,7 +175,7 @@ def _starts_anew(schema: Schema, before: Schema) -> bool:
 
 
 def _without(schema: Schema, other_schemas: Iterable[Schema]) -> Schema:
-    """Return the tables and columns of a schema that others lack."""
+    """Return the tables and columns of a schema that all other schemas lack."""
     tables = {}
     for table in schema.tables.values():
         others = [other.tables[table.name].columns for other in other_schemas if table.name in other.tables]

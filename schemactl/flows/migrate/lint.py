@@ -1,6 +1,7 @@
-"""``schemactl migrate lint``: what a migration locks, loses and cannot undo, as findings. Nothing of a file is run.
+"""``schemactl migrate lint``: reports locks, data loss and irreversible steps of migrations as findings.
 
-The files of a pull request are a stranger's. Risks, locks and undos are those of the steps, whatever the files say.
+The files may come from a stranger's pull request, so nothing in them is run. Risks, locks and undos are derived from
+the steps, whatever the files say.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ class Judged:
 
 
 def judge(target: Path, since: str | None = None) -> Judged:
-    """Return the findings about the migrations of a folder, or of a plan's file.
+    """Return the findings about the migrations of a folder, or about a plan file.
 
-    ``since`` is a revision of git: only migrations that it does not have are judged, and others must be as it has them.
+    ``since`` is a git revision: only migrations that it lacks are checked, and its own migrations must be unchanged.
     """
     if target.is_dir():
         return _judge_folder(read_folder(target), since)

@@ -53,8 +53,8 @@ class Folder:
     """A folder of migrations.
 
     Attributes:
-        files: the texts of its files by name, the sum file's too.
-        problems: why it cannot be trusted; none of a sound one.
+        files: the texts of its files by name, including the sum file.
+        problems: reasons not to trust the folder.
     """
 
     path: Path
@@ -74,10 +74,10 @@ class NextRequest:
 
     Attributes:
         reference: a REF: the schema that the migration leads to.
-        folder: of the migrations; created if missing.
-        dialects: kinds of destinations; none for those of the migration before.
-        title: what it is called; None for what its first step does.
-        start: a REF: the schema that the first migration begins with; None without one.
+        folder: the migrations folder; created if missing.
+        dialects: kinds of destinations; empty for the dialects of the previous migration.
+        title: the title; None to derive it from the first step.
+        start: a REF: the schema that the first migration starts from; None for an empty database.
     """
 
     reference: str
@@ -119,7 +119,7 @@ def read_folder(path: Path, *, may_be_new: bool = False) -> Folder:
 
 
 def _not_taken_back(migration: Migration) -> Iterator[Problem]:
-    """Yield the files of own SQL that a dialect could not take back if a step fails."""
+    """Yield the files of custom SQL that a dialect could not roll back if a step fails."""
     for dialect, plan in migration.plans.items():
         own_scripts = [own_sql for own_sql in plan.own if not own_sql.is_empty]
         try:
@@ -134,7 +134,7 @@ def _not_taken_back(migration: Migration) -> Iterator[Problem]:
 
 
 def _read_migrations(path: Path, files: Mapping[str, str]) -> tuple[tuple[Migration, ...], tuple[Problem, ...]]:
-    """Return the migrations that can be read, in their order, and the problems of the others."""
+    """Return the readable migrations in their order, and the problems of all other files."""
     migrations, problems = [], []
     for name, text in files.items():
         parsed_name = migration_of_file(name)
@@ -211,9 +211,9 @@ def next_migration(request: NextRequest) -> NextReport:
 
 
 def draft_next(folder: Folder, request: NextRequest, start: Schema | None = None) -> NextReport:
-    """Return the migration that leads from the last one of a folder to a schema; it is not written yet.
+    """Return the migration from the last migration of a folder to a schema, without writing it.
 
-    ``start`` is the schema that the first migration begins with, if the request names none.
+    ``start`` is the schema that the first migration starts from, if the request does not name it.
     """
     schema = find_goal_schema(request.reference, request.schemas)
     last = folder.last
@@ -227,7 +227,7 @@ def draft_next(folder: Folder, request: NextRequest, start: Schema | None = None
         raise InputError(f"the migrations are of the schema `{last.schema['name']}`, not `{schema.name}`", hint=hint)
     base = last.target if last is not None else start
     plans = _plan_in_dialects(folder.migrations, base, schema, dialects, request.options, request.allows_destructive)
-    # To the same schema there are steps if an earlier migration was not allowed to drop what it should.
+    # The same schema still needs steps if an earlier migration was not allowed to drop tables or columns.
     is_there = base is not None and base.version_hash == schema.version_hash
     if is_there and not any(plan.steps for plan in plans.values()):
         return NextReport(str(folder.path), None, (), is_written=False)
@@ -244,7 +244,7 @@ def _follow(
     plans: Mapping[str, MigrationPlan],
     start: Properties | None,
 ) -> Migration:
-    """Return the migration of some plans that follows the last one; the first one says what it starts with."""
+    """Return the migration with these plans after the last migration; the first one contains its start schema."""
     return Migration(
         number=last.number + 1 if last is not None else 1,
         title=title,
@@ -297,7 +297,7 @@ def module_of(dialect: str) -> Migrator:
 
 
 def tables_after(migrations: Sequence[Migration], dialect: str) -> dict[str, Table]:
-    """Return a model of the tables that some migrations lead to, those that they leave alone included."""
+    """Return a model of the tables after some migrations, including tables that the migrations do not change."""
     tables: dict[str, Table] = {}
     if migrations and migrations[0].start is not None:
         tables = _tables_of(schema_from_dict(migrations[0].start), module_of(dialect))
@@ -353,9 +353,9 @@ def _write(
 
 
 def _not_genuine(folder: Folder) -> Iterator[Problem]:
-    """Yield the migrations whose risks, undos or statements are not those of their steps: somebody has written them.
+    """Yield migrations that were edited: their risks, undos or statements do not match their steps.
 
-    A file gives a migration steps, which are shown and judged. It gives them no risk, undo or statement of its own.
+    Steps come from the file, are shown and checked. Risks, undos and statements must follow from the steps.
     """
     for index, migration in enumerate(folder.migrations):
         for dialect, plan in migration.plans.items():
@@ -373,9 +373,9 @@ def _not_genuine(folder: Folder) -> Iterator[Problem]:
 
 
 def rebase_folder(path: Path, names: Sequence[str] = ()) -> RebaseReport:
-    """Give migrations that another branch was faster than new numbers, and plan them from the schema before them now.
+    """Renumber migrations after another branch merged first, and plan them from the current previous schema.
 
-    ``names`` are the migrations that move behind the others; none for those that no other one follows.
+    ``names`` are the migrations to move to the end; if empty, the migrations that no other migration follows.
     """
     folder = read_folder(path)
     moving = _moving(folder, names)

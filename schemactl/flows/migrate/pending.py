@@ -1,4 +1,4 @@
-"""Find how far a destination has come with a folder of migrations, and run what is pending (``apply --dir``)."""
+"""Find the migrations of a folder that a destination has, and run the pending ones (``apply --dir``)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def stand(path: Path, to: str | None) -> FolderStanding:
 
 
 def plan_next_there(request: NextRequest, to: str, *, drafts_sql: bool = False) -> NextReport:
-    """Write the next migration of a folder after looking at the data of a destination that has all the others.
+    """Write the next migration of a folder from the data of a destination that has all earlier migrations.
 
-    ``drafts_sql``: whether to write own SQL that drops the views that block steps, and creates them again.
+    ``drafts_sql``: whether to write custom SQL that drops the views that block steps, and creates them again.
     """
     folder, target = sound_folder(request.folder, may_be_new=True), migratable(to)
     if folder.migrations and (pending := _find_ahead(folder, target)[0].pending):
@@ -118,7 +118,7 @@ def _draft_view_files(migration: Migration, target: MigrationTarget) -> dict[str
 def apply_folder(
     path: Path, request: ApplyRequest, agree: Agree[FolderApplyReport], open_progress: OpenProgress
 ) -> FolderApplyReport:
-    """Run the migrations of a folder that a destination does not have yet, in their order, each as a run of its own."""
+    """Run the migrations of a folder that a destination lacks, in order, each in a separate run."""
     folder, target = sound_folder(path), migratable(request.to)
     standing, migrations = _find_ahead(folder, target)
     if not migrations:
@@ -192,13 +192,13 @@ def _ahead_of(state: DestinationState, folder: Folder) -> tuple[FolderStanding, 
 def _find_elsewhere(
     state: DestinationState, migrations: tuple[Migration, ...], count: int | None, last: int
 ) -> PlanBlocker | None:
-    """Return why a destination is not where its ledger says, None if it is.
+    """Return why the tables contradict the ledger; None if they match it.
 
     Args:
-        state: the destination.
-        migrations: of the folder.
-        count: how many of them lead to the schema that the ledger names last; None if none does.
-        last: how many of them have run.
+        state: the state of the destination.
+        migrations: the migrations of the folder.
+        count: how many of them lead to the ledger's last schema; None if no migration does.
+        last: how many migrations have run.
     """
     if count is None:
         last_name = f"`{migrations[last - 1].name}`" if last else "none"
@@ -241,7 +241,7 @@ def _check_applied(folder: Folder, applied_marks: list[MigrationMark], origin: s
 
 
 def _count_there(migrations: tuple[Migration, ...], known_hash: str | None, last: int) -> int | None:
-    """Return how many migrations a destination has; None if its schema is none of theirs."""
+    """Return how many migrations a destination has; None if no migration leads to its schema."""
     if last and migrations[last - 1].target_hash == known_hash:
         return last
     # Somebody has brought it to that schema in another way: `apply REF`, `baseline`, or a dlt pipeline.

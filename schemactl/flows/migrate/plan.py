@@ -49,10 +49,10 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """The schema, saved plan or migration of a folder that a destination is to have.
+    """The schema, saved plan or migration of a folder that a destination should have.
 
     Attributes:
-        options: what the user decides; a saved plan and a migration have decided.
+        options: the user's choices for planning; a saved plan or a migration already contains them.
     """
 
     target: MigrationTarget
@@ -88,9 +88,9 @@ def plan_migration(request: PlanRequest, progress: Progress | None = None) -> Pl
 def read_and_plan(
     goal: Goal, notify: Progress = no_progress, *, readings: int = 3
 ) -> tuple[PlanReport, DestinationState]:
-    """Read a destination and plan how it gets to a goal; the state that is returned has a closed session.
+    """Read a destination and plan how to reach a goal; the returned state has a closed session.
 
-    ``readings``: how often a destination is read that others change meanwhile.
+    ``readings``: how often to read a destination that changes meanwhile.
     """
     lost_names = ""
     try:

@@ -50,11 +50,11 @@ class RollbackRequest:
     """A call of ``schemactl migrate rollback``.
 
     Attributes:
-        name: of the schema; None if the ledger has one.
-        steps: how many steps are undone; None for runs as a whole.
+        name: the name of the schema; None if the ledger has only one.
+        steps: how many steps to undo; None for whole runs.
         to_hash: the beginning of the hash of the schema to go back to; None for the last run.
-        allows_destructive: whether what was loaded since may be lost.
-        folder: of the migrations that were applied: it contains the undo of their own SQL; None if none was named.
+        allows_destructive: whether rows loaded since may be lost.
+        folder: the folder of the applied migrations, with the undo of their custom SQL; None if it was not named.
     """
 
     name: str | None
@@ -88,9 +88,9 @@ def _undo(
     report: RollbackReport,
     retry: LockRetry,
 ) -> RollbackReport:
-    """Undo what was agreed on, if the destination is still as it was shown."""
+    """Undo the agreed steps if the destination has not changed since they were shown."""
     is_transactional = target.destination.ABILITIES.transactional_ddl
-    # Read within the transaction that undoes: what is found out about values saves their conversions a guard.
+    # Read within the undoing transaction, so that values counted here need no guards in conversions.
     with session.transaction() if is_transactional else nullcontext():
         undoing = _plan_undo(session, target, report.name, request)
         if undoing.report.steps != report.steps:
@@ -207,7 +207,7 @@ def _until(standing: Sequence[Run], request: RollbackRequest) -> Sequence[Run]:
 
 
 def _undone(state: DestinationState, runs: Sequence[UndoRun], tables: dict[str, Table]) -> Iterator[UndoneStep]:
-    """Yield the steps with the statements that undo each as the tables are now: others may have added columns."""
+    """Yield the steps with the statements that undo them in the current tables, which may have new columns."""
     render = state.target.renderer(state.session)
     for run in runs:
         for number in run.numbers:
@@ -252,7 +252,7 @@ def _dropped(session: MigrationSession, steps: Sequence[Step], index: int, writt
     for written_step in written:
         match written_step:
             case SwapColumns() if RestoreColumn(written_step) in before:
-                return 0  # that takes over what was written since
+                return 0  # the restored column gets the values written since
             case FillColumn():
                 now: Backfill | FillColumn = replace(written_step, table=looked_at.table, column=looked_at.column)
             case Backfill():
@@ -266,7 +266,7 @@ def _dropped(session: MigrationSession, steps: Sequence[Step], index: int, writt
         if count is not None:
             return count
     nulls = session.unfit(SetNotNull(looked_at.table, looked_at.column))
-    # Counted at once where that can be: others may write meanwhile.
+    # Count null values and rows at once if possible: other sessions may write meanwhile.
     return (nulls.rows or session.row_count(looked_at.table)) - nulls.count
 
 
@@ -313,7 +313,7 @@ def _refuse(
     for each_count in counts:
         index = each_count.number - 1
         step = steps[index]
-        # By the current names: undo steps may give others.
+        # By the current names, because undo steps may rename.
         now = traced(steps, index) or step
         table = traced_table(steps, index) or now.table_name
         column = now.swap.backfill.source.name if isinstance(now, RestoreColumn) else now.column_name

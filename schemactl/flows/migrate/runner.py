@@ -39,15 +39,15 @@ class StepBlocked(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Steps that run at once: one step, or several that one rewrite of their table does.
+    """Steps that run at once: one step, or the steps that one rewrite of their table does.
 
     Attributes:
-        numbers: of the steps in the plan of their run, in the order in which they run.
-        steps: none if there is nothing to run for these numbers, which only the ledger records.
+        numbers: the numbers of the steps in the plan of their run, in running order.
+        steps: the steps; empty if the numbers are only recorded in the ledger.
         title: shown while the batch runs.
         share: how much of the work is done before it, from 0 to 1.
-        statements: those of a single step; a rewrite goes by its steps.
-        own: SQL of the migration's own that runs with the steps.
+        statements: the statements of a single step; a rewrite uses its steps.
+        own: custom SQL of the migration that runs with the steps.
         checks_values: whether values that block the step can only be counted when its turn comes.
     """
 
@@ -117,7 +117,7 @@ class RunDirection(ABC):
         return [step_record(self.run, number, self.plan, state) for number in numbers]
 
     def write_steps(self, records: Sequence[StepRecord]) -> None:
-        """Write lines of the ledger in a transaction of their own."""
+        """Write lines of the ledger in a separate transaction."""
         with self.session.transaction():
             self.session.write_steps(records)
 
@@ -185,9 +185,10 @@ class Runner:
     def _run_and_record(
         self, run: RunDirection, batch: Batch, model: Mapping[str, Table], unwritten: Sequence[StepRecord]
     ) -> Sequence[StepRecord]:
-        """Run a batch; return the records of it, which are written with those of the next batch.
+        """Run a batch; return its ledger records, which are written together with the records of the next batch.
 
-        ``unwritten`` are those of the batches before. A run killed before they are written resumes within these steps.
+        ``unwritten`` are the records of earlier batches. If a run is killed before they are written, it resumes in
+        these steps.
         """
         if not batch.steps and not batch.own:
             return [*unwritten, *run.records(batch.numbers, run.finished_state)]
@@ -218,7 +219,7 @@ class Runner:
         """Run the steps of a batch and the migration's own SQL around them, or instead of them."""
         self._run_own(batch, When.BEFORE)
         if any(own_sql.when is When.INSTEAD for own_sql in batch.own):
-            # It has to leave the tables as the step would, or later steps find others.
+            # Custom SQL must leave the tables as the step would, because later steps depend on it.
             tables_before = tables_in(self.session.catalogue().schema, self.schema, self.module)
             self.retry.progress(batch.title, batch.share)
             self._run_own(batch, When.INSTEAD)
@@ -316,18 +317,18 @@ _LONGEST_PAUSE_SECONDS: Final = 30.0
 class LockRetry:
     """Retries a transaction that could not get a lock.
 
-    While a step waits for a lock, all later sessions wait behind it. So it waits for a short time, its transaction is
-    rolled back, and the others get a pause to do their work.
+    While a step waits for a lock, all later sessions wait behind it. So it waits only briefly and rolls back its
+    transaction, and a pause lets the other sessions work.
     """
 
     retries: int
     progress: Progress
 
     def run(self, work: Callable[[], T]) -> T:
-        """Run ``work``, retry it while others hold a lock, and return its result.
+        """Run ``work``, retry it while another session holds a lock, and return its result.
 
         Args:
-            work: a whole transaction: if it fails, nothing of it is kept.
+            work: a whole transaction; a failure rolls everything back.
 
         Raises:
             LockNotAvailable: the last retry did not get the lock either.

@@ -38,7 +38,7 @@ def propose(state: DestinationState, schema: Schema, options: PlanOptions) -> Pr
         fold(name): {fold(column.name) for column in typed_columns(table) if not column.nullable}
         for name, table in schema.tables.items()
     }
-    # Rows are counted in tables that may get a required column, and in those that are dropped.
+    # Rows are counted in tables that may get a required column, and in dropped tables.
     counted_tables = [
         name
         for name, table in state.catalogue.schema.tables.items()
@@ -74,7 +74,7 @@ def render_plan(
 
 
 def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Note]:
-    """Yield the staging tables of dlt that go with the steps, and what stays with columns whose names others take."""
+    """Yield the staging tables of dlt that the steps drop, and the dependents that stay with renamed columns."""
     for name in session.outdated_copies(steps):
         message = "has a copy in dlt's staging dataset, which is dropped; the next load recreates it"
         yield Note(NoteKind.WAITS, name, None, message)

@@ -1,8 +1,8 @@
 """``schemactl migrate plan --dialect D``: a script for an engine that is not connected.
 
-Types are those that dlt gives its columns there. Values are converted by the engine's own cast, as nobody can look at
-them; a guard beside it holds its result against the value, so that nothing is rounded or cut unseen. Where an engine
-cannot change a type in its place, or not with a guard, a new column takes it.
+Columns have the types that dlt uses on the engine. No values can be read, so the engine's cast converts them, and a
+guard compares each result with the original value: nothing is silently rounded or cut. If an engine cannot change a
+type in place, or not with a guard, a new column gets the type.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 def write_script(
     reference: str | Schema, start: str | Schema | None, dialect: str, schemas: SchemasPlace, options: PlanOptions
 ) -> PlanReport:
-    """Return the plan from one schema to another, with the statements of a dialect; no data is looked at.
+    """Return the plan from one schema to another, with the statements of a dialect; no data is read.
 
-    ``reference`` and ``start`` are REFs, or schemas themselves: what the engine shall have, and what it has; None for
-    no tables.
+    ``reference`` is the wanted schema, a REF or a `Schema`; ``start`` is the engine's current schema, or None for no
+    tables.
     """
     dialect = resolve_dialect(dialect)
     schema = find_goal_schema(reference, schemas)
@@ -59,9 +59,9 @@ def write_script(
     if start_schema is not None:
         catalogue = _with_keys(catalogue, start_schema, options)
     abilities = abilities_of(dialect)
-    # Tables of the schema that the engine has are those that had data; the others wait for theirs.
+    # Tables of the schema that the engine has contain data; dlt creates the remaining tables with their data.
     proposal = plan_steps(catalogue, schema, start_schema, stored=stored, abilities=abilities, options=options)
-    if start_schema is not None:  # some engines take a description away unless it is stated again
+    if start_schema is not None:  # some engines drop a description unless it is repeated
         proposal = replace(proposal, catalogue=with_descriptions(proposal.catalogue, start_schema))
     render = render_for(dialect)
     plan = make_plan(proposal, catalogue, schema, Place(dialect, "", ""), render)
@@ -143,7 +143,7 @@ _HAS_PRIMARY_KEY: Final = frozenset(
 )
 """Engines that can give a table a primary key that was made without one."""
 _DROPS_PRIMARY_KEY: Final = frozenset(("bigquery", "databricks", "exasol", "mysql", "oracle", "snowflake"))
-"""Engines that can drop it without its constraint's name, which nobody can look up."""
+"""Engines that can drop a primary key without its constraint's name, which a script cannot look up."""
 
 
 def stored_in(column: Column, dialect: str) -> Properties:
@@ -170,7 +170,7 @@ def abilities_of(dialect: str) -> Abilities:
         set_not_null=not_null,
         drop_not_null=Way.NONE if dialect in _KEEPS_NOT_NULL else Way.IN_PLACE,
         add_unique=Way.NONE if dialect in _HAS_NO_UNIQUE else Way.SCAN,
-        drop_unique=Way.NONE,  # nobody can look up the constraint's name
+        drop_unique=Way.NONE,  # a script cannot look up the constraint's name
         add_primary_key=Way.SCAN if dialect in _HAS_PRIMARY_KEY else Way.NONE,
         drop_primary_key=Way.IN_PLACE if dialect in _DROPS_PRIMARY_KEY else Way.NONE,
         describe_table=Way.IN_PLACE if sql.can_describe else Way.NONE,
@@ -194,7 +194,7 @@ def render_for(dialect: str) -> Render:
 
     def write(step: Step, table: Table | None) -> tuple[str, ...]:
         if isinstance(step, ChangeType) and step.after.data_type in (DataType.TIMESTAMP, DataType.TIME):
-            # Times would be rounded to a stated precision without a word.
+            # A declared precision would silently round times.
             step = replace(step, after=_without_size(step.after))
         return render(step, table, engine)
 
@@ -276,7 +276,7 @@ class _Cast:
         return source
 
     def _tried(self, column: Column) -> exp.Expression:
-        """Return the value cast to a column's type, null where that fails, rounded as the column rounds it."""
+        """Return the value cast to a column's type and rounded as in the column; null if the cast fails."""
         from sqlglot import exp
 
         tried = exp.TryCast(this=self._source(), to=_kind(column, self.dialect))
@@ -285,9 +285,9 @@ class _Cast:
         return tried
 
     def _guard(self) -> exp.Expression | None:
-        """Return whether a converted value is what it was; None if casts either take a value whole or fail.
+        """Return whether a converted value equals the original; None if a cast either keeps the whole value or fails.
 
-        Texts are held against the type that takes all of the digits, or of the time, which the new one may round off.
+        Strings are compared in a wider type, which keeps all digits, or the full time, that the new type may round.
         """
         from sqlglot import exp
 

@@ -1,4 +1,4 @@
-"""The schema that a destination is to get, what it has now, and whether its tables are as steps leave them."""
+"""The wanted schema of a destination, its current state, and the check that its tables match the steps."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from schemactl.schema.types import Schema, Table
 from schemactl.store.folder import SchemasFolder, SchemasPlace
 
 MOST_EARLIER = 20
-"""Schemas of a ledger that are looked through for columns that a migration has left alone."""
+"""The number of ledger schemas that are searched for columns that earlier migrations left in place."""
 
 
 @dataclass(frozen=True, slots=True)
 class DestinationState:
-    """A destination as a session has read it: its catalog, and what its ledger says of a schema.
+    """A destination as a session has read it: its catalog, and the ledger of a schema.
 
     Attributes:
-        session: it can be asked for more while it is open.
-        ledger_schema: the schema that the ledger names last; None if there is none.
-        versions: of the schema of that name, the last one first.
-        runs: of the schema of that name, the first one first.
+        session: the session, for further queries while it is open.
+        ledger_schema: the ledger's last schema; None for an empty ledger.
+        versions: the versions of the schema, newest first.
+        runs: the runs of the schema, oldest first.
     """
 
     session: MigrationSession
@@ -136,7 +136,7 @@ def names_of(schemas: Iterable[Schema]) -> frozenset[tuple[str, str | None]]:
     )
 
 
-# --- tables, and those that there should be ---
+# --- tables, and the tables that a schema expects ---
 
 
 def tables_in(catalogue: Schema, schema: Schema, destination: Migrator) -> dict[str, Table]:

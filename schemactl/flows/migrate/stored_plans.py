@@ -58,7 +58,7 @@ def derived_plan(plan: MigrationPlan, abilities: Abilities) -> MigrationPlan:
 def _with_statements(
     state: DestinationState, plan: MigrationPlan, tables: Mapping[str, Table], finished_count: int = 0
 ) -> MigrationPlan:
-    """Return a plan whose steps that are left have the statements of their own, each by itself.
+    """Return a plan in which each remaining step has its own statements, without rewrites of several steps.
 
     Raises:
         StepDoesNotFit: a step does not fit the tables.
@@ -111,8 +111,8 @@ def plan_of(run: Run) -> MigrationPlan:
 def resume_plan(state: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
     """Return the plan of an unfinished run, and how many of its steps are done.
 
-    They are the first ones, since steps run in their order. One that a killed process has done, and could not say so,
-    counts. The others have the statements that will run: those of their steps, whatever the ledger says.
+    Steps run in order, so the first ones are done. A step also counts if a killed process completed it without
+    recording it. The statements of the remaining steps are derived from the steps, whatever the ledger says.
     """
     abilities = state.target.destination.ABILITIES
     plan = derived_plan(plan_of(run), abilities)
@@ -136,9 +136,9 @@ def resume_plan(state: DestinationState, run: Run) -> tuple[MigrationPlan, int]:
 def done_numbers(
     state: DestinationState, plan: MigrationPlan, records: Sequence[StepRecord], *, is_undoing: bool = False
 ) -> tuple[int, ...]:
-    """Return the numbers of the steps of a run whose effect is there.
+    """Return the numbers of the steps of a run whose effect the tables show.
 
-    A step that was begun, forth or back, by a process that was killed counts by what the tables show.
+    A step that a killed process had started to do or undo is judged by the tables.
     """
     finished = [record.number for record in records if record.state is StepState.DONE]
     running = [record.number for record in records if record.state is StepState.RUNNING]

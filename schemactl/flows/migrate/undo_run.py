@@ -90,12 +90,12 @@ class UndoRun(RunDirection):
 
 
 def with_batches(runs: Sequence[UndoRun], undone: Sequence[UndoneStep], changed_from: int) -> tuple[UndoRun, ...]:
-    """Return the runs with the batches that undo their steps; a batch of several runs belongs to the first of them.
+    """Return the runs with the batches that undo their steps; a batch of several runs belongs to the first run.
 
     Args:
-        runs: that are undone, the last one first.
-        undone: their steps, with those that one rewrite undoes.
-        changed_from: the place among all undo steps from which on own SQL may have changed values.
+        runs: the runs to undo, newest first.
+        undone: their steps, including steps that one rewrite undoes.
+        changed_from: the index of the first undo step whose values custom SQL may have changed.
     """
     batches: dict[str, list[Batch]] = {run.run.run_id: [] for run in runs}
     index = step_index = 0
@@ -121,18 +121,18 @@ def with_batches(runs: Sequence[UndoRun], undone: Sequence[UndoneStep], changed_
 
 
 def _with_recorded(run: UndoRun, batches: Sequence[Batch]) -> UndoRun:
-    """Return a run with its batches, and with those of steps that are only recorded: the ledger's own tables stay."""
+    """Return a run with its batches, plus batches for steps that are only recorded, as the ledger's own tables stay."""
     numbers = {number for batch in batches for number in batch.numbers}
     recorded = [Batch((number,), (), "", 0.0) for number in run.numbers if number not in numbers]
     return replace(run, batches=tuple(sorted((*batches, *recorded), key=lambda batch: -batch.numbers[0])))
 
 
 def find_cuts(undone: Sequence[UndoneStep]) -> tuple[int, frozenset[int]]:
-    """Return where own SQL divides the undo steps.
+    """Return the indexes at which custom SQL divides the undo steps.
 
     Returns:
-        The place of the first undo step that own SQL may have changed values for, the number of all undo steps if
-        there is none; and the places before which own SQL runs, or values are counted again.
+        The index of the first undo step whose values custom SQL may have changed (or the number of undo steps), and the
+            indexes before which custom SQL runs or values are recounted.
     """
     own_places: set[int] = set()
     ends: set[int] = set()
@@ -157,9 +157,9 @@ def with_rewrites_back(
     tables: Mapping[str, Table],
     cuts: Collection[int],
 ) -> tuple[UndoneStep, ...]:
-    """Return the steps that are undone; those that one rewrite of their table undoes say so.
+    """Return the steps to undo, marking the groups that one rewrite of their table undoes.
 
-    The last of such steps has the statements of all. No rewrite undoes steps on both sides of one of the ``cuts``.
+    The last step of a group has all its statements. A rewrite never crosses one of the ``cuts``.
 
     Raises:
         StepDoesNotFit: a step does not fit the tables.
@@ -185,7 +185,7 @@ def with_rewrites_back(
 def _by_one_transaction(
     destination: Migrator, undone: Sequence[UndoneStep], tables: Mapping[str, Table], cuts: Collection[int]
 ) -> Iterator[tuple[range, Table]]:
-    """Yield the indexes of steps that one rewrite undoes in a transaction with all others, with the table before."""
+    """Yield the indexes of steps that one rewrite undoes, and their table before; one transaction undoes all steps."""
     owners = [index for index, undone_step in enumerate(undone) for _ in undone_step.planned.undo.steps]
     steps = [step for undone_step in undone for step in undone_step.planned.undo.steps]
     for step_indexes, table in find_rewrites(steps, tables, destination.ABILITIES, destination.stored, cuts):
