@@ -1,4 +1,4 @@
-"""Makes new files of a table: a finished one as it is where it fits, else its rows again, batch by batch."""
+"""Makes new files of a table: links a finished file if it fits, else rewrites its rows batch by batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPLIT_ROWS: Final = 1_048_576
 _PLACE: Final = "_schemactl_place"
 
 Alter = Callable[["pyarrow.RecordBatch"], "pyarrow.RecordBatch"]
-"""Makes rows of a table, or rows that come, those that the table holds afterwards."""
+"""Turns rows of a table, or rows of a load, into the rows that the table holds afterwards."""
 
 
 def read_staged(file: Path) -> Iterator[pyarrow.RecordBatch]:
@@ -47,7 +47,7 @@ def add_staged(
     new files start with ``prefix``.
 
     Raises:
-        DestinationError: a value has no room in its column, or is missing where none may be.
+        DestinationError: a value does not fit its column, or a required value is missing.
     """
     for number, file in enumerate(staged.files):
         path = table.new_file(f"{prefix}-{number:05}.parquet")
@@ -67,7 +67,7 @@ def write_rows(table: FilesTable, path: str, batches: Iterable[pyarrow.RecordBat
     """Write rows into a new file of a table, or into one for each of its partitions; return the files with rows.
 
     Raises:
-        DestinationError: a value has no room in its column, or is missing where none may be.
+        DestinationError: a value does not fit its column, or a required value is missing.
     """
     import pyarrow
 
@@ -100,7 +100,7 @@ def _write(table: FilesTable, path: str, groups: Iterable[pyarrow.Table]) -> Non
 
 
 def split_by_partition(batches: Iterable[pyarrow.RecordBatch], partitions: Sequence[str]) -> Iterator[pyarrow.Table]:
-    """Yield rows such that those of each table have the same values in the columns that partition them.
+    """Yield tables of rows that have equal values in the partition columns.
 
     A partition may come more than once: a million rows at a time are held in memory and split.
     """

@@ -1,10 +1,10 @@
 """Carries out one load on tables that are files, all or nothing.
 
-No format has a commit for several tables. So what the tables were is written into a journal first, then all new files.
-Only then is each table committed, once, with the load's id, nested ones before those that they are nested in. Then
-comes `_dlt_version`, and last the row in `_dlt_loads` that completes the load. Between the commits a reader may see
-rows of the load in some tables and not in others: those whose ``_dlt_load_id`` is not in `_dlt_loads` yet; each single
-table is consistent at any time. A load that fails is undone at once, a load that was killed by the next one, whatever
+No format has a commit for several tables. So a journal first records the versions of the tables, then all new files
+are written. Only then is each table committed, once, with the load's id, nested tables before their parents. Then
+comes `_dlt_version`, and last the row in `_dlt_loads` that completes the load. Between the commits a reader can see
+rows of the load in some tables and not yet in the next ones: rows whose ``_dlt_load_id`` is not in `_dlt_loads`. Each
+single table is consistent at any time. A load that fails is undone at once, a killed load by the next one, whatever
 its id: tables are restored to the versions in the journal. Columns that it added stay.
 """
 
@@ -119,7 +119,7 @@ class LakeLoad(Load[_Commit]):
             fields = [_field(lake, column, is_nullable=column.nullable) for column in columns]
             partitions, description = named(table, "partition"), description_of(table)
             return lake.create(table.name, fields, load_id, partitions=partitions, description=description)
-        # What is there already has no values for them.
+        # Stored rows have no values for them.
         missing = [column for column in columns if column.name not in lake_table.fields.names]
         fields = [_field(lake, column, is_nullable=True) for column in missing]
         nested = [
@@ -167,7 +167,7 @@ def recover(lake: Lake) -> None:
 
 
 def take_back(lake: Lake) -> Versions | None:
-    """Undo the load that the journal records unless it is complete; return its journal where it was undone.
+    """Undo the load that the journal records unless it is complete; return its journal if it was undone.
 
     Raises:
         DestinationError: someone else has written to its tables since.
@@ -202,7 +202,7 @@ def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
 
     from schemactl.kernel.stored import notes_of
 
-    # What formats say of columns themselves is not the data's to state.
+    # Data cannot set the metadata that a format itself writes about columns.
     notes = {key: text for key, text in (notes_of(column) or {}).items() if not key.startswith(_RESERVED)}
     if text := notes.pop("description", None):
         # Iceberg's name for it, and Delta's.
@@ -211,7 +211,7 @@ def _field(lake: Lake, column: Column, *, is_nullable: bool) -> pyarrow.Field:
 
 
 def check_schema(lake: Lake, schema: Schema) -> None:
-    """Raise ``DestinationError`` where tables of a schema cannot be loaded, or merged; see ``check_table``."""
+    """Raise ``DestinationError`` if tables of a schema cannot be loaded, or merged; see ``check_table``."""
     chains = chains_to_check(schema)
     for chain in chains:
         for table in chain.tables:
@@ -228,7 +228,7 @@ def _check_renames(lake: Lake, schema: Schema, chains: Sequence[Chain]) -> None:
 
 
 def check_table(lake: Lake, table: Table, lake_table: LakeTable | None) -> None:
-    """Raise ``DestinationError`` where a table cannot be loaded: it is not ours, of other types, or names clash."""
+    """Raise ``DestinationError`` if a table cannot be loaded: it is not ours, of other types, or names clash."""
     for first_name, second_name in lake.names.clashes(table.columns):
         raise DestinationError(
             f"columns `{first_name}` and `{second_name}` of `{table.name}` are the same column in `{lake.origin}`"
@@ -266,7 +266,7 @@ def check_table(lake: Lake, table: Table, lake_table: LakeTable | None) -> None:
 
 
 def _type_blocker(lake: Lake, column: Column, lake_table: LakeTable) -> str | None:
-    """Return in words why values of a column do not go into the one that is there, None if they do."""
+    """Return in words why values of a column do not fit the stored column, None if they do."""
     stored_type = from_exact_arrow(lake_table.fields.field(column.name).type)
     ours = structure_of(column)
     if ours is not None and stored_type is not None and not isinstance(stored_type, Leaf):

@@ -15,17 +15,17 @@ from schemactl.store.lock import locked
 from schemactl.store.temporary_folders import private_folder
 
 LOAD_PATIENCE_SECONDS: Final = 600.0
-"""How long a load waits for others: what it brings may have taken as long to make."""
+"""How long a load waits for another load, which may take as long as its own preparation did."""
 
 
 def machine_folder(*identity: str) -> Path:
-    """Return a folder of this machine whose lock is that of a destination that has none which ends with its holder.
+    """Return a folder of this machine with a lock that ends with its holder, for a destination that has no such lock.
 
-    ``known`` distinguishes the destination from others.
+    ``identity`` distinguishes the destination from all other destinations.
 
     Raises:
-        DestinationError: the user's private folder is another user's, or others may write to it: they could hold locks,
-            or have files written where they like.
+        DestinationError: the user's private folder is another user's, or other users can write to it: they could hold
+            locks, or redirect files.
     """
     key = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
     try:
@@ -36,12 +36,12 @@ def machine_folder(*identity: str) -> Path:
 
 @contextmanager
 def holding(folder: Path, patience: float | None = None) -> Iterator[None]:
-    """Hold the lock of a folder, which is made where it is missing.
+    """Hold the lock of a folder, which is created if necessary.
 
-    Others are waited for ``patience`` seconds; None for as long as loads do.
+    It waits ``patience`` seconds for the lock; None for as long as loads do.
 
     Raises:
-        DestinationError: another load or migration holds it for so long, or the folder cannot be written to.
+        DestinationError: another load or migration holds it longer, or the folder cannot be written to.
     """
     with ExitStack() as resources:
         try:

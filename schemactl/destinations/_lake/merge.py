@@ -1,7 +1,7 @@
-"""Merges the rows of a load into tables on files, as ``destinations._merge`` says: DuckDB finds which rows go and come.
+"""Merges the rows of a load into tables on files by the plans of ``destinations._merge``, with DuckDB.
 
-Files that hold rows to go are rewritten without them, rows that come are added. DuckDB sees the columns that merges
-look at, and puts on disk what has no room in memory.
+Files with rows to delete are rewritten without them, new rows are added. DuckDB only sees the columns that merges
+need, and spills to disk.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ROW: Final = "_schemactl_row"
 def merge_chain(
     chain: Chain, inserted_at: datetime, tables: Mapping[str, FilesTable], prefix: str
 ) -> Iterator[tuple[str, list[str], list[DataFile]]]:
-    """Write what becomes of the tables of a chain that is merged; yield each with its new files, and those that go.
+    """Write the merged tables of a chain; yield each with its new files and the files that go.
 
     Raises:
         DestinationError: nothing in a nested table leads to its root, or DuckDB is not installed, or fails.
@@ -73,7 +73,7 @@ def merge_chain(
             masks = zip(files, _masks(engine, goes, old_counts), strict=True)
             going = [(file, mask) for file, mask in masks if mask.true_count]
             changes.append((table.name, going, _masks(engine, effect.comes, new_counts)))
-    # Only now, as what the engine holds, and its files, are gone.
+    # Only now, when DuckDB has freed its memory and its files.
     for number, (name, going, new_rows) in enumerate(changes):
         history = merge if merge.strategy is Strategy.SCD2 and number == 0 else None
         added = _write(tables[name], chain.staged.get(name), going, new_rows, prefix, history)
@@ -88,7 +88,7 @@ def _write(
     prefix: str,
     history: Merge | None,
 ) -> list[str]:
-    """Write what becomes of one table; return its new files, for those that hold rows to go, and for staged ones.
+    """Write one table; return its new files, for files with rows to delete, and for staged files.
 
     In a ``history`` (slowly changing dimensions) rows end and do not go.
     """
@@ -117,7 +117,7 @@ def _write(
 def _with_values(
     batch: pyarrow.RecordBatch, values: Mapping[str, datetime | None], mask: pyarrow.BooleanArray | None = None
 ) -> pyarrow.RecordBatch:
-    """Return rows with constants in some columns: in all rows, or in those of a mask."""
+    """Return rows with constants in some columns: in all rows, or in the rows of a mask."""
     import pyarrow
     import pyarrow.compute as pc
 

@@ -1,7 +1,7 @@
 """A dataset of tables on files that is open for migrating; see ``destinations.MigrationSession``.
 
-There is no transaction over several tables, or over a table and the ledger: each step and each line of the ledger is
-kept at once, whole or not at all. Who was killed goes on by what the tables show. Nothing here knows a format.
+No transaction covers several tables, or a table and the ledger: each step and each line of the ledger is
+committed at once, whole or not at all. A killed run resumes by the state of the tables. This module knows no format.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ REWRITES: Final = "-- rewrites the files"
 
 
 def render_step(step: Step, table: Table | None, dataset: str, abilities: Abilities) -> tuple[str, ...]:  # noqa: ARG001
-    """Return a step as one statement with dlt's types: nothing runs it, it says what is done.
+    """Return a step as one statement with dlt's types, which describes the step for people and never runs.
 
     ``dataset`` is not shown. See ``destinations.Migrator``.
 
@@ -113,7 +113,7 @@ def type_words(column: Column) -> str:
     'array<bigint>'
 
     Raises:
-        InputError: it has none, or one that only a database knows, or its sizes are no numbers.
+        InputError: it has no type, or a type that only a database knows, or its sizes are no numbers.
     """
     properties = column.properties
     if (own_type := properties.get(DATABASE_TYPE)) is not None:
@@ -138,10 +138,10 @@ T = TypeVar("T", bound=FilesTable)
 
 
 class LakeMigration(Ledger, Generic[T]):
-    """See ``destinations.MigrationSession``. Where a method raises ``DestinationError``, nothing has changed.
+    """See ``destinations.MigrationSession``. If a method raises ``DestinationError``, nothing has changed.
 
     Attributes:
-        abilities: what the format can do.
+        abilities: of the format.
     """
 
     __slots__ = ()
@@ -150,11 +150,11 @@ class LakeMigration(Ledger, Generic[T]):
 
     @abstractmethod
     def read_catalogue(self) -> Catalogue:
-        """Return the tables as they are now, ours (``_schemactl_…``) among them; none where nothing is there."""
+        """Return the tables as they are now, with ours (``_schemactl_…``); empty for a new place."""
 
     @abstractmethod
     def table(self, name: str) -> T:
-        """Return a table that is there, as it is now.
+        """Return an existing table, as it is now.
 
         Raises:
             InputError: a folder has no such table; catalogs and logs raise ``DestinationError``.
@@ -162,9 +162,9 @@ class LakeMigration(Ledger, Generic[T]):
 
     @abstractmethod
     def field(self, column: Column, before: pyarrow.Field | None = None) -> pyarrow.Field:
-        """Return a column, with its new type, as new files are to hold it.
+        """Return a column, with its new type, for new files.
 
-        What people have said of ``before``, the column whose place it takes, stays; a new one has none.
+        If it replaces the column ``before``, people's notes about that column are kept.
         """
 
     @abstractmethod
@@ -188,17 +188,17 @@ class LakeMigration(Ledger, Generic[T]):
 
     @abstractmethod
     def describe(self, step: DescribeTable) -> None:
-        """Set the descriptions of a table and of its columns; asked only where ``Abilities`` say that it can."""
+        """Set the descriptions of a table and of its columns; called only if ``Abilities`` allow it."""
 
     @abstractmethod
     def alter(self, step: Step) -> None:
-        """Do a step about a column by the catalog alone; asked only where ``Abilities`` say that it can."""
+        """Do a step about a column in the catalog, without writing rows; called only if ``Abilities`` allow it."""
 
     @abstractmethod
     def rewrite(self, table: T, fields: pyarrow.Schema, alter: Alter) -> None:
-        """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
+        """Replace all rows and columns of a table in one commit.
 
-        Where another program has committed since the table was opened, this fails, and rows of that program stay.
+        If another program has committed since the table was opened, this fails, and rows of that program stay.
         """
 
     def catalogue(self) -> Catalogue:
@@ -206,7 +206,7 @@ class LakeMigration(Ledger, Generic[T]):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Do nothing: no format has a transaction over several tables, so what was done is kept where it raises."""
+        """Do nothing: no format has a transaction over several tables, so completed steps stay if it raises."""
         yield
 
     def run(self, step: Step, _statements: Sequence[str]) -> None:

@@ -53,7 +53,7 @@ def duckdb_type(column: Column) -> str | None:
 
 @contextmanager
 def duckdb_session() -> Iterator[DuckDBPyConnection]:
-    """Open a connection that reads nothing but what it is given; ``DestinationError`` without DuckDB."""
+    """Open a connection that reads no other files; ``DestinationError`` without DuckDB."""
     with _database().cursor() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         yield connection
@@ -69,7 +69,7 @@ def _database() -> DuckDBPyConnection:
     offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "temp_directory": ""}
     database = duckdb.connect(config=offline)
     register(database)
-    atexit.register(_close_database)  # else DuckDB complains of what is left
+    atexit.register(_close_database)  # else DuckDB complains at exit that the database is open
     return database
 
 
@@ -206,7 +206,7 @@ def _parts_of_microseconds(rows: pyarrow.Table) -> Unfit:
 
 
 def _chosen(rows: pyarrow.Table, mask: pyarrow.ChunkedArray) -> Unfit:
-    """Return the rows that a mask chooses as those that block a step."""
+    """Return the rows that a mask selects, as rows that block a step."""
     chosen = rows.filter(mask)
     examples_table = chosen.slice(0, MOST_EXAMPLES)
     keys = (
@@ -246,13 +246,13 @@ class Assignment:
     query: str
 
     def values(self, batch: pyarrow.RecordBatch, field: pyarrow.Field, connection: DuckDBPyConnection) -> pyarrow.Array:
-        """Return the column's values after the step; ``DestinationError`` where one does not survive."""
+        """Return the column's values after the step; ``DestinationError`` if a value does not survive."""
         import pyarrow
 
         rows = pyarrow.Table.from_batches([batch.select(self.needed)])
         column = ask(connection, rows, self.query, f"write `{self.column}`").column("made").combine_chunks()
         whole = column if isinstance(column, pyarrow.Array) else pyarrow.concat_arrays(column.chunks)
-        # Those of DuckDB's own kinds as what they are stored as.
+        # DuckDB's extension types as their storage types.
         stored = whole.storage if isinstance(whole, pyarrow.ExtensionArray) else whole
         try:
             return stored.cast(field.type)
@@ -267,8 +267,8 @@ class Rewriting:
 
     Attributes:
         fields: the columns afterwards.
-        renamed: the name before, by the one afterwards, of a column that gets another.
-        written: what is written into one of them; None if values stay as they are.
+        renamed: old names of renamed columns, by new name.
+        written: the new values of one of them; None if values stay as they are.
     """
 
     fields: pyarrow.Schema
@@ -276,10 +276,10 @@ class Rewriting:
     written: Assignment | None = None
 
     def apply(self, batch: pyarrow.RecordBatch, connection: DuckDBPyConnection | None) -> pyarrow.RecordBatch:
-        """Return rows as they are afterwards; what is written needs a connection.
+        """Return rows as they are afterwards; new values need a connection.
 
         Raises:
-            DestinationError: a value does not survive, or is missing where none may be.
+            DestinationError: a value does not survive, or a required value is missing.
         """
         import pyarrow
 
@@ -302,8 +302,8 @@ def rewritings(before: pyarrow.Schema, steps: Sequence[Rewritten], field_of: Mak
     """Return the columns of one table after each of its steps; ``before`` are its columns at first.
 
     Raises:
-        DestinationError: the table has not the columns that a step speaks of.
-        InputError: a value of a step is none of its column's type.
+        DestinationError: the table lacks columns of a step.
+        InputError: a value of a step does not have its column's type.
     """
     import pyarrow
 
@@ -373,7 +373,7 @@ def _write(step: Written, columns: tuple[str, ...]) -> Assignment:
         case Backfill():
             column, needed = step.target.name, {step.target.name: None, step.source.name: duckdb_type(step.source)}
             if step.taken is Taken.UNFIT:
-                # Of the values that went into the new column, nulls alone count.
+                # The new column took the values that fit: only its nulls mark values to copy.
                 needed.setdefault(new_column(step, columns))
     value = values_after((step,), Table(step.table, {name: Column(name) for name in columns}), ENGINE)[column]
     column_list = ", ".join(

@@ -36,7 +36,7 @@ class Sampled:
     """A file that a sample takes rows of.
 
     Attributes:
-        groups: how many rows each part of it has that can be read without the others.
+        groups: the number of rows in each part of it that can be read separately.
         read: yields all rows of some parts, by their places in ``groups``, ascending.
     """
 
@@ -48,9 +48,9 @@ def sample(files: Iterable[Sampled], share: float) -> Iterator[pyarrow.RecordBat
     """Yield about a share, between 0 and 1, of the rows of files, which come always in the same order.
 
     Some rows of every file are taken, the same ones each time, and little else is read. Of each file as many groups of
-    rows are read as hold the share. Their rows are numbered through all files, and a row is taken where the fraction of
-    its number times the golden ratio is small: such rows lie evenly, keep step with no period of the data (Weyl's
-    equidistribution), and are as many as asked for, to a few.
+    rows are read as hold the share. Their rows are numbered through all files, and a row is taken if the fraction of
+    its number times the golden ratio is small: such rows are spread evenly, follow no period of the data (Weyl's
+    equidistribution), and their number is right to a few rows.
     """
     seen_groups = seen_rows = 0
     for file in files:
@@ -76,14 +76,14 @@ def _choose(groups: Sequence[int], target: float, start: int) -> tuple[int, ...]
 
 
 def _mask(start: int, count: int, share: float) -> pyarrow.BooleanArray:
-    """Return which of the rows from a number on are taken."""
+    """Return a mask of the sampled rows, for rows numbered from ``start``."""
     import numpy
     import pyarrow
 
     if share >= 1.0:
         return pyarrow.repeat(True, count)
     numbers = numpy.arange(start + 1, start + count + 1, dtype=numpy.uint64)
-    # The product wraps: what is left is the fraction.
+    # The product wraps, which leaves the fraction.
     return pyarrow.array(numbers * numpy.uint64(_GOLDEN) < numpy.uint64(int(share * _WHOLE)))
 
 
@@ -121,7 +121,7 @@ class FilesTable(ABC):
     @property
     @abstractmethod
     def fields(self) -> pyarrow.Schema:
-        """The columns as new files are to hold them: types, nulls, and what the format keeps beside them."""
+        """The columns of new files: types, nulls, and the format's metadata."""
 
     @property
     def partitions(self) -> Sequence[str]:
@@ -138,13 +138,13 @@ class FilesTable(ABC):
 
     def names_in(
         self,
-        file: DataFile,  # noqa: ARG002 - others look
+        file: DataFile,  # noqa: ARG002 - overrides use it
         file_schema: pyarrow.Schema,
         columns: Sequence[str],
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
-        """Return the names of the table's columns in a file with columns ``held``, None if it lacks one; and values.
+        """Return the file's names of the table's columns, None for columns that it lacks, and constant values.
 
-        The values are those of their columns in all rows, whatever the file holds.
+        Such a value is in all rows of its column, whatever the file holds.
         """
         return {name: name if name in file_schema.names else None for name in columns}, {}
 
@@ -155,7 +155,7 @@ class FilesTable(ABC):
 
         Args:
             file: the file.
-            columns: names; what the file lacks of them is null.
+            columns: names; columns that the file lacks are null.
             groups: the numbers of the groups of rows that are read, ascending; None for all.
         """
         import pyarrow
@@ -187,7 +187,7 @@ class FilesTable(ABC):
                 yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
 
     def group_sizes(self, file: DataFile) -> tuple[int, ...]:
-        """Return how many rows each group of a file has that can be read without the others."""
+        """Return the number of rows in each group of a file that can be read separately."""
         with self.open_file(file) as opened:
             return tuple(opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups))
 
@@ -198,10 +198,10 @@ class FilesTable(ABC):
     @property
     @abstractmethod
     def place(self) -> Path | None:
-        """Where new files are put; None if that is no folder of this machine."""
+        """The folder of new files; None if that is no folder of this machine."""
 
     def new_file(self, name: str) -> str:
-        """Return where a new file of this name belongs."""
+        """Return the path of a new file of this name."""
         return str(self.place / name) if self.place else name
 
     def write(self, path: str) -> IO[bytes]:
@@ -266,7 +266,7 @@ def in_fields(batch: pyarrow.RecordBatch, fields: pyarrow.Schema) -> pyarrow.Rec
 
 
 def link_or_copy(source: Path, path: Path) -> None:
-    """Give a file a second name; copy it where that cannot be: on another file system, for one."""
+    """Give a file a second name; copy it if that fails, for example on another file system."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, path)
@@ -300,7 +300,7 @@ class LakeTable(FilesTable):
 
     def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
         """Return the table with columns of structs or lists that have more fields, or wider ones."""
-        # Formats take a column that is there for what is to be added to its structs.
+        # For an existing column, formats add the new fields to its structs.
         return self.add_columns(fields, load_id)
 
     @abstractmethod
@@ -317,7 +317,7 @@ class LakeTable(FilesTable):
 
     @abstractmethod
     def restore(self, version: int, load_id: str) -> None:
-        """Make the rows those of an earlier version again, in a new commit where the format needs one."""
+        """Restore the rows of an earlier version, in a new commit if the format needs one."""
 
 
 class Lake(ABC):
@@ -390,13 +390,13 @@ class Lake(ABC):
     def finish(self, package: LoadPackage) -> None:
         """Remember schema, inputs, and last, in one step, that the load is complete."""
 
-    def own_tables(self, package: LoadPackage) -> Sequence[str]:  # noqa: ARG002 - for those that keep tables
+    def own_tables(self, package: LoadPackage) -> Sequence[str]:  # noqa: ARG002 - for formats that keep tables
         """Return the tables that ``finish`` adds to."""
         return ()
 
-    def own_files(self, package: LoadPackage) -> Sequence[str]:  # noqa: ARG002 - for those that keep files
+    def own_files(self, package: LoadPackage) -> Sequence[str]:  # noqa: ARG002 - for formats that keep files
         """Return the files that ``finish`` makes, save the one that completes the load."""
         return ()
 
-    def discard_own(self, journal: Versions) -> None:  # noqa: B027 - for those that keep files
+    def discard_own(self, journal: Versions) -> None:  # noqa: B027 - for formats that keep files
         """Remove the files of ``own_files`` of a load that was undone."""

@@ -1,6 +1,6 @@
 """dlt's types as Arrow's, as dlt writes them into tables on files, and back (docs/dlt.md §9.3 has the databases').
 
-So are structs, lists and maps: what ``x-spark-type`` states of columns that keep them.
+Columns that keep structs, lists and maps have the type in ``x-spark-type``.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def kind_there(of: pyarrow.DataType, written: str) -> Properties:
 
 
 def arrow_type(kind: Properties) -> pyarrow.DataType:
-    """Return the Arrow type of what ``kind_of`` gives; raises ``DestinationError`` where files have none."""
+    """Return the Arrow type of a result of ``kind_of``; raises ``DestinationError`` if files have no such type."""
     import pyarrow
 
     if DATABASE_TYPE not in kind:
@@ -197,5 +197,5 @@ _PARTITIONING = frozenset(("text", "bigint", "bool", "date", "timestamp"))  # de
 
 
 def can_partition(kind: Properties) -> bool:
-    """Return whether tables are partitioned by values of a type: each has one text, and equals itself alone."""
+    """Return whether tables can be partitioned by values of a type: each value has one text and equals only itself."""
     return kind.get("data_type") in _PARTITIONING

@@ -1,7 +1,7 @@
-"""Converts stored values to another type: by a database's own cast where that gives the same, else by dlt's coercion.
+"""Converts stored values to another type: by a database's own cast if that gives the same, else by dlt's coercion.
 
-``schema.coercion`` is the rule. A database casts by itself the values of which it is sure that its cast gives what the
-coercion gives; it hands every other value over as a text, and gets the text of the coerced value back, in a form that
+``schema.coercion`` is the rule. A database casts a value by itself if its cast surely equals the
+coercion; it hands every other value over as a text, and gets the text of the coerced value back, in a form that
 every database casts to the same value: ``1e-5`` as ``0.00001``, ``2026-W01-1`` as a day and a time. Each database's own
 casts are in the ``conversion`` module of its destination. Decimals become texts without the zeros that a column's
 scale pads them with, as their source most likely wrote them.
@@ -43,7 +43,7 @@ _DAY: Final = (
     "([0-9]{4}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)"
     f"|{_LEAP_YEAR}-02-29)"
 )
-"""A day that there is, but for those of the year 0."""
+"""An existing day, except in the year 0."""
 
 TIME_OF_DAY: Final = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
 MOMENT: Final = f"{_DAY}([T ]{TIME_OF_DAY}(Z|[+-](0[0-9]|1[0-4])(:[0-5][0-9])?)?)?"
@@ -58,7 +58,7 @@ def conjoin(*conditions: str) -> str:
 
 
 def is_short(value: str, column: Column, measure: str = "length") -> str:
-    """Return the condition that a value is not longer than a column, where that states a length."""
+    """Return the condition that a value fits the length of a column, if that has a limit."""
     limit = column.properties.get("precision")
     return TRUE if limit is None else f"{measure}({value}) <= {int(limit)}"
 
@@ -79,7 +79,7 @@ def from_utc(column: Column, naive: str, kind: str) -> str:
 
 
 def is_python_date(value: str) -> str:
-    """Return the condition that a date is one of those that Python, and so dlt, has."""
+    """Return the condition that a date is within Python's range, and so dlt's."""
     return f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
 
 
@@ -106,9 +106,9 @@ def plain_decimal(text: str) -> str:
 
 
 def cast_of_time(retype: Retype, value: str, type_of: ColumnType, try_cast: str = "CAST") -> tuple[str, str]:
-    """Return the condition under which a moment, a date or a time is cast as dlt coerces it, and the cast.
+    """Return the condition under which a timestamp, a date or a time is cast as dlt coerces it, and the cast.
 
-    ``try_cast`` is the database's cast that gives null where it fails, where it has one.
+    ``try_cast`` is the database's cast that returns null if it fails, if there is one.
     """
     before, after = retype.before, retype.after
     kind = type_of(after)
@@ -142,8 +142,8 @@ class Converted:
     Attributes:
         is_sure: the condition that ``cast`` gives what dlt's coercion gives; it never fails, and null means no.
         cast: the value in its new type by the database's own cast; null of a null.
-        coerced: the value in its new type by dlt's coercion; null where it does not survive, and of a null.
-        checked: the same, but it fails where the value does not survive.
+        coerced: the value in its new type by dlt's coercion; null if it does not survive, and of a null.
+        checked: the same, but it fails if the value does not survive.
     """
 
     is_sure: str
@@ -158,12 +158,12 @@ class Converted:
 
     @property
     def value(self) -> str:
-        """The value in its new type; it fails where the value does not survive."""
+        """The value in its new type; it fails if the value does not survive."""
         return self._choose(self.cast, self.checked)
 
     @property
     def or_null(self) -> str:
-        """The value in its new type, null where it does not survive, and of a null."""
+        """The value in its new type, null if it does not survive, and of a null."""
         return self._choose(self.cast, self.coerced)
 
     def _choose(self, sure: str, other: str) -> str:
@@ -227,7 +227,7 @@ def plain_number(number: Decimal) -> Decimal:
 def write_retype(retype: Retype, type_of: ColumnType | None = None) -> str:
     """Return a retype as a text, which ``read_retype`` reads: functions of a database get it as an argument.
 
-    ``type_of`` states the sizes of decimals; None if the database keeps no sizes.
+    ``type_of`` returns the types with sizes of decimals; None if the database keeps no sizes.
     """
     properties = _KEPT if type_of is not None else _KEPT[:2]
     sides = [
@@ -247,7 +247,7 @@ def read_retype(written: str) -> Retype:
 
 
 def has_spellings(retype: Retype) -> bool:
-    """Return whether one value may be spelled in several ways: where texts become something else."""
+    """Return whether one value may be spelled in several ways: if texts become another type."""
     before, after = retype.before.data_type, retype.after.data_type
     return before is DataType.TEXT and after is not None and after is not DataType.TEXT
 
@@ -301,7 +301,7 @@ _READERS: Final[Mapping[DataType, Callable[[str], Any]]] = {
 
 
 def _written(value: Any, column: Column) -> str:
-    """Return a value's text; raises ``ValueError`` where the column does not hold the value."""
+    """Return a value's text; raises ``ValueError`` if the column cannot hold the value."""
     match value:
         case _ if column.data_type is DataType.JSON:
             text: str = coerce(value, DataType.JSON, DataType.TEXT)
@@ -344,7 +344,7 @@ def _in_bits(number: int, column: Column) -> int:
 
 def _in_sizes(number: Decimal, column: Column) -> Decimal:
     _, digits, exponent = number.as_tuple()
-    assert isinstance(exponent, int)  # others are of NaN and infinities
+    assert isinstance(exponent, int)  # other exponents are of NaN and infinities
     precision, scale = int(column.properties.get("precision") or 38), int(column.properties.get("scale") or 0)
     if number and (-exponent > scale or len(digits) + exponent > precision - scale):
         raise ValueError(f"more than {precision} digits, {scale} of them behind the point")

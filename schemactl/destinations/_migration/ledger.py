@@ -30,7 +30,7 @@ Read = TypeVar("Read")
 
 
 def _texts(name: str, record: type[Run | StepRecord]) -> Table:
-    """Return a table of texts for the fields of a record; those that may be None may be null."""
+    """Return a table of texts for the fields of a record; fields that can be None are nullable."""
     columns = {
         field.name: Column(field.name, {"data_type": "text", "nullable": "None" in str(field.type)})
         for field in fields(record)
@@ -62,7 +62,7 @@ class Ledger(MigrationSession):
     is_read_only: bool
 
     def prepare_writing(self) -> None:
-        """Make the dataset if its first table would not; raises ``InputError`` where the session only reads."""
+        """Make the dataset if its first table would not; raises ``InputError`` if the session only reads."""
         if self.is_read_only:
             raise InputError("a read-only session cannot write")
 
@@ -72,7 +72,7 @@ class Ledger(MigrationSession):
 
     @abstractmethod
     def replace_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write rows of a table of ours in the place of those with the same ``keys_of``; create a missing table."""
+        """Write rows of a table of ours, and replace rows with the same ``keys_of``; create a missing table."""
 
     def replace_dlt_rows(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write rows of a table of dlt's as ``replace_rows`` does.
@@ -152,7 +152,7 @@ def step_of(row: Mapping[str, Any]) -> StepRecord:
 
     Raises:
         KeyError: the row lacks a column.
-        ValueError, TypeError: a column holds what it cannot.
+        ValueError, TypeError: a value does not fit its field.
     """
     return StepRecord(**_values(StepRecord, row))
 
@@ -164,7 +164,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "StepState": StepState,
     "tuple[str, ...]": lambda text: tuple(map(str, json.loads(text))),
 }
-"""Readers of a field's text, by the field's type; others are texts."""
+"""Readers of a field's text, by the field's type; fields of any other type are texts."""
 
 
 def _values(record: type[Run | StepRecord], row: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _read(name: str, rows: Iterable[Mapping[str, Any]], make: Callable[[Mapping[
 
 
 def _unpacked(stored: str) -> str:
-    """Return JSON, which dlt packs where a database limits the length of texts."""
+    """Return JSON, which dlt packs if a database limits the length of texts."""
     try:
         content = zlib.decompressobj().decompress(base64.b64decode(stored, validate=True), MAX_BYTES + 1)
     except (ValueError, zlib.error):  # JSON has signs that base64 has not, and perhaps some beyond ASCII

@@ -1,4 +1,4 @@
-"""Databases that speak SQL, open for migrating; those that are a file, and those that call no function of ours."""
+"""Migrations of databases that speak SQL, also on files, and for engines that cannot call our functions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SqlMigration(Ledger, Generic[D]):
     def read_tables(self) -> Catalogue:
         """Return the catalog of a dataset that has tables."""
 
-    def sampled(self, table: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - others do
+    def sampled(self, table: str, relation: Relation, share: float) -> str | None:  # noqa: ARG002 - overrides use it
         """Return the query of a share (0 to 1) of a table's rows; None if the engine has no sample of it."""
         return None
 
@@ -116,7 +116,7 @@ class SqlMigration(Ledger, Generic[D]):
 
     def _roll_back(self) -> None:
         self._forget_tables()
-        # Where the connection is lost the database rolls back by itself; what failed first is reported.
+        # If the connection is lost, the database rolls back by itself; the first error is the one to report.
         with suppress(DestinationError), self.database.wrap_errors("undo the migration"):
             self.database.execute("ROLLBACK")
 
@@ -124,7 +124,7 @@ class SqlMigration(Ledger, Generic[D]):
         self._run_all((step,), statements)
 
     def _run_all(self, steps: Sequence[Step], statements: Sequence[str]) -> None:
-        """Run the statements of a step, or of those that one rewrite of their table does."""
+        """Run the statements of a step, or of the steps that one rewrite of their table does."""
         self.prepare_writing()
         # A step may make or drop a table of the ledger itself.
         changed = {step.table_name.lower() for step in steps}
@@ -160,7 +160,7 @@ class SqlMigration(Ledger, Generic[D]):
         self.relations.clear()
 
     def own_names(self) -> AbstractContextManager[None]:
-        """Return a context in which own SQL finds what it does not name in full."""
+        """Return a context in which custom SQL resolves unqualified names."""
         return nullcontext()
 
     def _of_dataset(self, statement: str) -> str:
@@ -201,7 +201,7 @@ class SqlMigration(Ledger, Generic[D]):
     def prepare_writing(self) -> None:
         Ledger.prepare_writing(self)
         self.relations.clear()
-        if self.schema is None and not self.ledger_columns:  # a dataset with tables is there
+        if self.schema is None and not self.ledger_columns:  # a dataset with tables exists
             with self.database.wrap_errors("create the dataset"):
                 if self.dataset not in self.database.datasets():
                     self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {self.engine.name(self.dataset)}")
@@ -227,7 +227,7 @@ class SqlMigration(Ledger, Generic[D]):
                 for number, name in enumerate(names)
             ]
             filled: set[str] = set()
-            for start in range(0, len(parts), 200):  # SQLite takes no more than 500 in one query
+            for start in range(0, len(parts), 200):  # SQLite accepts at most 500 in one query
                 rows = self.database.query(" UNION ALL ".join(parts[start : start + 200]))
                 filled.update(names[number] for (number,) in rows)
         return frozenset(filled)
@@ -299,7 +299,7 @@ class SqlMigration(Ledger, Generic[D]):
         if "_dlt_id" in relation.columns:
             return count(("_dlt_id",))
         unfit = count(())
-        # The whole catalog is read for a table's key: only where there is a row to name.
+        # A table's key is only read if there is a row to name, since that reads the whole catalog.
         keys = self._primary_key(relation.name) if unfit.count else ()
         return count(keys) if keys else unfit
 
@@ -340,7 +340,7 @@ class FileMigration(SqlMigration[D]):
 
     @abstractmethod
     def copying(self, table: str, steps: Sequence[Step]) -> AbstractContextManager[None]:
-        """Return a context in which steps copy their table; ``DestinationError`` where dependents would be lost."""
+        """Return a context in which steps copy their table; ``DestinationError`` if dependents would be lost."""
 
     def back_up(self, label: str) -> str:
         copy = self.file.with_name(f"{self.file.name}{_MARK}{label}")
@@ -385,8 +385,8 @@ class MappedMigration(SqlMigration[D]):
     def odd_values_query(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> str:
         """Return the query of a column's distinct values that the database may not convert as dlt does, with counts.
 
-        ``name`` is quoted, ``table`` the table's full name or a query. If ``is_undone``, it is those instead that may
-        come back in another spelling.
+        ``name`` is quoted, ``table`` the table's full name or a query. If ``is_undone``, the query returns values that
+        may come back in another spelling instead.
         """
 
     @abstractmethod

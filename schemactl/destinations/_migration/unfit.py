@@ -45,7 +45,7 @@ def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine
     key_texts = "".join(f", CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys))
     key_names = "".join(f", k{number}" for number in range(len(keys)))
     converted = engine.convert(retype, name).or_null
-    # Each in a part of its own: a conversion mentions its value many times.
+    # Each in a separate part: a conversion mentions its value many times.
     return (
         f"WITH converted AS MATERIALIZED (SELECT {name} AS given, {converted} AS made{key_texts} FROM {table} "
         f"WHERE {name} IS NOT NULL), "
