@@ -69,10 +69,11 @@ def complete_rules(incomplete: str) -> list[str]:
 
 def complete_contracts(incomplete: str) -> list[str]:
     """Return the contracts that begin so: a mode for all, or the last of several ``ENTITY=MODE``."""
-    from schemactl.schema.contract import Entity, Mode
+    from schemactl.schema.contract import PROMOTING, Entity, Mode
 
     prefix, comma, start = incomplete.rpartition(",")
     entity_modes = [f"{entity}={mode}" for entity in Entity for mode in Mode]
+    entity_modes += [f"{Entity.DATA_TYPE}={mode}" for mode in PROMOTING]
     contracts = entity_modes if comma else (*Mode, *entity_modes)
     return [f"{prefix}{comma}{contract}" for contract in beginning(start, contracts)]
 

@@ -411,7 +411,8 @@ class DataOptions(SparkCommandOptions):
     )
     contract: str | None = option(
         "Which schema changes data can make: `evolve`, `freeze`, `discard_row`, `discard_value`, or "
-        "`tables=M,columns=M,data_type=M`. Overrides the schema's contract.",
+        "`tables=M,columns=M,data_type=M`. `data_type=promote` widens columns instead of adding variant columns if all "
+        "values survive; `promote_text` also makes them text. Overrides the schema's contract.",
         Group.CONTRACT,
         Setting(),
         metavar="C",

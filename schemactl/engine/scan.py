@@ -296,13 +296,14 @@ def recount(
     sample: Sample,
     questions: Sequence[Scalars | Absences],
     progress: Progress = no_progress,
+    null_values: tuple[str, ...] = (),
 ) -> list[Tally]:
     """Look at the documents of the same inputs and sample once more; rows of stated types are left out.
 
     Raises:
         EngineError: the engine cannot read them.
     """
-    documents = _read_documents(engine, engine.read(inputs), sample, progress)
+    documents = _read_documents(engine, engine.read(inputs, null_values), sample, progress)
     progress("looking at values again", None)
     partitions = [batch.locate("recount_partition", questions=tuple(questions)) for batch in documents]
     answers = [tallies for partition in partitions for tallies in partition.tallies()]

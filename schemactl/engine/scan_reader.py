@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemactl.inference.evidence import Position
+from schemactl.inference.sample import Sample
 from schemactl.inference.values import room_for
 from schemactl.kernel.dispatch import Tables
 from schemactl.normalization.plan import Plan
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from schemactl.engine.package import WrittenRows
     from schemactl.engine.protocol import Engine
     from schemactl.engine.scan import Scan
+    from schemactl.inference.survival import Tally
+    from schemactl.schema.full_types import FullType
+    from schemactl.schema.paths import Path as DataPath
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +38,22 @@ class ScanReader:
         from schemactl.engine.package import find_records
 
         return find_records(self.engine, self.scan, positions)
+
+    @property
+    def reads_as_scanned(self) -> bool:
+        """Whether a second look finds the values of the scan: no model, typing or dispatch has changed them."""
+        options = self.scan.options
+        return options.task is None and options.dispatch is None and options.model is None
+
+    def count_unfit(self, paths: tuple[DataPath, ...], target: FullType) -> Tally:
+        """Count the scalars at some paths that do not survive a type."""
+        from schemactl.engine.scan import recount
+        from schemactl.kernel.recount import Scalars
+
+        scan, questions = self.scan, [Scalars(paths, target)]
+        null_values = scan.options.null_values
+        (tally,) = recount(self.engine, scan.inputs, Sample(), questions, self.progress, null_values)
+        return tally
 
     def count(self, tables: Tables, plan: Plan) -> WrittenRows:
         """Count the rows of a plan without writing them."""

@@ -21,9 +21,9 @@ from schemactl.formats.dlt import read, with_keys, write
 from schemactl.inference.lineage import merge
 from schemactl.inference.renaming import find_names
 from schemactl.schema.changes import Change, ColumnAdded, TableAdded
-from schemactl.schema.contract import Contract
+from schemactl.schema.contract import CONTRACT, PROMOTION_HINT, Entity, split_promotion
 from schemactl.schema.diff import diff
-from schemactl.schema.edits import CONTRACT, Agree, Editor, Edits
+from schemactl.schema.edits import Agree, Editor, Edits
 from schemactl.schema.hash import bump
 from schemactl.schema.hints import ColumnHint, only_root, with_hints
 from schemactl.schema.likeness import misspelled_name
@@ -109,10 +109,10 @@ def _edited(editor: Editor, edits: Edits) -> Schema:
     editor.refuse_reused_names()
     if edits.contract is None:
         return editor.schema
-    Contract.of(edits.contract)
-    pairs = [pair.split("=", 1) for pair in edits.contract.split(",")] if "=" in edits.contract else []
-    modes = dict(pairs) if pairs else edits.contract
-    return replace(editor.schema, settings={**editor.schema.settings, CONTRACT: modes})
+    modes, promotion = split_promotion(edits.contract)
+    settings = {key: value for key, value in editor.schema.settings.items() if key != PROMOTION_HINT}
+    hint = {} if promotion is None else {PROMOTION_HINT: {Entity.DATA_TYPE.value: promotion}}
+    return replace(editor.schema, settings={**settings, CONTRACT: modes, **hint})
 
 
 def _confirm_new_table(editor: Editor, name: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from shlex import quote
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from schemactl.engine.input import COMPRESSIONS, RECORD_TAG
 from schemactl.engine.input_formats import TEXTS
@@ -19,6 +19,7 @@ from schemactl.inference.advice import (
     describe_selection,
     describe_shortened,
     suggest_detection,
+    suggest_migration,
     suggest_selection,
     suggest_spelling,
     suggest_typing,
@@ -29,15 +30,17 @@ from schemactl.inference.findings import find_collisions, find_files, find_nulls
 from schemactl.inference.fitting import Fitted
 from schemactl.inference.lineage import Lineage, lineage_of
 from schemactl.inference.odd_data import describe_odd_data
-from schemactl.inference.report import FileFinding, InferenceReport, TypingFinding
-from schemactl.inference.resolve import Resolution
+from schemactl.inference.promotion import CountNew, CountStored, Promoter
+from schemactl.inference.report import FileFinding, InferenceReport, PromotionFinding, TypingFinding
+from schemactl.inference.resolve import Origin, Resolution
 from schemactl.inference.source_names import fit_to_data, resolve_data, root_table
 from schemactl.inference.source_nulls import with_source_nulls
 from schemactl.normalization.normalizers import make_plan, module_of
 from schemactl.normalization.plan import Plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.redaction import redact
-from schemactl.schema.contract import Mode
+from schemactl.schema.contract import Mode, promotion_for
+from schemactl.schema.full_types import FullType
 from schemactl.schema.hints import with_hints
 from schemactl.schema.judgment import Judgment, Violation, judge, leave_out
 from schemactl.schema.naming import convention_name
@@ -54,6 +57,17 @@ if TYPE_CHECKING:
 
 Unfilled: TypeAlias = frozenset[tuple[str, str | None]]
 """Columns, and tables (column None), that nothing is loaded into."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionCounts:
+    """Counts for promotions: of the data that is read again, and of stored values; None if neither is at hand."""
+
+    new: CountNew | None = None
+    stored: CountStored | None = None
+
+
+NO_COUNTS: Final = PromotionCounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +130,22 @@ class _Start:
         return self.fitted.schema
 
 
-def evolve_schema(
+def evolve_schema(  # noqa: PLR0913 - a call, its data, and all that was found out about them
     request: InferRequest,
     opened: Opened,
     evidence: Evidence,
     is_loaded: bool = False,
     unfilled: Unfilled = frozenset(),
     after: Evolution | None = None,
+    counts: PromotionCounts = NO_COUNTS,
 ) -> Evolution:
     """Evolve a schema by evidence; nothing is written.
 
     ``unfilled`` are tables and columns that only rejected rows need, so they are left out; ``after`` is the evolution
-    by the data of another root table in the same call.
+    by the data of another root table in the same call; ``counts`` tells which values survive in wider columns.
     """
     start = _prepare(request, opened, evidence, after)
-    resolution = _resolve(start, is_loaded)
+    resolution, promotions = _promote(start, counts, is_loaded)
     if after is not None:
         _check_separate_roots(resolution)
     if request.model is not None and _is_empty(evidence) and start.root not in start.before.tables:
@@ -148,6 +163,9 @@ def evolve_schema(
     hints = _hints((after and after.hints) or start.before, start, evolved) if opened.schema is None else None
     saved = to_save(SchemasFolder.at(request.schemas), opened, evolved, hints)
     report = _report(start, opened, resolution, judgment, saved)
+    if counts.stored is None:
+        report = replace(report, hints=(*report.hints, *suggest_migration(start.before, promotions)))
+    report = replace(report, promotions=promotions)
     lineage = lineage_of(evidence, resolution, evolved)
     return Evolution(report, start.before, evolved, saved, hints, resolution, judgment, lineage)
 
@@ -182,10 +200,31 @@ def _prepare(request: InferRequest, opened: Opened, evidence: Evidence, after: E
     return _Start(request, evidence, table, stored, fitted, detecting, root, is_new, violations)
 
 
-def _resolve(start: _Start, is_loaded: bool) -> Resolution:
+def _promote(
+    start: _Start, counts: PromotionCounts, is_loaded: bool
+) -> tuple[Resolution, tuple[PromotionFinding, ...]]:
+    """Resolve the evidence of one root table, with wider columns in place of variants if the contract promotes them."""
+    before, override = start.before, start.request.contract
+    resolution = _resolve(start, is_loaded, {})
+    promoter = Promoter(
+        start.evidence,
+        before,
+        lambda table, column: promotion_for(
+            replace(before, tables={**resolution.schema.tables, **before.tables}), table, column, override
+        ),
+        counts.new,
+        counts.stored,
+    )
+    promotions = promoter.promote(resolution)
+    if promotions.wider:
+        resolution = _resolve(start, is_loaded, promotions.wider)
+    return resolution, promotions.findings
+
+
+def _resolve(start: _Start, is_loaded: bool, wider: Mapping[Origin, FullType]) -> Resolution:
     """Resolve the evidence of one root table, with the nulls of its sources."""
     request, evidence, limit = start.request, start.evidence, start.fitted.max_length
-    resolution = resolve_data(evidence, start.schema, start.table, request.resolve_collisions, limit, is_loaded)
+    resolution = resolve_data(evidence, start.schema, start.table, request.resolve_collisions, limit, is_loaded, wider)
     resolution = with_source_nulls(resolution, start.before, evidence, request.contract, _columns_with_nulls(start))
     _check_named(resolution, evidence, convention_name(NormalizerConfig.of(start.before.normalizers).naming))
     return resolution

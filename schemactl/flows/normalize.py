@@ -46,6 +46,7 @@ from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.fitting import without_long_names
 from schemactl.inference.lineage import Lineage
+from schemactl.inference.promotion import StoredValues
 from schemactl.inference.report import ViolationFinding
 from schemactl.inference.sample import parse_sample
 from schemactl.inference.source_names import OTHER_TABLE, root_table
@@ -73,7 +74,7 @@ from schemactl.normalization.tally import REJECTS_TABLE, LoadTime, RecordOrigin
 from schemactl.progress import Progress, no_progress
 from schemactl.schema.contract import Entity, Mode
 from schemactl.schema.dispositions import appends, complete, first
-from schemactl.schema.full_types import MAX_DIGITS, check_scale
+from schemactl.schema.full_types import MAX_DIGITS, FullType, check_scale
 from schemactl.schema.hints import with_hints
 from schemactl.schema.types import Column, DataType, Schema, Table, ancestors, root_of
 from schemactl.store.folder import SchemasFolder
@@ -186,6 +187,11 @@ class Call:
         skipped = self.skipped + len(new.skipped)
         seen = (*self.seen, *new.skipped)[:MOST_SEEN]
         return replace(self, parts=new.parts, seen=seen, skipped=skipped, compared_loads=past.load_ids)
+
+    def count_stored(self, table: str, column: str, wider: FullType) -> StoredValues:  # noqa: ARG002
+        """Return the stored values of a column that would not survive a wider type."""
+        blocker = f"loads into `{self.target.kind}` cannot widen columns: widen it with `schemactl migrate apply` first"
+        return StoredValues(blocker=blocker)
 
     def check_tables(self, schema: Schema) -> None:
         """Let the destination check the tables of a schema, unless it has; see ``Loader``."""
@@ -471,7 +477,8 @@ class _TableAttempt:
 
     @cached_property
     def evolution(self) -> Evolution:
-        return self.data.evolve(self.opened, self.after, self.unfilled, is_loaded=True)
+        count_stored = self.call.count_stored
+        return self.data.evolve(self.opened, self.after, self.unfilled, is_loaded=True, count_stored=count_stored)
 
     @cached_property
     def plan(self) -> Plan:

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.flows.evidence import JSON_FORMATS, check_documents, find_sources
-from schemactl.flows.evolution import Evolution, Unfilled, evolve_schema, find_unfilled, may_be_unfilled
+from schemactl.flows.evolution import (
+    Evolution,
+    PromotionCounts,
+    Unfilled,
+    evolve_schema,
+    find_unfilled,
+    may_be_unfilled,
+)
 from schemactl.flows.request import APPLIED_TYPING
 from schemactl.inference.evidence import Evidence, FileEvidence, merge
+from schemactl.inference.promotion import CountStored
 from schemactl.inference.source_names import root_table
 from schemactl.kernel.dispatch import ONE_TABLE, Tables
 from schemactl.schema.hints import Hints, only_root
@@ -205,9 +213,12 @@ class TableData:
         unfilled: Unfilled = frozenset(),
         *,
         is_loaded: bool = False,
+        count_stored: CountStored | None = None,
     ) -> Evolution:
         """Evolve a schema by the data; see ``evolve_schema`` for the arguments."""
-        evolution = evolve_schema(self.request, opened, self.evidence, is_loaded, unfilled, after)
+        can_recount = self.reader is not None and self.reader.reads_as_scanned
+        counts = PromotionCounts(self.reader.count_unfit if self.reader and can_recount else None, count_stored)
+        evolution = evolve_schema(self.request, opened, self.evidence, is_loaded, unfilled, after, counts)
         return evolution.with_typing(self.typing, self.rejected)
 
     def evolve_by_accepted(self, opened: Opened, after: Evolution | None) -> Evolution:

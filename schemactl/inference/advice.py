@@ -12,6 +12,7 @@ from schemactl.inference.classes import NULL, OBJECT, kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, PathEvidence
 from schemactl.inference.findings import find_numbers_in_texts
 from schemactl.inference.fitting import Fitted
+from schemactl.inference.report import PromotionFinding
 from schemactl.inference.resolve import DETECTIONS, Resolution
 from schemactl.schema.contract import Entity, system_prefix, table_contract
 from schemactl.schema.likeness import misspelled_name
@@ -61,6 +62,21 @@ def suggest_detection(start: Schema, resolution: Resolution, evidence: Evidence)
     if numbers:
         names = _first_names(numbers)
         yield f"strings in {names} look like numbers; add `--detect=+digits,+number` to read new columns as numbers"
+
+
+def suggest_migration(before: Schema, promotions: Sequence[PromotionFinding]) -> Iterator[str]:
+    """Name the command that widens the stored columns that became wider in the schema."""
+    stored_columns = (before.column(finding.table, finding.column) for finding in promotions)
+    names = [
+        f"`{finding.table}.{finding.column}`"
+        for finding, column in zip(promotions, stored_columns, strict=True)
+        if finding.after is not None and column is not None and column.is_complete
+    ]
+    if names:
+        yield (
+            f"`schemactl migrate apply {before.name} --to DEST` counts and converts the stored values of "
+            f"{_first_names(names)}"
+        )
 
 
 def describe_selection(before: Schema, after: Schema) -> Iterator[str]:

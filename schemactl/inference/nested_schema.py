@@ -13,10 +13,11 @@ from typing import Final
 from schemactl.inference.classes import LIST, OBJECT, kind_of
 from schemactl.inference.document_tree import Node, tree_of
 from schemactl.inference.evidence import Evidence
-from schemactl.inference.resolve import Resolution, resolve
+from schemactl.inference.resolve import Origin, Resolution, resolve
 from schemactl.inference.values import DECLARED
 from schemactl.inference.widening import MAPS
 from schemactl.schema import nested_types
+from schemactl.schema.full_types import FullType
 from schemactl.schema.nested_types import BIGINT, DOUBLE, LARGE, Json, Leaf, ListOf, MapOf, NestedType, Struct
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.settings import NormalizerConfig, Settings
@@ -154,7 +155,7 @@ def _normalizers_as_before(flattened: Schema, before: Schema) -> Properties:
     return {**flattened.normalizers, "json": {**new, "config": config}}
 
 
-def resolve_nested(
+def resolve_nested(  # noqa: PLR0913 - as `resolve`
     evidence: Evidence,
     schema: Schema,
     table: str,
@@ -162,6 +163,7 @@ def resolve_nested(
     renamed: Mapping[Path, str] | None = None,
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
+    wider: Mapping[Origin, FullType] | None = None,
 ) -> Resolution:
     """Evolve ``schema`` as ``resolve`` does, with nested values in columns that keep their structure.
 
@@ -170,7 +172,7 @@ def resolve_nested(
     """
     resolution = resolve(
         evidence, flat(schema), table,
-        renamed=renamed, max_identifier_length=max_identifier_length, is_loaded=is_loaded,
+        renamed=renamed, max_identifier_length=max_identifier_length, is_loaded=is_loaded, wider=wider,
     )  # fmt: skip
     # `flat` removed the limits of levels: restore them.
     levels = {name: stored_table.normalizer_hint("max_nesting") for name, stored_table in schema.tables.items()}

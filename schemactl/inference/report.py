@@ -156,6 +156,29 @@ class TypingFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class PromotionFinding:
+    """A column that became wider, or that a contract with ``promote`` could not make wider.
+
+    Attributes:
+        before: its type in the earlier schema, or of its first value if it is new.
+        after: its wider type; None if values go to a variant column.
+        variant: the variant column that takes the values; None if the column became wider.
+        values: the number of values in the data that the column takes.
+        rows: the number of stored rows that were counted; None if no destination was asked.
+        reason: why the column became wider, or why it did not.
+    """
+
+    table: str
+    column: str
+    before: str
+    after: str | None
+    variant: str | None
+    values: int
+    rows: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class FileFinding:
     """One input of a root table: its records, the documents read (fewer in a sample), bad records."""
 
@@ -232,6 +255,7 @@ class InferenceReport:
     warnings: tuple[SourceWarning, ...] = ()
     hints: tuple[str, ...] = ()
     typing: tuple[TypingFinding, ...] = ()
+    promotions: tuple[PromotionFinding, ...] = ()
     reading: DataReading | None = field(default=None, compare=False)
     schema: Schema | None = None
 
@@ -269,7 +293,7 @@ def merge_reports(reports: Sequence[InferenceReport]) -> InferenceReport:
     first, last = reports[0], reports[-1]
     if first is last:
         return first
-    lists = ("files", "tables", "collisions", "nulls", "violations", "typing", "hints")
+    lists = ("files", "tables", "collisions", "nulls", "violations", "typing", "promotions", "hints")
     parts = [field_values(report) for report in reports]
     joined: dict[str, Any] = {name: tuple(item for part in parts for item in part[name]) for name in lists}
     return replace(last, table=None, **{**joined, "hints": tuple(dict.fromkeys(joined["hints"]))})

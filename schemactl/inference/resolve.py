@@ -19,10 +19,12 @@ from schemactl.inference.table_drafts import RootKeys, TableDraft, add_history_c
 from schemactl.inference.values import DECLARED, DeclaredValue, bits_for, fits, is_integer_beyond_dlt, kind, room_of
 from schemactl.inference.widening import MAPS, with_room
 from schemactl.schema.detectors import DETECTORS
+from schemactl.schema.full_types import FullType
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.paths import ELEMENT, Path
 from schemactl.schema.settings import NormalizerConfig, Settings
 from schemactl.schema.types import MICROSECOND_DIGITS, VARIANT_ENDINGS, DataType, Properties, Schema, Table
+from schemactl.schema.widening import type_properties, widened_column
 
 DETECTIONS: Final = "x-detections"
 """Property of a root table: the detectors for its data, which run before those of the schema's ``settings``."""
@@ -188,7 +190,7 @@ def _variants_beside(table: Table, naming: Naming) -> dict[str, str]:
     return beside
 
 
-def resolve(
+def resolve(  # noqa: PLR0913 - each of them changes what data becomes
     evidence: Evidence,
     schema: Schema,
     table: str,
@@ -196,13 +198,15 @@ def resolve(
     renamed: Mapping[Path, str] | None = None,
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
+    wider: Mapping[Origin, FullType] | None = None,
 ) -> Resolution:
     """Evolve ``schema`` by ``evidence``; contracts are checked on the result, not here.
 
     ``renamed`` has names for source paths whose own names collide. If the data is loaded (``is_loaded``), nested
-    tables of merges need the key of their root row.
+    tables of merges need the key of their root row. ``wider`` has columns that become wider, or begin so.
     """
-    fold = _Fold(schema, naming_of(schema, max_identifier_length), renamed or {}, evidence.paths, is_loaded)
+    naming = naming_of(schema, max_identifier_length)
+    fold = _Fold(schema, naming, renamed or {}, evidence.paths, is_loaded, wider or {})
     root = fold.add_root_table(table)
     for document in documents_of_declared(evidence):
         fold.add_document(document, root, None)
@@ -210,6 +214,16 @@ def resolve(
         fold.add_document(evidence.witnesses[position], root, position)
     resolution = fold.finish(evidence.room)
     return replace(resolution, root=root, renamed=dict(renamed or {}), max_identifier_length=max_identifier_length)
+
+
+def with_wider(schema: Schema, wider: Mapping[Origin, FullType]) -> Schema:
+    """Return a schema with the wider types of its complete columns."""
+    for (table, name), wider_type in wider.items():
+        column = schema.column(table, name)
+        if column is not None and column.is_complete:
+            columns = {**schema.tables[table].columns, name: widened_column(column, wider_type)}
+            schema = schema.with_table(replace(schema.tables[table], columns=columns))
+    return schema
 
 
 def _data_path(cell: Cell) -> Path | None:
@@ -226,8 +240,10 @@ class _Fold:
         renamed: Mapping[Path, str],
         evidence_by_path: Mapping[Path, PathEvidence],
         is_loaded: bool,
+        wider: Mapping[Origin, FullType],
     ) -> None:
         self._schema = schema
+        self._wider = wider
         self._seen = evidence_by_path
         self._naming = naming
         self._settings = Settings.of(schema.settings)
@@ -235,7 +251,7 @@ class _Fold:
         # A `nullable` hint makes other columns not nullable, yet dlt ignores it when it meets a null.
         self._not_null = Settings.of({"default_hints": {"not_null": hints.get("not_null") or ()}})
         self._config = NormalizerConfig.of(schema.normalizers)
-        self._drafts = {name: TableDraft.of(table) for name, table in schema.tables.items()}
+        self._drafts = {name: TableDraft.of(table) for name, table in with_wider(schema, wider).tables.items()}
         self._normalizer = RelationalNormalizer(naming, self._config, self, renamed, Filters.of(schema, naming))
         self._coerces = relational.coerces_values(schema.normalizers)
         self._detections: tuple[str, ...] = self._settings.detections or self._config.detections
@@ -342,11 +358,18 @@ class _Fold:
         column, value = cell.column, cell.value
         column_properties = draft.columns.get(column)
         declared_type = column_properties.get("data_type") if column_properties else None
-        data_type, reason = (DataType(declared_type), "") if declared_type else self._type_of(cell)
+        wider_type = self._wider.get((draft.name, column))
+        if declared_type:
+            data_type, reason = DataType(declared_type), ""
+        elif wider_type is not None:
+            data_type, reason = wider_type.data_type, "holds all values"
+        else:
+            data_type, reason = self._type_of(cell)
         if not self._fits(value, data_type):
             column = self._add_variant(draft, column, value)
         elif not declared_type:
-            self._complete(draft, column, self._inferred(column, value, data_type, _data_path(cell)))
+            inferred = self._inferred(column, value, data_type, _data_path(cell))
+            self._complete(draft, column, inferred | (type_properties(wider_type) if wider_type else {}))
             self._reasons[draft.name, column] = reason
         if cell.path is not NO_PATH:
             name = DECLARED if isinstance(value, DeclaredValue) else self._class_of(cell, position)

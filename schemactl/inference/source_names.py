@@ -13,7 +13,8 @@ from schemactl.inference.findings import separate
 from schemactl.inference.fitting import DataPaths, Fitted, fit_names
 from schemactl.inference.nested_schema import resolve_nested
 from schemactl.inference.renaming import SOURCE_NAMES
-from schemactl.inference.resolve import Resolution, resolve
+from schemactl.inference.resolve import Origin, Resolution, resolve
+from schemactl.schema.full_types import FullType
 from schemactl.schema.naming import load_naming, naming_of
 from schemactl.schema.nested_types import keeps_structure
 from schemactl.schema.paths import Path, format_path
@@ -44,13 +45,14 @@ def root_table(schema: Schema, table: str, max_identifier_length: int | None = N
     return root
 
 
-def resolve_data(
+def resolve_data(  # noqa: PLR0913 - as `resolve`
     evidence: Evidence,
     before: Schema,
     table: str,
     separates: bool,
     max_identifier_length: int | None = None,
     is_loaded: bool = False,
+    wider: Mapping[Origin, FullType] | None = None,
 ) -> Resolution:
     """Resolve evidence under the stored names of colliding keys; name further colliding keys if ``separates``."""
     naming = naming_of(before, max_identifier_length)
@@ -63,6 +65,7 @@ def resolve_data(
         table,
         max_identifier_length=max_identifier_length,
         is_loaded=is_loaded,
+        wider=wider,
     )
     resolution = resolve_renamed(renamed=names)
     schema_names = (name for stored in before.tables.values() for name in (stored.name, *stored.columns))

@@ -17,6 +17,7 @@ from schemactl.inference.report import (
     FileFinding,
     InferenceReport,
     NullFinding,
+    PromotionFinding,
     TableFinding,
     TypingFinding,
     ViolationFinding,
@@ -58,6 +59,7 @@ def _sections(report: InferenceReport, look: Look) -> Iterator[Sequence[Renderab
     outcome = ", ".join(parts) or ("changed" if report.changes_schema else "no change")
     yield [*show_reading(report, look), named(report.name, outcome), *show_files(report, look)]
     yield [show_tables(report.tables, look)] if report.tables else []
+    yield [show_promotion(finding) for finding in report.promotions]
     yield attention
     yield [Text(f"hint: {escape(hint)}", style=WARNING) for hint in report.hints]
     yield [*show_hashes(report), _outcome(report)]
@@ -112,6 +114,15 @@ def show_bad_records(file: FileFinding) -> Text:
     file_name = f"in {escape(file.path)}" if file.first_bad is None else ""
     records = f"{counted(file.bad, 'record')} could not be read{first or ' ' + file_name}"
     return warning("warning", f"{records}; skipped")
+
+
+def show_promotion(finding: PromotionFinding) -> Text:
+    """Return a line about a column that became wider, or that could not."""
+    line = Text().append(show_place(finding.table, finding.column), style=NAME)
+    if finding.after is not None:
+        return line.append(f": {finding.before} -> {finding.after}, {escape(finding.reason)}")
+    fate = "values are cut" if finding.variant is None else f"variant {show_name(finding.variant)}"
+    return line.append(f": {finding.before}, {fate}, because {escape(finding.reason)}", style=WARNING)
 
 
 def show_violation(finding: ViolationFinding) -> Text:

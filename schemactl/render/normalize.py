@@ -19,6 +19,7 @@ from schemactl.render.infer import (
     show_bad_records,
     show_files,
     show_hashes,
+    show_promotion,
     show_reading,
     show_tables,
     show_typing,
@@ -61,6 +62,7 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
     files = show_files(inference, look) if inference else ()
     yield [*reading, named(report.name, outcome), *files, *_skipped(report, look)]
     yield [show_tables(inference.tables, look)] if inference and inference.tables else []
+    yield list(map(show_promotion, inference.promotions)) if inference else []
     yield [_rows(report.tables)] if report.tables else []
     yield list(_lineage(report.lineage)) if report.lineage else []
     yield attention

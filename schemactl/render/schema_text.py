@@ -16,7 +16,7 @@ from schemactl.render.escaping import escape, show_name, show_sources
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Schema, Table
-from schemactl.schema.wording import counted, describe_column
+from schemactl.schema.wording import counted, describe_column, describe_promotion
 
 _SHOWN = ("write_disposition", "x-merge-strategy", "schema_contract", "table_format")
 
@@ -79,7 +79,7 @@ def describe_size(schema: Schema) -> str:
 
 
 def _schema(schema: Schema, origin: str, sources: Sources, look: Look) -> Iterator[RenderableType]:
-    size = describe_size(schema)
+    size = ", ".join(filter(None, (describe_size(schema), describe_promotion(schema.settings))))
     versioned = f"version {schema.version}, {size}, hash {schema.version_hash}"
     yield named(schema.name, versioned if schema.version_hash else size)
     yield Text(f"  {escape(origin)}", style=FAINT)
@@ -109,7 +109,8 @@ def _parents_first(tables: Any) -> list[Table]:
 
 def _table(table: Table) -> Text:
     hints = [f"{table.properties[key]}" for key in _SHOWN if isinstance(table.properties.get(key), str)]
-    facts = ", ".join([*hints, counted(len(table.columns), "column")])
+    mode = describe_promotion(table.properties)
+    facts = ", ".join([*hints, *([mode] if mode else []), counted(len(table.columns), "column")])
     line = Text().append(show_name(table.name), style=NAME).append(f" ({escape(facts)})")
     description = table.properties.get("description")
     return line.append(f"  {escape(description)}", style=FAINT) if isinstance(description, str) else line

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.settings import Settings
 from schemactl.schema.types import Schema, Table, chain_of
+
+CONTRACT: Final = "schema_contract"
+"""dlt's property of tables and setting with their contract."""
 
 ContractValue = Mapping[str, str] | str | None
 """A contract as it is written: one mode for all entities, modes by entity, or nothing."""
@@ -33,6 +36,24 @@ class Entity(StrEnum):
     DATA_TYPE = "data_type"
 
 
+class Promotion(StrEnum):
+    """The treatment of values that do not fit their column while ``data_type`` evolves."""
+
+    VARIANT = "evolve"
+    """They go to a variant column, as in dlt."""
+    PROMOTE = "promote"
+    """The column becomes wider if every stored and every new value survives exactly."""
+    PROMOTE_TEXT = "promote_text"
+    """As ``PROMOTE``; if no other type holds all values, the column becomes a text."""
+
+
+PROMOTING: Final = (Promotion.PROMOTE, Promotion.PROMOTE_TEXT)
+"""The modes that ``data_type`` has beside dlt's."""
+
+PROMOTION_HINT: Final = "x-schemactl-contract"
+"""The hint of columns, tables and settings with a ``Promotion``: dlt would refuse it in ``schema_contract``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contract:
     """The modes that hold for one table."""
@@ -45,10 +66,12 @@ class Contract:
     def of(cls, contract: ContractValue) -> Contract:
         """Read a contract, as ``freeze``, ``{"columns": "freeze"}`` or ``columns=freeze,tables=evolve``.
 
-        An entity that it leaves out evolves (docs/dlt.md §7.1).
+        An entity that it leaves out evolves (docs/dlt.md §7.1), and so does a data type that is promoted.
         """
         if isinstance(contract, str):
             if "=" not in contract:
+                if contract in PROMOTING:
+                    raise _misplaced(contract)
                 mode = _mode(contract)
                 return cls(mode, mode, mode)
             contract = _split(contract)
@@ -57,7 +80,10 @@ class Contract:
         for entity in contract or {}:
             if entity not in tuple(Entity):
                 raise InputError(f"a contract has no entity `{entity}`", hint=nearest_or_all(str(entity), Entity))
-        return cls(**{entity: _mode(mode) for entity, mode in (contract or {}).items()})
+            if entity != Entity.DATA_TYPE and (contract or {})[entity] in PROMOTING:
+                raise _misplaced(str((contract or {})[entity]))
+        modes = {entity: Mode.EVOLVE if mode in PROMOTING else _mode(mode) for entity, mode in (contract or {}).items()}
+        return cls(**modes)
 
     def mode_of(self, entity: Entity) -> Mode:
         """Return the mode for an entity."""
@@ -97,10 +123,66 @@ def table_contract(schema: Schema, table: str, override: ContractValue = None) -
     return TableContract(contract, level, frozenset(modes or ()))
 
 
+def _misplaced(mode: str) -> InputError:
+    return InputError(f"only `data_type` can have the mode `{mode}`", hint=f"`data_type={mode}`")
+
+
 def _mode(text: Any) -> Mode:
     if text in tuple(Mode):
         return Mode(text)
-    raise InputError(f"there is no contract mode `{text}`", hint=nearest_or_all(str(text), Mode))
+    raise InputError(f"there is no contract mode `{text}`", hint=nearest_or_all(str(text), (*Mode, *PROMOTING)))
+
+
+def promotion_of(contract: ContractValue) -> Promotion | None:
+    """Return what a contract of a call, or the value of the hint, says of promotions; None if it says nothing.
+
+    The hint can be the mode itself, as only data types have one.
+    """
+    if isinstance(contract, str) and "=" in contract:
+        contract = _split(contract)
+    mode = contract.get(Entity.DATA_TYPE) if isinstance(contract, Mapping) else contract
+    if mode is None:
+        return None
+    return Promotion(mode) if mode in PROMOTING else Promotion.VARIANT
+
+
+def promotion_for(schema: Schema, table: str, column: str, override: ContractValue = None) -> Promotion:
+    """Return the treatment of values that do not fit a column; only the first level that sets one counts.
+
+    The levels: the column, a nested table itself, its nested parents, ``override``, the root table, the settings. Where
+    the contract of the table does not let data types evolve, it decides alone. The table and the column need not exist.
+    """
+    if contract_for(schema, table, override).data_type is not Mode.EVOLVE:
+        return Promotion.VARIANT
+    if table.startswith(system_prefix(naming_of(schema))) or column.startswith(system_prefix(naming_of(schema))):
+        return Promotion.VARIANT
+    levels: list[ContractValue] = []
+    if (existing_column := schema.column(table, column)) is not None:
+        levels.append(existing_column.properties.get(PROMOTION_HINT))
+    for name in chain_of(schema, table):
+        level = schema.tables.get(name) or Table(name)
+        if not level.is_nested:
+            levels.append(override)
+        levels.append(level.properties.get(PROMOTION_HINT))
+    levels.append(schema.settings.get(PROMOTION_HINT))
+    promotions = (promotion for level in levels if (promotion := promotion_of(level)) is not None)
+    return next(promotions, Promotion.VARIANT)
+
+
+def split_promotion(contract: str) -> tuple[dict[str, str] | str, str | None]:
+    """Return a contract as ``schema_contract`` can have it, and the mode of the hint; None if it promotes nothing.
+
+    >>> split_promotion("columns=freeze,data_type=promote")
+    ({'columns': 'freeze', 'data_type': 'evolve'}, 'promote')
+    """
+    Contract.of(contract)
+    if "=" not in contract:
+        return contract, None
+    modes = _split(contract)
+    promotion = modes.get(Entity.DATA_TYPE)
+    if promotion not in PROMOTING:
+        return modes, None
+    return {**modes, Entity.DATA_TYPE.value: Mode.EVOLVE.value}, promotion
 
 
 def _split(text: str) -> dict[str, str]:
@@ -124,7 +206,7 @@ def _stated_for(schema: Schema, name: str, override: ContractValue) -> tuple[Con
         table = schema.tables.get(level) or Table(level)
         if override and not table.is_nested:
             return override, "call"
-        if "schema_contract" in table.properties:
-            return cast(ContractValue, table.properties["schema_contract"]), f"table {level}"
+        if CONTRACT in table.properties:
+            return cast(ContractValue, table.properties[CONTRACT]), f"table {level}"
     contract = Settings.of(schema.settings).schema_contract
     return contract, "settings" if contract else "default"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemactl.errors import InputError, backquoted, nearest_name, nearest_or_all
-from schemactl.schema.contract import system_prefix
+from schemactl.schema.contract import CONTRACT, PROMOTION_HINT, system_prefix
 from schemactl.schema.hints import Hints, with_stated_table
 from schemactl.schema.import_merge import Sources
 from schemactl.schema.likeness import misspelled_name
@@ -23,7 +23,6 @@ from schemactl.schema.types import Column, Schema, Table, root_of
 SOURCE_NAMES: Final = "x-source-names"
 """Property of a root table: the names of keys in the data, by their paths."""
 
-CONTRACT: Final = "schema_contract"
 """The setting that says which changes data can make; tables have it, too."""
 
 _SIZES: Final = ("precision", "scale", "timezone")
@@ -328,7 +327,8 @@ class Editor:
     def _unset_contract(self) -> None:
         if CONTRACT not in self.schema.settings:
             raise InputError(f"the import file does not set `{CONTRACT}`", hint="`--contract` sets it")
-        settings = {key: value for key, value in self.schema.settings.items() if key != CONTRACT}
+        contract_keys = (CONTRACT, PROMOTION_HINT)
+        settings = {key: value for key, value in self.schema.settings.items() if key not in contract_keys}
         self.schema = replace(self.schema, settings=settings)
 
     def _drop(self, table: str, column: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 
 from schemactl.errors import InputError, nearest_or_all
-from schemactl.schema.contract import system_prefix
+from schemactl.schema.contract import PROMOTION_HINT, Promotion, system_prefix
 from schemactl.schema.full_types import SIZED
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.types import Column, DataType, Properties, Schema, Table
@@ -101,6 +101,9 @@ def _property(clause: str, text: str) -> dict[str, Any]:
         parsed = _value(value.strip(), text)
         if key.strip() == "x-enum" and not isinstance(parsed, (list, dict)):
             raise InputError(f"`{clause}` is not a list of values (`--column {text}`)", hint="`x-enum=[open,closed]`")
+        if key.strip() == PROMOTION_HINT and parsed not in tuple(Promotion):
+            modes = nearest_or_all(str(parsed), Promotion)
+            raise InputError(f"`{clause}` is not a mode of data types (`--column {text}`)", hint=modes)
         return {key.strip(): parsed}
     if clause in ("not_null", "nullable"):
         return {"nullable": clause == "nullable"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from schemactl.schema.contract import PROMOTION_HINT, Promotion
 from schemactl.schema.types import ENGINE_VERSION
 from schemactl.schema.validation import shape
 
@@ -18,6 +19,17 @@ _LAST_DAYS: Final = {"type": "object"}
 _NESTED_TYPE: Final = {"type": ["string", "null"], "pattern": "^arrow-ipc:"}
 _DEPRECATED: Final = "Deprecated: `true`, the last day (`2026-06-30`), or `{until, reason, use}`."
 _RENAMED: Final = "The former name or names; `[]` for a new name."
+
+_PROMOTION: Final = (
+    "What happens to values that do not fit a column: `promote` makes it wider if all values survive exactly, "
+    "`promote_text` makes it text otherwise, `evolve` adds a variant column. To dlt, `data_type` evolves.",
+    {
+        "anyOf": [
+            {"enum": [*Promotion]},
+            {"type": "object", "properties": {"data_type": {"enum": [*Promotion]}}, "additionalProperties": False},
+        ]
+    },
+)
 
 COLUMN_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-renamed-from": (_RENAMED, _NAMES),
@@ -66,6 +78,7 @@ COLUMN_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-proto-enum": ("The value numbers of the enum in `x-proto-type`.", {"type": "object"}),
     "x-proto-reserved": ("Reserved numbers and names of the Protocol Buffers message.", {"type": "array"}),
     "x-logical-name": ("The name in data contracts, if it differs from the database.", {"type": "string"}),
+    PROMOTION_HINT: _PROMOTION,
     "x-row-version": ("Whether the column contains the row hash of a history (scd2).", {}),
     "x-row-id": ("Whether the column contains dlt's row ID.", {}),
     "x-valid-from": ("Whether the column contains the start of a row's validity (scd2).", {}),
@@ -95,6 +108,7 @@ TABLE_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-business-name": COLUMN_HINTS["x-business-name"],
     "x-logical-name": COLUMN_HINTS["x-logical-name"],
     "x-proto-reserved": COLUMN_HINTS["x-proto-reserved"],
+    PROMOTION_HINT: _PROMOTION,
     "x-contract-sizes": (
         "`evolve`: a contract that freezes `data_type` allows other sizes, as in dbt.",
         {"enum": ["evolve"]},
@@ -107,6 +121,7 @@ TABLE_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 
 SCHEMA_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-removed-tables": ("Tables to remove, with the last day of each: `{carts: 2026-06-30}`.", _LAST_DAYS),
+    PROMOTION_HINT: ("Has no effect here: put it into `settings`, a table or a column.", {"not": {}}),
     "x-proto-package": ("The Protocol Buffers package of the messages.", {"type": "string"}),
     "x-proto-syntax": (
         "`proto3` or an edition, for schemas of messages, whose missing fields have default values.",
@@ -116,6 +131,7 @@ SCHEMA_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 """As ``COLUMN_HINTS``, at the top of a file."""
 
 SETTINGS_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    PROMOTION_HINT: _PROMOTION,
     "x-records": (
         "The records inside JSON documents, as `--records` and `--keep` declare them: `{path: $.data, keep: [page]}`.",
         {

@@ -17,6 +17,7 @@ from schemactl.errors import InputError, did_you_mean
 from schemactl.schema import templates
 from schemactl.schema.arrow_hint import NESTED_TYPE, NESTED_TYPE_HINT, check_text
 from schemactl.schema.coercion import INT64, UINT64_LIMIT
+from schemactl.schema.contract import CONTRACT, PROMOTION_HINT, Entity, Promotion
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.hints import FLAGS
 from schemactl.schema.paths import PREFIX, compile_path
@@ -328,12 +329,42 @@ _TYPE_SYNONYMS = {
 _data_type = one_of(*DataType, synonyms=_TYPE_SYNONYMS)
 _mode = one_of("evolve", "discard_value", "freeze", "discard_row")
 _contract_entities = record({entity: or_null(_mode) for entity in ("tables", "columns", "data_type")})
-
-
-_contract = Check(
-    lambda value, keys: (_contract_entities if isinstance(value, Mapping) else _mode).find(value, keys),
-    {"anyOf": [_mode.shape, _contract_entities.shape]},
+_promotion = one_of(*Promotion)
+_promotion_entities = record(
+    {Entity.DATA_TYPE: or_null(_promotion)},
+    gone=dict.fromkeys((Entity.TABLES, Entity.COLUMNS), f"only data types are promoted: use `{CONTRACT}`"),
+    own_keys=False,
 )
+
+
+def _find_contract(value: Any, keys: Keys) -> Iterator[Finding]:
+    modes = {(*keys, entity): mode for entity, mode in value.items()} if isinstance(value, Mapping) else {keys: value}
+    promoting = {place: mode for place, mode in modes.items() if mode in (Promotion.PROMOTE, Promotion.PROMOTE_TEXT)}
+    for place, mode in promoting.items():
+        message = f"{_named(place)} is `{mode}`, which dlt refuses"
+        yield Finding(place, message, f"write `{PROMOTION_HINT}: {{data_type: {mode}}}` next to `{CONTRACT}`")
+    if isinstance(value, Mapping):
+        checked = {entity: mode for entity, mode in value.items() if (*keys, entity) not in promoting}
+        yield from _contract_entities.find(checked, keys)
+    elif not promoting:
+        yield from _mode.find(value, keys)
+
+
+_contract = Check(_find_contract, {"anyOf": [_mode.shape, _contract_entities.shape]})
+_promotion_hint = or_null(
+    Check(
+        lambda value, keys: (_promotion_entities if isinstance(value, Mapping) else _promotion).find(value, keys),
+        {"anyOf": [_promotion.shape, _promotion_entities.shape]},
+    )
+)
+
+
+def _find_misplaced_promotion(_value: Any, keys: Keys) -> Iterator[Finding]:
+    hint = f"put it into `settings` for all tables: `settings: {{{PROMOTION_HINT}: {{data_type: promote}}}}`"
+    yield Finding(keys, f"`{PROMOTION_HINT}` has no effect here", hint)
+
+
+_misplaced_promotion = Check(_find_misplaced_promotion, {"not": {}})
 
 _FLAGS = ("nullable", "timezone", "variant", *FLAGS)
 
@@ -358,6 +389,7 @@ _column = record(
         **dict.fromkeys(_FLAGS, or_null(boolean)),
         # Any value of an `x-` key is valid, but dlt's loading looks into these.
         "x-normalizer": map_of(anything),
+        PROMOTION_HINT: _promotion_hint,
         NESTED_TYPE: or_null(Check(_find_nested_type, {"type": "string", "pattern": "^arrow-ipc:"})),
     },
     gone={"foreign_key": "since engine version 10 it is `parent_key`", "type": "did you mean `data_type`?"},
@@ -383,7 +415,8 @@ _table = record(
     {
         "name": or_null(text),
         "description": or_null(text),
-        "schema_contract": or_null(_contract),
+        CONTRACT: or_null(_contract),
+        PROMOTION_HINT: _promotion_hint,
         "table_sealed": or_null(boolean),
         "parent": or_null(text),
         # dlt's types allow null for filters and for their lists, its loading then fails on it.
@@ -408,7 +441,8 @@ _detection = Check(
 
 _settings = record(
     {
-        "schema_contract": or_null(_contract),
+        CONTRACT: or_null(_contract),
+        PROMOTION_HINT: _promotion_hint,
         "detections": or_null(list_of(_detection)),
         "default_hints": map_of(list_of(pattern)),
         "preferred_types": map_of(_data_type, key=prefixed),
@@ -447,6 +481,7 @@ _normalizers = record(
         "use_break_path_on_normalize": or_null(boolean),
         "detections": or_null(list_of(text)),
         "json": _json_normalizer,
+        PROMOTION_HINT: _misplaced_promotion,
     }
 )
 
@@ -462,6 +497,7 @@ _schema = record(
         "settings": or_null(_settings),
         "tables": map_of(_table),
         "normalizers": _normalizers,
+        PROMOTION_HINT: _misplaced_promotion,
     },
     required={
         "version": "a new schema has `version: 1`",

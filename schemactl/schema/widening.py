@@ -38,7 +38,7 @@ def widened_types(
         first: a type, defaults applied.
         second: another type.
         scale: digits after the point that the values of a double need; see ``decimal_scale``.
-        allow_text: whether a text may hold other scalars, in dlt's spelling.
+        allow_text: whether a text may hold other scalars in dlt's spelling, if no narrower type holds all values.
     """
     if first == second:
         return (first,)
@@ -48,8 +48,9 @@ def widened_types(
         candidates = resized(low, high) if resized else ()
     else:
         candidates = _mixed(low, high, scale)
-    if not candidates and allow_text and DataType.JSON not in (first.data_type, second.data_type):
-        return (FullType(DataType.TEXT),)
+    text = FullType(DataType.TEXT)
+    if allow_text and text not in candidates and DataType.JSON not in (first.data_type, second.data_type):
+        return (*candidates, text)
     return candidates
 
 
@@ -73,7 +74,7 @@ _DECIMALS: Final = (DataType.DECIMAL, DataType.WEI)
 def decimal_scale(number: float) -> int | None:
     """Return the digits after the point that a decimal needs to hold a double; None if no decimal holds it.
 
-    The digits are those of its shortest spelling, as dlt converts doubles (``Decimal(str(number))``). Decimals have
+    Its shortest spelling has these digits, as dlt converts doubles (``Decimal(str(number))``). Decimals have
     neither NaN and infinities nor a negative zero.
     """
     if not math.isfinite(number) or (number == 0 and math.copysign(1, number) < 0):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from schemactl.schema.arrow_hint import NESTED_TYPE
 from schemactl.schema.arrow_hint import describe as describe_nested
+from schemactl.schema.contract import PROMOTION_HINT, Promotion, promotion_of
 from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Properties
 
@@ -30,7 +31,14 @@ def describe_column(column: Column) -> str:
     hints = (
         name for name, value in column.properties.items() if value is True and name not in ("nullable", "timezone")
     )
-    return ", ".join((column_type, *(() if column.nullable else ("not null",)), *hints))
+    mode = describe_promotion(column.properties)
+    return ", ".join((column_type, *(() if column.nullable else ("not null",)), *hints, *([mode] if mode else [])))
+
+
+def describe_promotion(properties: Properties) -> str:
+    """Return the mode in the hint of a column, a table or settings by which data makes columns wider; else nothing."""
+    mode = promotion_of(properties.get(PROMOTION_HINT))
+    return "" if mode in (None, Promotion.VARIANT) else f"data_type={mode}"
 
 
 def describe_type(properties: Properties) -> str:

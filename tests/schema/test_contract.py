@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from contract_samples import L, schema, table
+from contract_samples import L, column, schema, table
 
 from schemactl.errors import InputError
-from schemactl.schema.contract import Contract, Mode, contract_for
+from schemactl.schema.contract import (
+    PROMOTION_HINT,
+    Contract,
+    Mode,
+    Promotion,
+    contract_for,
+    promotion_for,
+    split_promotion,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +41,9 @@ def test_forms(stated, contract):
     [
         ("freze", "there is no contract mode `freze`", "did you mean `freeze`?"),
         ("xyz", "there is no contract mode `xyz`", "known: evolve, freeze, discard_row, discard_value"),
+        ("promote", "only `data_type` can have the mode `promote`", "`data_type=promote`"),
+        ("columns=promote_text", "only `data_type` can have the mode `promote_text`", "`data_type=promote_text`"),
+        ("data_type=promot", "there is no contract mode `promot`", "did you mean `promote`?"),
         ({"columns": "discard"}, "there is no contract mode `discard`", "discard_row"),
         ({"column": "freeze"}, "a contract has no entity `column`", "did you mean `columns`?"),
         ("data_types=freeze", "a contract has no entity `data_types`", "did you mean `data_type`?"),
@@ -67,3 +80,53 @@ def test_the_tables_of_dlt_always_evolve():
 def test_parents_that_form_a_ring_do_not_hang():
     ring = schema(table("a", parent="b"), table("b", parent="a"), contract="freeze")
     assert contract_for(ring, "a") == Contract.of("freeze")
+
+
+def promoting(settings_mode=None, **levels):
+    """Return a schema with the hint at its table ``t``, its nested table ``t__l``, or their columns ``a``."""
+    hints = {name: {PROMOTION_HINT: mode} for name, mode in levels.items()}
+    tables = (
+        table("t", column("a", "bigint", **hints.get("column", {})), **hints.get("root", {})),
+        table("t__l", column("a", "bigint"), parent="t", **hints.get("nested", {})),
+    )
+    sample = schema(*tables)
+    return sample if settings_mode is None else replace(sample, settings={PROMOTION_HINT: settings_mode})
+
+
+def test_data_types_that_are_promoted_evolve_to_dlt():
+    assert Contract.of("data_type=promote,columns=freeze") == Contract(columns=Mode.FREEZE)
+    assert split_promotion("data_type=promote_text") == ({"data_type": "evolve"}, "promote_text")
+    assert split_promotion("freeze") == ("freeze", None)
+
+
+@pytest.mark.parametrize(
+    ("sample", "table_name", "mode"),
+    [
+        (promoting(), "t", Promotion.VARIANT),
+        (promoting("promote"), "t", Promotion.PROMOTE),
+        (promoting({"data_type": "promote_text"}), "t__l", Promotion.PROMOTE_TEXT),
+        (promoting("promote", root="evolve"), "t", Promotion.VARIANT),
+        (promoting("promote", root="evolve"), "t__l", Promotion.VARIANT),
+        (promoting(root="promote", nested="promote_text"), "t__l", Promotion.PROMOTE_TEXT),
+        (promoting(root="promote", column={"data_type": "evolve"}), "t", Promotion.VARIANT),
+        (promoting(column="promote"), "t", Promotion.PROMOTE),
+        (promoting("promote", root={}), "t", Promotion.PROMOTE),
+    ],
+)
+def test_the_nearest_level_decides_about_promotions(sample, table_name, mode):
+    assert promotion_for(sample, table_name, "a") is mode
+
+
+def test_the_call_decides_about_promotions_unless_a_column_or_nested_table_does():
+    assert promotion_for(promoting(), "t", "a", "data_type=promote") is Promotion.PROMOTE
+    assert promotion_for(promoting(nested="evolve"), "t__l", "a", "data_type=promote") is Promotion.VARIANT
+    assert promotion_for(promoting("promote"), "t", "a", "evolve") is Promotion.VARIANT
+    assert promotion_for(promoting("promote"), "t", "a", "columns=freeze") is Promotion.PROMOTE
+
+
+def test_a_contract_that_does_not_evolve_promotes_nothing():
+    frozen = replace(promoting(root="promote"), settings={"schema_contract": {"data_type": "freeze"}})
+
+    assert promotion_for(frozen, "t", "a") is Promotion.VARIANT
+    assert promotion_for(promoting("promote"), "t", "_dlt_id") is Promotion.VARIANT
+    assert promotion_for(promoting("promote"), "_dlt_loads", "status") is Promotion.VARIANT

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from schemactl.schema.contract import PROMOTION_HINT
 from schemactl.schema.detectors import DETECTORS
 from schemactl.schema.templates import new_schema
 from schemactl.schema.validation import Finding, check
@@ -204,3 +205,44 @@ def test_a_message_stays_short_and_printable():
     finding = only(with_column(data_type="x\x1b[31m" * 1000))
     assert len(finding.message) < 200
     assert finding.message.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("schema", "keys", "hint"),
+    [
+        (
+            with_table(schema_contract="promote"),
+            ("schema_contract",),
+            "write `x-schemactl-contract: {data_type: promote}` next to `schema_contract`",
+        ),
+        (
+            with_table(schema_contract={"data_type": "promote_text", "columns": "freeze"}),
+            ("schema_contract", "data_type"),
+            "write `x-schemactl-contract: {data_type: promote_text}` next to `schema_contract`",
+        ),
+        (with_table(**{PROMOTION_HINT: "promot"}), (PROMOTION_HINT,), "did you mean `promote`?"),
+        (
+            with_table(**{PROMOTION_HINT: {"columns": "promote"}}),
+            (PROMOTION_HINT, "columns"),
+            "only data types are promoted: use `schema_contract`",
+        ),
+        (with_column(**{PROMOTION_HINT: {"data_type": "freeze"}}), (PROMOTION_HINT, "data_type"), "one of "),
+        (stored(**{PROMOTION_HINT: "promote"}), (PROMOTION_HINT,), "put it into `settings`"),
+        (stored(settings={PROMOTION_HINT: 5}), ("settings", PROMOTION_HINT), "one of "),
+    ],
+)
+def test_a_promotion_in_a_wrong_place_or_form_is_explained(
+    schema: dict[str, Any], keys: tuple[str, ...], hint: str
+) -> None:
+    finding = only(schema)
+
+    assert finding.keys[-len(keys) :] == keys
+    assert finding.hint is not None
+    assert hint in finding.hint
+
+
+@pytest.mark.parametrize("mode", [None, "promote", "evolve", {"data_type": "promote_text"}, {"data_type": None}, {}])
+def test_columns_tables_and_settings_can_promote(mode: Any) -> None:
+    hint = {PROMOTION_HINT: mode}
+
+    assert [check(schema) for schema in (with_column(**hint), with_table(**hint), stored(settings=hint))] == [()] * 3

@@ -64,7 +64,10 @@ class Options(CommonOptions):
         "What a load does with existing rows."
     )
     contract: str | None = option(
-        "Which schema changes data can make: a mode, or `tables=M,columns=M ...`.", metavar="C", is_joined=True
+        "Which schema changes data can make: a mode, or `tables=M,columns=M ...`. `data_type=promote` makes columns "
+        "wider instead of adding variant columns.",
+        metavar="C",
+        is_joined=True,
     )
     naming: str | None = option(
         "Rename tables and columns by another naming convention. Later data goes to the renamed tables and columns.",

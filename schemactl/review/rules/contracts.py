@@ -29,13 +29,11 @@ from schemactl.schema.changes import (
     SettingChanged,
     TablePropertyChanged,
 )
-from schemactl.schema.contract import Contract, Entity, Mode, contract_for, system_prefix
+from schemactl.schema.contract import CONTRACT, Contract, Entity, Mode, contract_for, system_prefix
 from schemactl.schema.judgment import Violation, judge_edit
 from schemactl.schema.naming import naming_of
 from schemactl.schema.nested_types import SPARK_TYPE, keeps_structure
 from schemactl.schema.types import Schema, chain_of
-
-CONTRACT: Final = "schema_contract"
 
 _STRICTNESS: Final = {Mode.EVOLVE: 0, Mode.DISCARD_VALUE: 1, Mode.DISCARD_ROW: 2, Mode.FREEZE: 3}
 

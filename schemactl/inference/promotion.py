@@ -1,0 +1,253 @@
+"""Decide which columns become wider instead of getting a variant column (contract mode ``promote``).
+
+A column becomes wider only if all values survive exactly: the new ones by evidence, or by a second look at them, and
+the stored ones by a count at the destination. Otherwise the values go to a variant column as in dlt, and the finding
+says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from schemactl.examples import mask_examples
+from schemactl.inference.classes import LIST, NULL, OBJECT, kind_of
+from schemactl.inference.evidence import Evidence
+from schemactl.inference.report import PromotionFinding
+from schemactl.inference.resolve import Origin, Resolution, TakenClass, variant_bases
+from schemactl.inference.survival import EXACT_INTEGERS, Tally, add, judge_values
+from schemactl.inference.values import DECLARED
+from schemactl.schema.contract import Promotion
+from schemactl.schema.full_types import MAX_DIGITS, FullType, digits_of_bits, full_type
+from schemactl.schema.paths import Path
+from schemactl.schema.personal import is_personal
+from schemactl.schema.types import MICROSECOND_DIGITS, Column, DataType, Schema
+from schemactl.schema.widening import holds_all, widened_types
+from schemactl.schema.wording import counted, show_value
+
+CountNew: TypeAlias = Callable[[tuple[Path, ...], FullType], Tally]
+"""Reads the scalars at some paths again and counts those that do not survive a type."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredValues:
+    """The stored values of a column, counted at the destination.
+
+    Attributes:
+        rows: of its table.
+        unfit: the number of values that would not survive the wider type.
+        examples: a few of them, as texts that may be shown.
+        blocker: why the destination cannot change the column; empty if it can.
+    """
+
+    rows: int = 0
+    unfit: int = 0
+    examples: tuple[str, ...] = ()
+    blocker: str = ""
+
+
+CountStored: TypeAlias = Callable[[str, str, FullType], StoredValues]
+"""Counts the stored values of a column, by table and name, that would not survive a type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promotions:
+    """Wider types by column, and what they and the columns without one are due to."""
+
+    wider: Mapping[Origin, FullType]
+    findings: tuple[PromotionFinding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Promoter:
+    """Makes columns wider by the data of one root table.
+
+    Attributes:
+        before: the schema before the data.
+        mode_of: returns what a column does with values that do not fit it.
+        count_new: None if the data cannot be read again.
+        count_stored: None without a destination.
+    """
+
+    evidence: Evidence
+    before: Schema
+    mode_of: Callable[[str, str], Promotion]
+    count_new: CountNew | None = None
+    count_stored: CountStored | None = None
+
+    def promote(self, resolution: Resolution) -> Promotions:
+        """Return the columns that become wider than in a resolution, which makes variant columns of their values."""
+        wider: dict[Origin, FullType] = {}
+        findings: list[PromotionFinding] = []
+        for (table, column), variants in self._candidates(resolution).items():
+            for finding, wider_type in self._decide(resolution, (table, column), variants):
+                findings.append(finding)
+                if wider_type is not None:
+                    wider[table, column] = wider_type
+        return Promotions(wider, tuple(findings))
+
+    def _candidates(self, resolution: Resolution) -> dict[Origin, list[str]]:
+        """Return the columns that promote, with the variant columns that the data adds; none for lossy values."""
+        candidates: dict[Origin, list[str]] = {}
+        for (table, variant), base in variant_bases(resolution.schema).items():
+            stored_variant = self.before.column(table, variant)
+            is_new = stored_variant is None or not stored_variant.is_complete
+            if is_new and self.mode_of(table, base) is not Promotion.VARIANT:
+                candidates.setdefault((table, base), []).append(variant)
+        for table, name in resolution.taken:
+            stored_column = self.before.column(table, name)
+            if (
+                stored_column is not None
+                and stored_column.data_type in _LOSSY
+                and self.mode_of(table, name) is not Promotion.VARIANT
+                and self._lossy_type(resolution, table, stored_column) is not None
+            ):
+                candidates.setdefault((table, name), [])
+        return candidates
+
+    def _decide(
+        self, resolution: Resolution, origin: Origin, variants: Sequence[str]
+    ) -> Iterator[tuple[PromotionFinding, FullType | None]]:
+        """Yield a finding for the values that fit no narrower type, and the wider type if they survive in one."""
+        table, name = origin
+        columns = resolution.schema.tables[table].columns
+        stored_column = self.before.column(table, name)
+        is_stored = stored_column is not None and stored_column.is_complete
+        base_type = full_type((stored_column if stored_column and is_stored else columns[name]).properties)
+        assert base_type is not None
+        misfits: list[tuple[str | None, FullType | None]] = [
+            (variant, full_type(columns[variant].properties)) for variant in variants
+        ]
+        if stored_column is not None and (lossy_type := self._lossy_type(resolution, table, stored_column)) is not None:
+            misfits.insert(0, (None, lossy_type))
+        wider, fed = base_type, resolution.taken.get(origin, ())
+        for variant, misfit_type in misfits:
+            assert misfit_type is not None
+            all_fed = fed if variant is None else (*fed, *resolution.taken.get((table, variant), ()))
+            values = sum(self._count(path, class_name) for path, class_name in all_fed)
+            allows_text = self.mode_of(table, name) is Promotion.PROMOTE_TEXT
+            attempt = self._widen(
+                origin, _candidates_for(wider, misfit_type, allows_text), all_fed, is_stored=is_stored
+            )
+            reason = attempt.reason or f"no type holds the values of {wider} and {misfit_type} exactly"
+            if attempt.wider is not None:
+                wider, fed, variant, reason = attempt.wider, all_fed, None, _survival(values, attempt.rows)
+            after = None if attempt.wider is None else str(wider)
+            finding = PromotionFinding(table, name, str(base_type), after, variant, values, attempt.rows, reason)
+            yield finding, attempt.wider
+
+    def _widen(
+        self, origin: Origin, candidates: Iterable[FullType], fed: Sequence[TakenClass], *, is_stored: bool
+    ) -> _Attempt:
+        """Return the first type in which all values survive, or why there is none."""
+        rows: int | None = None
+        reasons: list[str] = []
+        for candidate in candidates:
+            tally = self._judge(fed, candidate)
+            if isinstance(tally, str) or tally.bad:
+                reasons.append(tally if isinstance(tally, str) else self._loss(origin, tally, candidate))
+                continue
+            stored = StoredValues()
+            if is_stored and self.count_stored is not None:
+                stored = self.count_stored(*origin, candidate)
+                rows = stored.rows
+            if not (stored.unfit or stored.blocker):
+                return _Attempt(candidate, rows)
+            example = f", such as {stored.examples[0]}" if stored.examples else ""
+            unfit = f"{counted(stored.unfit, 'stored value')} would not survive as {candidate}{example}"
+            reasons.append(stored.blocker or unfit)
+        return _Attempt(None, rows, "; ".join(reasons))
+
+    def _loss(self, origin: Origin, tally: Tally, candidate: FullType) -> str:
+        examples = mask_examples(tally.examples[:1], is_personal(self.before, *origin))
+        example = f", such as {show_value(examples[0])}" if examples else ""
+        return f"{counted(tally.bad, 'new value')} would not survive as {candidate}{example}"
+
+    def _judge(self, fed: Sequence[TakenClass], target: FullType) -> Tally | str:
+        """Return which new values survive a type, or why this cannot be told."""
+        for path in (path for path, class_name in fed if class_name == DECLARED):
+            for data_type in self.evidence.declared_types(path):
+                declared = full_type({**self.evidence.declared[path], "data_type": str(data_type)})
+                if declared is None or not (holds_all(declared, target) or self._is_in_double(path, declared, target)):
+                    return f"values that their source declares as {declared} may not survive"
+        judged = judge_values(self.evidence, fed, target)
+        if judged is None:
+            return "objects and lists do not survive"
+        if not judged.open_paths:
+            return judged.tally
+        if judged.tally.bad:
+            return judged.tally
+        if self.count_new is None:
+            return "it cannot be told whether all values survive, because the data cannot be read again"
+        return add((judged.tally, self.count_new(judged.open_paths, target)))
+
+    def _is_in_double(self, path: Path, declared: FullType, target: FullType) -> bool:
+        """Return whether a source's integers are known to be within the integers that a double holds."""
+        integers = self.evidence.counted.get(path, {}).get(DataType.BIGINT)
+        if (declared.data_type, target.data_type) != (DataType.BIGINT, DataType.DOUBLE) or integers is None:
+            return False
+        ends = (integers.least, integers.greatest)
+        return all(end is not None and abs(end) < EXACT_INTEGERS for end in ends)
+
+    def _count(self, path: Path, class_name: str) -> int:
+        if class_name == DECLARED:
+            counted_classes = self.evidence.counted.get(path, {}).items()
+            return sum(of.count for name, of in counted_classes if name not in (NULL, OBJECT, LIST))
+        classes = self.evidence.paths.get(path, {})
+        return classes[class_name].count if class_name in classes else 0
+
+    def _lossy_type(self, resolution: Resolution, table: str, column: Column) -> FullType | None:
+        """Return the type of values that dlt would cut to fit a column; None if it cuts none.
+
+        dlt takes a timestamp into a date column without its time of day, and checks no text against a length.
+        """
+        stored_type = full_type(column.properties)
+        if stored_type is None:
+            return None
+        fed = resolution.taken.get((table, column.name), ())
+        match stored_type.data_type:
+            case DataType.DATE:
+                has_times = any(_is_timestamp(self.evidence, path, class_name) for path, class_name in fed)
+                return FullType(DataType.TIMESTAMP, MICROSECOND_DIGITS, timezone=True) if has_times else None
+            case DataType.TEXT if stored_type.precision is not None:
+                classes = ((self.evidence.paths.get(path, {}).get(name), name) for path, name in fed)
+                texts = (of for of, name in classes if of is not None and kind_of(name) == DataType.TEXT)
+                longest = max((of.longest or 0 for of in texts), default=0)
+                return FullType(DataType.TEXT, longest) if longest > stored_type.precision else None
+            case _:
+                return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The type in which all values survive, or None and the reason; the number of stored rows, if they were counted."""
+
+    wider: FullType | None
+    rows: int | None
+    reason: str = ""
+
+
+_LOSSY: Final = (DataType.DATE, DataType.TEXT)
+"""The types of columns into which dlt puts values that do not survive there."""
+
+
+def _candidates_for(narrow: FullType, misfit: FullType, allows_text: bool) -> dict[FullType, None]:
+    """Return the types that may hold two types, also a decimal with all places that integers leave free."""
+    most_places = MAX_DIGITS - digits_of_bits(narrow.precision) if narrow.data_type is DataType.BIGINT else 0
+    with_places = widened_types(narrow, misfit, scale=most_places, allow_text=allows_text)
+    return dict.fromkeys((*widened_types(narrow, misfit), *with_places))
+
+
+def _is_timestamp(evidence: Evidence, path: Path, class_name: str) -> bool:
+    if class_name == DECLARED:
+        return DataType.TIMESTAMP in evidence.declared_types(path)
+    return "iso_timestamp=timestamp" in class_name.partition(":")[2].split(",")
+
+
+def _survival(values: int, rows: int | None) -> str:
+    """Return the reason for a wider column in words."""
+    new = f"all {values:,} values survive" if values != 1 else "the value survives"
+    if rows is None:
+        return new
+    return f"{new}, and those of {counted(rows, 'stored row')}"

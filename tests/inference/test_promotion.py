@@ -1,0 +1,209 @@
+"""Columns that become wider instead of getting a variant column: by the evidence of new values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemactl.inference.evidence import Position, observe
+from schemactl.inference.promotion import Promoter, Promotions, StoredValues
+from schemactl.inference.resolve import Resolution
+from schemactl.inference.source_names import resolve_data
+from schemactl.inference.survival import Tally, survives
+from schemactl.schema.contract import PROMOTION_HINT, promotion_for
+from schemactl.schema.full_types import FullType
+from schemactl.schema.paths import Path, values_at
+from schemactl.schema.templates import new_schema
+from schemactl.schema.types import Column, Schema
+
+NO_VALUES_STORED = StoredValues()
+
+
+def schema_of(mode: str = "promote", **columns: dict[str, Any]) -> Schema:
+    base = new_schema("shop")
+    base = replace(base, settings={**base.settings, PROMOTION_HINT: mode})
+    if not columns:
+        return base
+    resolution = resolve_data(observe([]), base, "t", separates=False)
+    table = resolution.schema.tables["t"]
+    typed = {name: Column(name, {"nullable": True, **properties}) for name, properties in columns.items()}
+    return base.with_table(replace(table, columns=typed))
+
+
+def promoted(
+    schema: Schema, documents: Sequence[Any], stored: StoredValues | None = None, *, rereads: bool = True
+) -> tuple[Resolution, Promotions]:
+    """Return the resolution of documents with the columns that they make wider."""
+    evidence = observe((Position("t.jsonl", number), document) for number, document in enumerate(documents, 1))
+
+    def count_new(paths: tuple[Path, ...], target: FullType) -> Tally:
+        values = [value for document in documents for path in paths for value in values_at(document, path)]
+        scalars = [value for value in values if value is not None and not isinstance(value, (dict, list))]
+        bad = [value for value in scalars if not survives(value, target)]
+        return Tally(len(scalars), len(bad), tuple(bad[:1]))
+
+    resolution = resolve_data(evidence, schema, "t", separates=False)
+    promoter = Promoter(
+        evidence,
+        schema,
+        lambda table, column: promotion_for(schema, table, column),
+        count_new if rereads else None,
+        None if stored is None else lambda _table, _column, _type: stored,
+    )
+    promotions = promoter.promote(resolution)
+    return resolve_data(evidence, schema, "t", separates=False, wider=promotions.wider), promotions
+
+
+def types_of(resolution: Resolution, table: str = "t") -> dict[str, str]:
+    columns = resolution.schema.tables[table].columns.values()
+    return {column.name: str(column.data_type) for column in columns if not column.name.startswith("_dlt")}
+
+
+BIGINT = {"data_type": "bigint"}
+
+
+@pytest.mark.parametrize(
+    ("stored", "values", "wider"),
+    [
+        (BIGINT, [1.5], {"x": "double"}),
+        (BIGINT, [1, 1.5, -0.0], {"x": "double"}),
+        (BIGINT, [2**53, 1.5], {"x": "double"}),
+        (BIGINT, [2**53 + 1, 1.5], {"x": "decimal"}),
+        (BIGINT, [2**63 - 1, 0.1], {"x": "decimal"}),
+        (BIGINT, [2**53 + 1, 1e300], {"x": "bigint", "x__v_double": "double"}),
+        (BIGINT, [2**53 + 1, 5e-324], {"x": "bigint", "x__v_double": "double"}),
+        (BIGINT, [2**64], {"x": "wei"}),
+        (BIGINT, ["abc"], {"x": "bigint", "x__v_text": "text"}),
+        (BIGINT, [1.5, "abc"], {"x": "double", "x__v_text": "text"}),
+        ({"data_type": "bool"}, [2.5, "abc"], {"x": "bool", "x__v_text": "text"}),
+        ({"data_type": "date"}, ["2024-01-01T10:00:00Z"], {"x": "timestamp"}),
+        ({"data_type": "date"}, ["2024-01-01"], {"x": "date"}),
+        ({"data_type": "text", "precision": 3}, ["abcde"], {"x": "text"}),
+    ],
+)
+def test_a_column_becomes_wider_if_all_values_survive(
+    stored: dict[str, Any], values: list[Any], wider: dict[str, str]
+) -> None:
+    resolution, _ = promoted(schema_of(x=stored), [{"x": value} for value in values])
+
+    assert types_of(resolution) == wider
+
+
+def test_a_decimal_has_the_places_of_the_values() -> None:
+    resolution, _ = promoted(schema_of(x=BIGINT), [{"x": 2**60 + 1}, {"x": 1.23456789012}])
+
+    properties = resolution.schema.tables["t"].columns["x"].properties
+    assert (properties["data_type"], properties["precision"], properties["scale"]) == ("decimal", 38, 19)
+
+
+def test_a_longer_text_has_the_length_of_the_values() -> None:
+    resolution, promotions = promoted(schema_of(x={"data_type": "text", "precision": 3}), [{"x": "abcdé"}])
+
+    assert resolution.schema.tables["t"].columns["x"].properties["precision"] == 5
+    assert [finding.reason for finding in promotions.findings] == ["the value survives"]
+
+
+def test_a_new_column_begins_wide() -> None:
+    resolution, promotions = promoted(schema_of(), [{"x": 1}, {"x": 1.5}, {"x": None}])
+
+    assert types_of(resolution) == {"x": "double"}
+    (finding,) = promotions.findings
+    assert (finding.before, finding.after, finding.values, finding.rows) == ("bigint", "double", 2, None)
+    assert finding.reason == "all 2 values survive"
+
+
+def test_columns_of_nested_tables_become_wider() -> None:
+    resolution, _ = promoted(schema_of(), [{"lines": [{"price": 1}, {"price": 2.5}], "sizes": [1, 0.5]}])
+
+    assert types_of(resolution, "t__lines") == {"price": "double"}
+    assert types_of(resolution, "t__sizes") == {"value": "double"}
+
+
+def test_other_columns_get_a_variant_as_before() -> None:
+    schema = schema_of("evolve", x=BIGINT, y={**BIGINT, PROMOTION_HINT: "promote"})
+
+    resolution, promotions = promoted(schema, [{"x": 1.5, "y": 1.5}])
+
+    assert types_of(resolution) == {"x": "bigint", "y": "double", "x__v_double": "double"}
+    assert [finding.column for finding in promotions.findings] == ["y"]
+
+
+def test_an_existing_variant_stays_in_use() -> None:
+    variant = {"data_type": "double", "variant": True}
+
+    resolution, promotions = promoted(schema_of(x=BIGINT, x__v_double=variant), [{"x": 1.5}])
+
+    assert types_of(resolution) == {"x": "bigint", "x__v_double": "double"}
+    assert promotions.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        (StoredValues(9, 2, ('"9007199254740993"',)), '2 stored values would not survive as double, such as "900'),
+        (StoredValues(9, blocker="a view uses it"), "a view uses it"),
+    ],
+)
+def test_stored_values_that_do_not_survive_keep_the_column_narrow(stored: StoredValues, reason: str) -> None:
+    resolution, promotions = promoted(schema_of(x=BIGINT), [{"x": 1.5}], stored)
+
+    assert types_of(resolution) == {"x": "bigint", "x__v_double": "double"}
+    (finding,) = promotions.findings
+    assert reason in finding.reason
+    assert (finding.after, finding.variant, finding.rows) == (None, "x__v_double", 9)
+
+
+def test_stored_values_are_not_counted_for_a_new_column() -> None:
+    _, promotions = promoted(schema_of(), [{"x": 1}, {"x": 1.5}], StoredValues(9, 9))
+
+    assert [finding.after for finding in promotions.findings] == ["double"]
+
+
+def test_values_that_cannot_be_read_again_are_no_proof() -> None:
+    resolution, promotions = promoted(schema_of(x=BIGINT), [{"x": 2**53}, {"x": 1.5}], rereads=False)
+
+    assert types_of(resolution) == {"x": "bigint", "x__v_double": "double"}
+    assert "the data cannot be read again" in promotions.findings[0].reason
+
+
+def test_examples_of_personal_columns_are_masked() -> None:
+    personal = {**BIGINT, "x-annotation-pii": True}
+
+    _, promotions = promoted(schema_of(x=personal), [{"x": 2**53 + 1}, {"x": 1e300}])
+
+    assert "9007199254740993" not in promotions.findings[0].reason
+
+
+def test_text_holds_what_no_other_type_does_if_that_is_allowed() -> None:
+    documents = [{"x": 1.5, "y": "abc", "z": {"a": 1}}, {"z": 5}]
+
+    resolution, _ = promoted(schema_of("promote_text", x=BIGINT, y=BIGINT, z=BIGINT), documents)
+
+    assert types_of(resolution) == {"x": "double", "y": "text", "z": "bigint", "z__a": "bigint"}
+
+
+SCALARS = st.one_of(
+    st.integers(-(2**54), 2**54),
+    st.sampled_from([2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, 2**64, 10**37, 1e300, -0.0, 0.1, 5e-324]),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.sampled_from(["abc", "1", "2024-01-01", "2024-01-01T10:00:00Z", "9999-12-31", "2016-12-31T23:59:60Z"]),
+)
+
+
+@given(st.lists(SCALARS, min_size=1, max_size=6), st.sampled_from(["promote", "promote_text"]))
+def test_every_value_survives_in_a_column_that_became_wider(values: list[Any], mode: str) -> None:
+    resolution, promotions = promoted(schema_of(mode), [{"x": value} for value in values])
+
+    wider = promotions.wider.get(("t", "x"))
+    if wider is not None:
+        to_base = {name for _, name in resolution.taken["t", "x"]}
+        variants = [name for name in types_of(resolution) if name != "x"]
+        if not variants:
+            assert all(survives(value, wider) for value in values)
+        assert to_base
