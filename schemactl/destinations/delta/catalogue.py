@@ -96,7 +96,7 @@ def plain(error: BaseException) -> str:
 
 
 def open_table(folder: Path) -> DeltaTable:
-    """Return a table; raises ``DestinationError`` where it cannot be read, or the package is missing."""
+    """Return a table; raises ``DestinationError`` if it cannot be read, or the package is missing."""
     with driver("deltalake", "delta"):
         from deltalake import DeltaTable
     with wrap_delta_errors(f"read the Delta table `{folder}`"):
@@ -130,10 +130,10 @@ def new_kind(column: Column) -> Properties:
 
 
 def dataset_to_read(address: FolderAddress) -> Path:
-    """Return the folder of the dataset that is meant.
+    """Return the folder of the dataset to read.
 
     Raises:
-        InputError: there is none with tables, or there are several.
+        InputError: no folder has tables, or several have.
         DestinationError: a folder cannot be listed, or the dataset is a link in the folder.
     """
     folder = address.folder
@@ -148,14 +148,15 @@ def dataset_to_read(address: FolderAddress) -> Path:
 
 
 def dataset_to_write(address: FolderAddress, schema_name: str, *, is_migrated: bool = False) -> Path:
-    """Return the folder of the dataset that a load or a migration of this schema goes to; it may not be there yet.
+    """Return the folder of the dataset to which a load or a migration of this schema goes; it may not exist yet.
 
-    The one asked for, else the folder itself where it holds tables, else the only one in it that was loaded with this
-    schema, else one named as the schema. A migration also goes to one whose ledger alone names the schema, and else to
-    the only one that holds tables, or runs of migrations, and that no other schema was loaded into.
+    It is the address's dataset, else the folder itself if it holds tables, else the only dataset in it that was loaded
+    with this schema, else a new one named after the schema. A migration also goes to a dataset without loads whose
+    ledger names the schema, and else to the only one that holds tables, or runs of migrations, and no load of another
+    schema.
 
     Raises:
-        InputError: it may be one of several.
+        InputError: several datasets fit.
         DestinationError: the folder is a file, or cannot be listed, or the dataset is a link in the folder.
     """
     dataset = _find_dataset(address, schema_name, is_migrated=is_migrated)

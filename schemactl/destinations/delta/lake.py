@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 JOURNAL: Final = ".schemactl-journal.json"
 LOAD_ID: Final = "schemactlLoadId"
-"""Where a commit says which load it belongs to."""
+"""The metadata key of a commit for the load that it belongs to."""
 
 WORKSHOP: Final = ".schemactl-workshop"
 """A hidden folder of the dataset: tables are made there before they get their place, and go there to be removed."""
@@ -108,7 +108,7 @@ class DeltaLakeTable(LakeTable):
 
         actions = pyarrow.table(self.table.get_add_actions())
         actions = actions.select([name for name in ("path", "size_bytes", "partition") if name in actions.column_names])
-        # Some features mean that the rows of a table are not those of its files (deletion vectors, for one).
+        # With some features (deletion vectors, for one) a table's rows differ from the rows of its files.
         features = set(self.table.protocol().reader_features or ()) - _READER_FEATURES
         if features:
             names = ", ".join(sorted(features))
@@ -138,7 +138,7 @@ class DeltaLakeTable(LakeTable):
         self, file: DataFile, file_schema: pyarrow.Schema, columns: Sequence[str]
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
         names, _ = LakeTable.names_in(self, file, file_schema, columns)
-        return names, file.handle.get("partition") or {}  # which are in the log alone
+        return names, file.handle.get("partition") or {}  # the values are only in the log
 
     def row_count(self) -> int:
         import pyarrow
@@ -204,7 +204,7 @@ class DeltaLake(Lake):
 
     @contextmanager
     def locked(self, patience: float | None = None) -> Iterator[None]:
-        """Keep others out, having waited for them as ``holding`` does, and remove what killed ones have left."""
+        """Wait for other sessions as ``holding`` does, keep them out, and remove what killed sessions left."""
         with holding(self.folder, patience):
             with wrap_delta_errors(f"remove `{self.folder / WORKSHOP}`"):
                 clear(self.folder)
@@ -380,10 +380,10 @@ def make_table(
     mark: CommitProperties,
     description: str | None = None,
 ) -> None:
-    """Make a table without rows, whole or not at all: a log that has no commit yet would be a broken table.
+    """Make a table without rows, whole or not at all: a log without a commit would be a broken table.
 
     Raises:
-        OSError: its folder is there and not empty, or cannot be made.
+        OSError: its folder exists and is not empty, or cannot be made.
         deltalake.exceptions.DeltaError: Delta cannot have such a table.
     """
     import pyarrow
@@ -403,7 +403,7 @@ def make_table(
 
 
 def remove_table(folder: Path) -> None:
-    """Remove a table with its files, at once for readers; raises ``OSError`` where that fails."""
+    """Remove a table with its files, at once for readers; raises ``OSError`` if that fails."""
     removed = folder.parent / WORKSHOP / folder.name
     clear(folder.parent)
     removed.parent.mkdir()
@@ -412,5 +412,5 @@ def remove_table(folder: Path) -> None:
 
 
 def clear(dataset: Path) -> None:
-    """Remove the hidden folder of a dataset in which tables are made, if it is there."""
+    """Remove the hidden folder of a dataset in which tables are made, if it exists."""
     remove_folder(dataset, dataset / WORKSHOP)

@@ -51,6 +51,6 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 
 def require_driver() -> None:
-    """Raise ``DestinationError`` unless the package `deltalake` is there."""
+    """Raise ``DestinationError`` unless the package `deltalake` is installed."""
     with driver("deltalake", "delta"):
         import deltalake  # noqa: F401

@@ -1,9 +1,9 @@
-"""Migrations of Delta tables: what delta-rs can do, the statements as people read them, and a session on a dataset.
+"""Migrations of Delta tables: the abilities of delta-rs, the statements for people, and a session on a dataset.
 
 New columns and allowed nulls are written into a table's log. All else about columns rewrites the table in one commit:
-names and types apart from those in the files need column mapping and type widening, which delta-rs cannot write.
-Each change of a table is one commit of its own, so earlier versions of the table can still be read (time travel) until
-a vacuum. A file in a table's folder that is in no commit, as a killed rewrite leaves it, is what a vacuum removes.
+if names and types differed from the files', that would need column mapping and type widening, which delta-rs cannot
+write. Each change of a table is a separate commit, so earlier versions of the table can still be read (time travel)
+until a vacuum. A killed rewrite leaves files in a table's folder that are in no commit; a vacuum removes them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ ABILITIES: Final[Abilities] = replace(
     ON_FILES,
     drop_column=Way.REWRITE,
     rename_column=Way.REWRITE,
-    # Delta's own types (arrays ...) are those of columns that are there; none is made.
+    # Delta's own types (arrays ...) come from existing columns; no step creates them.
     retype=lambda _, after: Way.NONE if DATABASE_TYPE in after.properties else Way.REWRITE,
     set_not_null=Way.REWRITE,
     names=NAMES,
@@ -97,7 +97,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
 
 
 MARK: Final = "schemactlMigration"
-"""Where a commit says that it belongs to a migration, and what it does."""
+"""The metadata key of a commit for the step of a migration that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
         import pyarrow
 
         field = pyarrow.field(column.name, arrow_type(new_kind(column)), nullable=column.nullable)
-        # Other metadata beside the former column may be about its type.
+        # Other metadata of the former column may be about its type.
         comment = None if before is None else (before.metadata or {}).get(COMMENT.encode())
         return field if comment is None else field.with_metadata({COMMENT: comment})
 
@@ -170,7 +170,7 @@ class DeltaMigration(LakeMigration[DeltaLakeTable], FolderLedger):
 
     def rename(self, before: str, after: str) -> None:
         old, new = self.lake.place(before), self.lake.place(after)
-        # Where case does not count, a name may be another spelling of the same.
+        # If names ignore case, a name may be another spelling of the same.
         if self.lake.open(after) is not None and not (old.exists() and old.samefile(new)):
             raise DestinationError(f"`{self.folder}` already has a table `{after}`")
         with wrap_delta_errors(f"rename `{old}`", AGAIN):
@@ -241,7 +241,7 @@ AGAIN: Final = "migrate again"
 
 
 def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
-    """Return columns as a table is given them; ``DestinationError`` where Delta would make other types."""
+    """Return columns as a table gets them; ``DestinationError`` if Delta would change their types."""
     import pyarrow
     from deltalake import Schema as DeltaSchema
 
@@ -256,7 +256,7 @@ def delta_fields(fields: Sequence[pyarrow.Field]) -> pyarrow.Schema:
 
 @contextmanager
 def failing_as_itself(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[Iterator[pyarrow.RecordBatch]]:
-    """Let our errors, and interrupts, come out of ``batches`` as they are: delta-rs makes errors of its own of them."""
+    """Raise the original errors and interrupts of ``batches``, which delta-rs wraps into its own."""
     failures: list[BaseException] = []
 
     def watched() -> Iterator[pyarrow.RecordBatch]:

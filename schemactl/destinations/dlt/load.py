@@ -1,8 +1,8 @@
 """Hands loads to dlt's own loader: files as they are, keys and dlt's tables of loads and versions kept.
 
 A load is a package in dlt's form, which waits in a folder of dlt's data (``DLT_DATA_DIR``) until it is loaded to its
-end: the next load of the schema into the dataset goes on with what a killed one left. dlt loads file by file; the load
-is there once ``_dlt_loads`` has it, which is written last.
+end: the next load of the schema into the dataset resumes a killed one. dlt loads file by file; the load
+is complete once ``_dlt_loads`` has it, which is written last.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def _open(address: Address, schema: Schema) -> Session:
 
 
 def _load_all(session: Session, packages: Packages, folder: Path, progress: Progress, *, is_kept: bool) -> None:
-    """Load what waits; forget it where it fails before the destination is another one than before.
+    """Load waiting packages; drop them if loading fails before the destination has changed.
 
-    ``is_kept`` says whether it is another one once its tables are made ready.
+    ``is_kept``: whether new or altered tables count as a change that keeps the packages.
     """
     if not packages.waiting:
         return

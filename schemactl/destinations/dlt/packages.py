@@ -1,4 +1,4 @@
-"""Load packages as dlt has them, and dlt's loader; imported where dlt is known to be installed."""
+"""Load packages as dlt has them, and dlt's loader; imported only after a check that dlt is installed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dlt.common.schema.typing import TStoredSchema
 
 _LOADED: Final = "x-schemactl-loaded"
-"""Marks the tables of a package's schema that have rows or are there."""
+"""Marks the tables of a package's schema that have rows or exist."""
 
 _FIRST_KEYS: Final = "schemactl_first_keys.json"
 """A package's file of the key that the first row of each of its files has."""
@@ -118,7 +118,7 @@ class _Reported(Collector):
 
 
 class Packages:
-    """The folder of packages that wait for dlt's loader, and what a killed load left of them."""
+    """The folder of packages that wait for dlt's loader, with packages of killed loads."""
 
     def __init__(self, session: Session, folder: Path) -> None:
         self._session = session
@@ -131,7 +131,7 @@ class Packages:
         return list(self._storage.list_normalized_packages())
 
     def write(self, load_id: str, schema: Schema, tables: Iterable[StagedTable], loaded: Collection[str]) -> None:
-        """Write a package, which waits for ``load_all`` once it is whole; ``loaded`` are tables that are there."""
+        """Write a package, which waits for ``load_all`` once it is whole; ``loaded`` are existing tables."""
         tables, packages = tuple(tables), self._storage.new_packages
         if packages.storage.has_folder(load_id):  # of a load that was killed while it wrote
             packages.storage.delete_folder(load_id, recursively=True)
@@ -189,9 +189,9 @@ class Packages:
             ]
 
     def settle(self) -> None:
-        """Find out which files a killed load has brought there: dlt notes it after the commit, and would load again.
+        """Find the files that a killed load has committed: dlt records a file after its commit, and would reload it.
 
-        A file is one transaction: it is there where its first row is.
+        A file is one transaction: if its first row exists, the whole file was loaded.
         """
         packages = self._storage.normalized_packages
         for load_id in self.waiting:
@@ -209,7 +209,7 @@ class Packages:
                             packages.save_pending_transition(load_id, job.file_name(), "completed")
 
     def load_all(self, progress: Progress) -> None:
-        """Load all packages that wait, in the order of their load ids; go on with those that were begun."""
+        """Load all waiting packages, in the order of their load ids; resume interrupted ones."""
         session = self._session
         loader = _Loader(
             session.destination,
@@ -262,7 +262,7 @@ def _key(files: list[Path], column: str | None) -> str | None:
 
 
 def _holds(client: SqlJobClientBase, table: str, key: str) -> bool:
-    """Return whether a table, or its copy in the staging dataset where dlt loads it into that, has a row."""
+    """Return whether a table, or its copy in the staging dataset if dlt loads it into that, has a row."""
     column = next(
         name for name, properties in client.schema.tables[table]["columns"].items() if properties.get("row_key")
     )
@@ -284,7 +284,7 @@ def file_format(session: Session, table: str) -> FileWriterSpec | None:
     """Return dlt's writer of the files that a destination takes for a table; None if it takes Parquet as it is.
 
     Raises:
-        Exception: of dlt: it takes none without, or with, a staging destination.
+        Exception: of dlt: the destination supports no format without, or with, a staging destination.
     """
     caps = session.capabilities()
     staging = session.staging[0] if session.staging else None

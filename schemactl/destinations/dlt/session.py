@@ -25,11 +25,11 @@ _FORM: Final = "`dlt:NAME?dataset=NAME`, for example `dlt:snowflake?dataset=shop
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What an address says.
+    """A parsed address.
 
     Attributes:
         name: dlt's name of the destination.
-        dataset: where the tables are; None for one that is named as the schema.
+        dataset: of the tables; None for a dataset named after the schema.
         staging: dlt's name of the destination that files go to first; None without one.
     """
 
@@ -107,7 +107,7 @@ def find_destination(name: str) -> AnyDestination:
     """Return dlt's destination of a name.
 
     Raises:
-        InputError: dlt knows none of that name.
+        InputError: dlt has no such destination.
         DestinationError: dlt is not installed.
     """
     with driver("dlt", "dlt"):

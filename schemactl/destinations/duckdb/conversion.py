@@ -65,7 +65,7 @@ _TEXT_IN_JSON: Final = r"""'"(\\.|[^"\\])*"'"""
 
 
 def has_texts(kind: str) -> bool:
-    """Return whether each value of a type that dlt does not know has a text of its own; see ``Abilities``."""
+    """Return whether every value of a type that dlt lacks casts to a distinct string; see ``Abilities``."""
     return kind.upper() in _WITH_TEXTS or kind.upper().startswith("ENUM(")
 
 
@@ -130,10 +130,11 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             is_same = f"CAST(TRY_CAST({value} AS {kind}) AS VARCHAR) = {value}"
             return conjoin(is_same, _in_bits(f"TRY_CAST({value} AS {kind})", after)), cast
         case DataType.DOUBLE:
-            # Of texts with a digit first, DuckDB reads what Python reads; of others also ``+-1`` and ``nan(1)``.
+            # If a text begins with a digit, DuckDB reads it as Python does; otherwise it also reads ``+-1`` and
+            # ``nan(1)``.
             return conjoin(begins_with_digit(value), is_read), cast
         case DataType.DECIMAL | DataType.WEI:
-            # More digits than the scale would be rounded, and so would what has a negative exponent.
+            # More digits than the scale would be rounded, and so would texts with a negative exponent.
             is_long = f"{value} LIKE '%.{'_' * (sizes_of(kind)[1] + 1)}%'"
             is_exact = f"NOT ({is_long}) AND {value} NOT LIKE '_%-%'"
             return conjoin(begins_with_digit(value), is_exact, is_read), cast

@@ -29,15 +29,15 @@ _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 @dataclass(frozen=True, slots=True)
 class Dependents:
-    """The dependents of one table: what hangs on it beside what a schema says.
+    """The dependents of one table, which a schema does not contain.
 
     Attributes:
-        indexes: names of those that somebody made; keys have none.
+        indexes: names of indexes that people created; keys are not among them.
         referring: names of tables whose foreign keys refer to it.
-        constraints: kind and columns of each but NOT NULL.
-        defaults: columns with a default, or that are generated.
-        has_collation: whether a column has a collation of its own.
-        comments: of columns by their names, of the table under the empty one.
+        constraints: kind and columns of each constraint except NOT NULL.
+        defaults: columns with a default, and generated columns.
+        has_collation: whether a column has its own collation.
+        comments: of columns by their names, of the table under the empty name.
     """
 
     indexes: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ _READ: Final = (
     ("comments", "SELECT table_name, column_name, comment FROM duckdb_columns() {where} AND comment IS NOT NULL"),
     ("comments", "SELECT table_name, '', comment FROM duckdb_tables() {where} AND comment IS NOT NULL"),
 )
-"""Queries of tables, and what goes into a field of ``Dependents``."""
+"""Queries of tables, each with the field of ``Dependents`` that it fills."""
 
 
 def read_dependents(database: DuckDbSession, dataset: str) -> dict[str, Dependents]:
@@ -122,7 +122,7 @@ def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker |
 
 
 def copy_blocker(table: str, dependents: Dependents, dropped: Collection[str] = ()) -> Blocker | None:
-    """Return why a table cannot be copied: what the copy would not have; None if it has all."""
+    """Return why a table cannot be copied: the dependents that the copy would lose; None if it loses nothing."""
     lost = [*dependents.lost_by_copy(dropped), *(f"index `{name}`" for name in dependents.indexes)]
     if not lost:
         return None

@@ -1,4 +1,4 @@
-"""Takes loads into a DuckDB file: what a load writes is one transaction; a killed process leaves nothing of it."""
+"""Runs loads into a DuckDB file, in one transaction each: a killed process leaves no part of a load."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS: Final = 5.0
 _PATIENCE_OF_LOADS_SECONDS: Final = 60.0
-"""More, as what they bring took long to make; not for ever, as a tool may have the file open all day."""
+"""Longer, as their rows took long to prepare; limited, as a tool may have the file open all day."""
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, in one transaction; the file and its folders are made where they are missing."""
+    """Write the rows of one load, in one transaction; a missing file and its folders are created."""
     address = parse_file_address(url)
     is_absent = not address.path.exists()
     if is_absent:
@@ -77,7 +77,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         # Another load may have made the file since.
         is_ours = is_absent and session.is_empty()
         try:
-            # What a killed DuckDB has put aside; a writer has the file alone.
+            # The leftovers of a killed DuckDB; no other process has the file open.
             for leftover in Path(f"{address.path}.tmp").glob("duckdb_temp_*"):
                 leftover.unlink(missing_ok=True)
             load_package(session, address.dataset, package, progress)
@@ -93,7 +93,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 
 def _identity(address: FileAddress) -> tuple[int, int] | None:
-    """Return the identity of a file among others of its name; None if it does not exist."""
+    """Return an identity of a file that distinguishes it from a later file of its name; None if it does not exist."""
     try:
         status = address.path.stat()
     except OSError:

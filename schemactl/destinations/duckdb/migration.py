@@ -127,7 +127,7 @@ def plain_retype(step: ChangeType, dataset: str) -> tuple[str, str] | None:
     name, converted = ENGINE.name(step.before.name), _converted(step)
     if converted.is_sure in (TRUE, FALSE):
         return None
-    # Apart from the test for null: beside another condition, the first one costs twice as much.
+    # The test for null is separate: combined with another condition, the first one costs twice as much.
     rare = f"SELECT {name} FROM {ENGINE.table(dataset, step.table)} WHERE ({converted.is_sure}) IS NOT TRUE"
     look = f"WITH rare AS MATERIALIZED ({rare}) SELECT 1 FROM rare WHERE {name} IS NOT NULL LIMIT 1"
     return look, change_type(step, ENGINE, dataset, _of_rows_there(converted.cast))
@@ -143,7 +143,7 @@ def _once(value: str, body: Callable[[str], str]) -> str:
 
 
 def _of_rows_there(value: str) -> str:
-    """Return a value that is null where it fails: an ALTER converts rows that were deleted, too."""
+    """Return a value that is null if it fails: an ALTER converts deleted rows, too."""
     return f"TRY({value})"
 
 
@@ -152,8 +152,8 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
     """See ``destinations.MigrationSession``.
 
     Attributes:
-        dependents: what hung on the tables when it was first asked for; read again where a table is copied.
-        plain: the retypes for whose values, as a look within the transaction found, DuckDB's own cast is right.
+        dependents: the dependents of tables, cached; read again if a table is copied.
+        plain: the retypes for which a query in the transaction has shown that DuckDB's own cast is right.
     """
 
     engine = ENGINE
@@ -242,7 +242,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         SqlMigration.run_own(self, statements, file, instead_of)
 
     def _is_plain(self, step: ChangeType) -> bool:
-        """Return whether DuckDB's own cast is right for every value; who has opened the file writes alone."""
+        """Return whether DuckDB's own cast is right for every value; no one else writes to the open file."""
         if step in self.plain:
             return True
         if (plain := plain_retype(step, self.dataset)) is None or is_keyed(step.before):
@@ -254,7 +254,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         return True
 
     def _without_guard(self, step: ChangeType) -> tuple[str, ...] | None:
-        """Return the statements of a retype where the value of every existing row survives, else None."""
+        """Return the statements of a retype if the value of every existing row survives, else None."""
         converted = _converted(step)
         if converted.is_sure == TRUE:
             return None
@@ -268,7 +268,7 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         return _change_type(step, self.dataset, _of_rows_there(value))
 
     def _forget(self, step: Step) -> None:
-        """Forget of a table what a step that has run may have changed: its values, or the names of its columns."""
+        """Forget facts about a table that a completed step may have changed: its values, or names of columns."""
         names = {step.table_name.casefold(), step.after.casefold() if isinstance(step, RenameTable) else ""}
         column = step.before.name.casefold() if isinstance(step, ChangeType) else None
         self.plain[:] = [

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 OFFLINE: Final[Mapping[str, Any]] = {"autoinstall_known_extensions": "false"}
-"""Nothing is fetched from the network: what is needed comes with the package."""
+"""Nothing is fetched from the network: all needed extensions come with the package."""
 _ALIAS: Final = "_schemactl_file"
 """The file's name within the session. Its own would make `shop.orders` ambiguous in `shop.duckdb`."""
 
@@ -194,7 +194,7 @@ _OF_VALUES: Final = ("ConversionException", "ConstraintException", "InvalidInput
 def translate_error(
     address: FileAddress, error: Exception, task: str, hint: str | None = None
 ) -> DestinationError | None:
-    """Return our error for DuckDB's; None for errors of others."""
+    """Return our error for DuckDB's; None for any other error."""
     import duckdb
 
     if not isinstance(error, duckdb.Error | OSError):
@@ -252,7 +252,7 @@ def attach(connection: DuckDBPyConnection, path: str, *, is_read_only: bool) -> 
         duckdb.Error: it cannot be opened.
         DestinationError: a macro of the file would take the place of one of DuckDB's own functions.
     """
-    # Left to find the type itself, DuckDB takes some files of others for a database in memory.
+    # Without the type, DuckDB opens some files of other formats as a database in memory.
     mode = "TYPE duckdb, READ_ONLY" if is_read_only else "TYPE duckdb"
     connection.execute(f"ATTACH {literal(path)} AS {quote(_ALIAS)} ({mode})")
     _check_macros(connection)

@@ -156,7 +156,7 @@ def duckdb_type(of: NestedType) -> str:
 
 @lru_cache(maxsize=4096)
 def structure_in(written: str) -> NestedType | None:
-    """Return a type of structs, lists or maps that DuckDB's catalog writes; None for others.
+    """Return a type of structs, lists or maps that DuckDB's catalog writes; None for any other type.
 
     >>> structure_in('STRUCT(a BIGINT, "b c" VARCHAR[])')
     Struct(fields=(('a', Leaf(name='bigint')), ('b c', ListOf(element=Leaf(name='string')))))

@@ -81,7 +81,7 @@ def _names(words: frozenset[str], view: tuple[str, str], relation: tuple[str, st
 
 
 def _in_order(views: Sequence[tuple[str, str]], words: dict[tuple[str, str], frozenset[str]]) -> list[tuple[str, str]]:
-    """Return views behind those that they read."""
+    """Return views in an order in which each follows the views that it reads."""
     ordered: list[tuple[str, str]] = []
     remaining = list(views)
     while remaining:
@@ -111,7 +111,7 @@ def _script(
 
 
 def _columns(sql: str) -> str:
-    """Return the list of columns of a CREATE VIEW, empty if it has none."""
+    """Return the list of columns of a CREATE VIEW, empty without a list."""
     head = sql[: len(sql) - len(_body_with_end(sql))].rstrip()[: -len("AS")].rstrip()
     return f" {head[head.index('(') :]}" if head.endswith(")") else ""
 

@@ -1,9 +1,8 @@
 """Iceberg tables: ``iceberg:FOLDER?dataset=NAME``, a folder with its catalog in SQLite (`catalog.db`).
 
-``iceberg:CATALOG?dataset=NAME`` names a catalog of `.pyiceberg.yaml` or of ``PYICEBERG_CATALOG__`` variables; it
-has no lock, so that one load at a time is then up to those who run them. The folders that dlt's filesystem makes
-have no catalogue: they are read, and not loaded into. ``wei`` is a text, as dlt writes it. Columns hinted
-`partition` partition new tables.
+``iceberg:CATALOG?dataset=NAME`` names a catalog of `.pyiceberg.yaml` or of ``PYICEBERG_CATALOG__`` variables; it has no
+lock, so its users must run one load at a time. The folders that dlt's filesystem makes have no catalog: they are read,
+and not loaded into. ``wei`` is a text, as dlt writes it. Columns hinted `partition` partition new tables.
 """
 
 from schemactl.destinations.iceberg.catalogue import NAMES, read_catalogue, stored

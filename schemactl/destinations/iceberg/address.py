@@ -41,7 +41,7 @@ class Address:
 
     @property
     def database(self) -> Path | None:
-        """Return the file of the folder's catalog, whether it is there or not."""
+        """Return the file of the folder's catalog, which may not exist."""
         return self.folder.absolute() / DATABASE if self.folder else None
 
 
@@ -76,7 +76,7 @@ def _configured(name: str) -> Mapping[str, Any] | None:
 
 
 def open_catalog(address: Address, *, is_written: bool) -> Catalog:
-    """Return the catalog; a folder's is made where it is missing and ``is_written``.
+    """Return the catalog; a folder's missing catalog is created if ``is_written``.
 
     Raises:
         DestinationError: it cannot be reached or opened, or a package is missing.
@@ -108,7 +108,7 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
 
 
 def lock_folder(address: Address) -> Path:
-    """Return the folder whose lock keeps others out: the catalog's, else one of this machine alone.
+    """Return the folder whose lock keeps other sessions out: the catalog's, else one for this machine only.
 
     Catalogs have no locks that end with their holders.
     """
@@ -147,7 +147,7 @@ def wrap_iceberg_errors(task: str, again: str = "load again") -> AbstractContext
                 return conflict(task, error, again)
             case pyarrow.ArrowException() | OSError():
                 return DestinationError(f"cannot {task}: {error}")
-        # The errors of pyiceberg, and of the database below it, have no base of their own.
+        # The errors of pyiceberg, and of the database below it, have no base class.
         if type(error).__module__.partition(".")[0] not in ("pyiceberg", "sqlalchemy", "sqlite3", "requests"):
             return None
         message = str(error).splitlines()[0] if str(error) else type(error).__name__

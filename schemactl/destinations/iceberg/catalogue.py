@@ -53,7 +53,7 @@ def read_catalogue(url: str) -> Catalogue:
 
 
 def read_dataset(catalog: Catalog, dataset: str, origin: str) -> Catalogue:
-    """Return all tables of a dataset, ours among them; none where it is not there."""
+    """Return all tables of a dataset, with ours; empty for a dataset that does not exist."""
     namespace = tuple(dataset.split("."))
     names = tables_in(catalog, dataset) if catalog.namespace_exists(namespace) else []
     tables = {name: catalog.load_table((*namespace, name)) for name in names}

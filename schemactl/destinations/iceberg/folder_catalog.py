@@ -1,7 +1,7 @@
 """The catalog in a folder, and the reader and writer of its files, which stays in the folder.
 
-The catalog's database and the metadata of its tables state where files are, which of them are obsolete, and which
-Python class reads them. A writer to the folder can state anything: a file elsewhere to be read, overwritten or
+The catalog's database and the metadata of its tables contain paths of files, of obsolete files, and the Python class
+that reads them. A writer to the folder can put anything there: a file elsewhere to be read, overwritten or
 deleted, or code to be imported.
 """
 
@@ -23,7 +23,7 @@ _IMPORTED: Final = ("py-io-impl", "write.py-location-provider.impl")
 
 
 class FolderFileIO(PyArrowFileIO):
-    """Reads, writes and deletes the files of the folder that ``warehouse`` names, and no others."""
+    """Reads, writes and deletes only files of the folder that ``warehouse`` names."""
 
     def new_input(self, location: str) -> PyArrowFile:
         """See ``FileIO``; raises ``DestinationError`` as ``check``."""

@@ -42,7 +42,7 @@ WIDENS: Final = frozenset((("int", "bigint"), ("float", "double"), ("decimal", "
 
 _JOURNAL: Final = "schemactl.journal."
 _PIECE: Final = 900
-"""Characters of a value that every catalog takes: those in databases have columns of 1,000."""
+"""Characters of a value that every catalog supports: databases have columns of 1,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class IcebergLake(Lake):
             if self.address.folder is not None:
                 # Names may hold what paths and addresses give a meaning to.
                 folder = self.address.folder.absolute() / self.dataset / quote(name, safe="")
-                # A table that was renamed stays where it is: under its former name.
+                # A renamed table keeps its location, under its former name.
                 location = f"{folder}-{uuid.uuid4().hex[:8]}" if folder.exists() else str(folder)
             if not partitions:
                 return IcebergLakeTable(self.catalog.create_table(identifier, schema, location, properties=properties))
@@ -154,7 +154,7 @@ class IcebergLake(Lake):
         if not text:
             return None
         journal = read_journal(Versions, text, f"of `{self.origin}`")
-        if journal.files:  # a load into a catalog makes none beside tables
+        if journal.files:  # a load into a catalog creates no files outside of tables
             raise journal_error(f"of `{self.origin}`", f"no load creates `{journal.files[0]}`")
         return journal
 

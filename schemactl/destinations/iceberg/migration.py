@@ -1,7 +1,7 @@
-"""Migrations of Iceberg tables: what Iceberg can do, its statements, and a session on a dataset.
+"""Migrations of Iceberg tables: Iceberg's abilities, its statements, and a session on a dataset.
 
-Each change of a table is one commit in its catalog. Earlier snapshots of a table can still be read until somebody
-expires them.
+Each change of a table is one commit in its catalog. Earlier snapshots of a table can still be read until they
+expire.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ if TYPE_CHECKING:
 def _retype(before: Column, after: Column) -> Way:
     """Return how a column gets another type: Iceberg itself only widens integers and decimals (its specification)."""
     if DATABASE_TYPE in after.properties:
-        return Way.NONE  # structs, lists and maps are those of columns that are there; none is made
+        return Way.NONE  # structs, lists and maps come from existing columns; no step creates them
     if DATABASE_TYPE in before.properties:
         return Way.REWRITE
     old, new = new_kind(before), new_kind(after)
-    match old.get("data_type"), new.get("data_type"):  # structs and lists have none
+    match old.get("data_type"), new.get("data_type"):  # structs and lists have no `data_type`
         case "bigint", "bigint":
             is_wider = old.get("precision") == 32
         case "decimal", "decimal":
@@ -200,7 +200,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
                 pass
         task = f"change `{name}` of `{self.lake.origin}`"
         try:
-            # Iceberg calls it incompatible to forbid nulls: that there are none was counted.
+            # Iceberg calls it incompatible to forbid nulls, but a count has shown that there are no nulls.
             with wrap_iceberg_errors(task, AGAIN), table.table.update_schema(allow_incompatible_changes=True) as update:
                 match step:
                     case AddColumn(_, column):
@@ -257,7 +257,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
 
 
 def _use_of(table: IcebergLakeTable, name: str) -> Blocker | None:
-    """Return the blocker that keeps a column where it is: partitions, the order of rows or the key of the table."""
+    """Return the blocker that prevents changes of a column: partitions, the order of rows or the key of the table."""
     iceberg_table = table.table
     field = next((field for field in iceberg_table.schema().fields if field.name == name), None)
     if field is None:
@@ -283,9 +283,9 @@ def connect(
     is_read_only: bool = False,
     may_be_new: bool = False,
 ) -> Iterator[IcebergMigration]:
-    """Open a dataset for migrating; what a killed load or rewrite has left is undone first.
+    """Open a dataset for migrating; a killed load or rewrite is undone first.
 
-    Loads and migrations keep each other out, those of one machine where the catalog is of `.pyiceberg.yaml`. See
+    Loads and migrations keep each other out, but only on one machine if the catalog is from `.pyiceberg.yaml`. See
     ``destinations.Migrator``.
     """
     address = read_address(url)
@@ -322,10 +322,10 @@ def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:
 def rewrite_table(
     lake: IcebergLake, table: IcebergLakeTable, fields: pyarrow.Schema, batches: Iterator[pyarrow.RecordBatch]
 ) -> None:
-    """Put rows in the place of all rows of a table, and columns in the place of its columns, in one commit.
+    """Replace all rows and columns of a table in one commit.
 
-    Columns whose type changes, and new ones, are new columns for Iceberg, with ids of their own. Where there is a later
-    commit than that which the rows were read of, it fails.
+    Columns whose type changes, and new ones, are new columns for Iceberg, with new ids. It fails if the table has a
+    later commit than the one that the rows were read from.
 
     Raises:
         DestinationError: it failed, and the table is as it was.
@@ -333,7 +333,7 @@ def rewrite_table(
     attempt = uuid.uuid4().hex
     _mark(lake, {_MARK: f"{attempt} {table.name}"})
     iceberg_table = table.table
-    # Tried again, the commit would leave alone what others have appended meanwhile, in columns that are gone.
+    # A retry would keep rows that another program has appended meanwhile, in columns that are gone.
     iceberg_table.metadata.properties[_RETRIES] = "0"
     try:
         removed = table.files()
@@ -412,7 +412,7 @@ def _restructure(transaction: Transaction, table: IcebergLakeTable, fields: pyar
 def _write(
     table: IcebergLakeTable, metadata: TableMetadata, batches: Iterator[pyarrow.RecordBatch], attempt: str
 ) -> Iterator[str]:
-    """Yield new files of the rows; none is longer than ``FILE_BYTES`` and one group of rows."""
+    """Yield new files of the rows; a file is at most ``FILE_BYTES`` and one group of rows long."""
     import pyarrow.parquet
 
     fields, partitions = fields_of(metadata), partitions_of_spec(metadata)

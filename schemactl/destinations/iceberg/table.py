@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyiceberg.types import IcebergType
 
 LOAD_ID: Final = "schemactl.load-id"
-"""Where a snapshot, and a table that is new, say which load they belong to."""
+"""The property of a snapshot, and of a new table, for the load that it belongs to."""
 
 _SAME_ROWS: Final = "schemactl.same-rows"
 """Marks a snapshot that holds the rows of the one before it in other files."""
@@ -91,16 +91,16 @@ class IcebergLakeTable(LakeTable):
     ) -> tuple[Mapping[str, str | None], Mapping[str, Any]]:
         names = names_in(file_schema, self.table, columns, file.path)
         return names, {
-            name: _stated(self.table, file.handle, name) for name, file_name in names.items() if file_name is None
+            name: _absent_value(self.table, file.handle, name) for name, file_name in names.items() if file_name is None
         }
 
     def read(
         self, file: DataFile, columns: Sequence[str], groups: Sequence[int] | None = None
     ) -> Iterator[pyarrow.RecordBatch]:
-        """Yield the rows of one file, by Arrow; pyiceberg leaves out deleted ones, and reads other formats.
+        """Yield the rows of one file, by Arrow; pyiceberg leaves out deleted rows, and reads other formats.
 
-        PyIceberg (0.12) reads a list of structs or a map that is null as one that is empty; rows that are rewritten
-        must not become others by it.
+        PyIceberg (0.12) reads a null list of structs or a null map as an empty one; rewritten rows must not
+        change by this.
         """
         if _is_plain(file.handle):
             yield from LakeTable.read(self, file, columns, groups)
@@ -130,7 +130,7 @@ class IcebergLakeTable(LakeTable):
 
     def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> IcebergLakeTable:
         check_new_names(self.table, fields)
-        # By the union of names, fields that are there get wider types, and structs further fields.
+        # By the union of names, existing fields get wider types, and structs further fields.
         return self.add_columns(fields, load_id)
 
     def row_count(self) -> int:
@@ -198,11 +198,13 @@ class IcebergLakeTable(LakeTable):
             self.table.manage_snapshots().rollback_to_snapshot(target).commit()
 
     def claim_names(self, names: Sequence[str], load_id: str, column: str | None = None) -> None:
-        """Make sure that no file has values of a former column under one of these names of columns to come.
+        """Make sure that no file has values of a former column under one of these names of new columns.
 
-        Files that were taken as the engine staged them say columns by name. Where a column of that name was dropped
-        or renamed, its values would turn up in a new one: such files are rewritten first, in a commit of its own.
-        Former names of ``column``, which is to be called so, are its values'; a new one has none.
+        Files that were adopted from the engine refer to columns by name. If a column of that name was dropped or
+        renamed, its
+        values would turn up in a new one: such files are rewritten first, in a separate commit. Former names of
+        ``column``,
+        which is to get one of the names, are allowed; a new column has no former names.
         """
         current_names = {mapped_field.field_id: mapped_field.name for mapped_field in self.table.schema().fields}
         name_uses = [
@@ -243,8 +245,8 @@ def _is_plain(task: FileScanTask) -> bool:
     return not task.delete_files and task.file.file_format == FileFormat.PARQUET
 
 
-def _stated(table: Table, task: FileScanTask, column: str) -> Any:
-    """Return the value of a column that a file lacks: of its partition, or what the table states."""
+def _absent_value(table: Table, task: FileScanTask, column: str) -> Any:
+    """Return the value of a column that a file lacks: of its partition, or the table's initial default."""
     from pyiceberg.transforms import IdentityTransform
 
     field = table.schema().find_field(column)
@@ -295,7 +297,7 @@ def _names_without_ids(table: Table, path: str) -> set[str]:
 
 
 def local_path(path: str) -> Path | None:
-    """Return the place of a file or folder of this machine; None for others."""
+    """Return the place of a file or folder of this machine; None for any other location."""
     url = urlparse(path)
     return Path(path if not url.scheme else url.path) if url.scheme in ("", "file") else None
 
@@ -407,7 +409,7 @@ def _check_new(table: Table, field: pyarrow.Field, parent_path: str, mapped_fiel
 
 
 def names_in(file_schema: pyarrow.Schema, table: Table, columns: Sequence[str], path: str) -> dict[str, str | None]:
-    """Return the names of columns in the file at ``path``; None for those that it lacks.
+    """Return the names of columns in the file at ``path``; None for missing columns.
 
     It goes by Iceberg's ids, or by the names that columns have had.
 
@@ -448,7 +450,7 @@ def _check_names(schema: Schema, field: pyarrow.Field, parent_path: str, path: s
 
 
 def _inner_fields(field: pyarrow.Field) -> list[tuple[str, pyarrow.Field]]:
-    """Return the fields inside a type, with the names that Iceberg has for those without own ones."""
+    """Return the fields inside a type, with Iceberg's names for unnamed ones."""
     import pyarrow.types as is_a
 
     data_type = field.type

@@ -1,6 +1,6 @@
 """Conversion of stored values: all distinct ones go through dlt's coercion, and come back by a table of pairs.
 
-MySQL turns the texts of coerced values into a column's type where they are assigned to it, or refuses them.
+MySQL converts the texts of coerced values to a column's type when they are assigned to it, or refuses them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAKE_MAPPING: Final = (
 
 
 def convert(retype: Retype, value: str) -> Converted:
-    """Return how a value is converted: what the mapping table has for it."""
+    """Return the conversion of a value by a lookup in the mapping table."""
     key = f"UNHEX(SHA2({as_text(value, retype.before)}, 256))"
     stored_value = "UNHEX(m.made)" if retype.after.data_type is DataType.BINARY else "m.made"
     looked_up = f"(SELECT {stored_value} FROM {MAPPING} m WHERE m.given = {key})"

@@ -135,7 +135,7 @@ def _names(text: str, name: str) -> bool:
 
 
 def _words(session: MySqlSession, dataset: str, table: str, column: str) -> list[str]:
-    """Return the parts of a column's definition beside its type, nulls, collation and comment, which a change keeps."""
+    """Return the parts of a column's definition that a change keeps, except type, nulls, collation and comment."""
     for default, extra, generated in session.query(_WORDS, dataset, table, column):
         default_text = text_of(default) if default is not None else "NULL"
         words = [f"DEFAULT {default_text}"] if default_text != "NULL" else []

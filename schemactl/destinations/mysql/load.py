@@ -54,5 +54,5 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         dataset = choose_target(session, address.dataset, package.schema.name)
         with session.wrap_errors(f"create dataset `{dataset}`"):
             session.execute(ddl_of(session).create_dataset(dataset))
-            session.execute(f"USE {quote(dataset)}")  # where temporary tables are
+            session.execute(f"USE {quote(dataset)}")  # the dataset of temporary tables
         carry_out(SqlLoad(package, progress, session, dataset))

@@ -1,7 +1,7 @@
-"""Migrations of MySQL and MariaDB servers: what they can do, their statements, and a session on a server.
+"""Migrations of MySQL and MariaDB servers: their abilities, their statements, and a session on a server.
 
-What changes tables ends a transaction there: each step is kept by itself, and the journal of steps says how far a run
-came. A size changes in place; of another type, a new column takes the values and then the name.
+DDL ends a transaction in MySQL: each step is committed by itself, and the journal of steps records how far a run
+came. A size changes in place; for another type, a new column takes the values and then the name.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _retype(before: Column, after: Column) -> Way:
 
 
 def _is_wider(before: Column, after: Column) -> bool:
-    """Return whether every value stays what it is: the type has more room, or is the same."""
+    """Return whether every value survives unchanged: the type has more room, or is the same."""
     if before.data_type is not after.data_type or before.data_type is None:
         return False
     if type_of(before) == type_of(after):
@@ -207,8 +207,8 @@ class MySqlMigration(MappedMigration[MySqlSession]):
                 pass
         SqlMigration.run(self, step, statements)
 
-    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - others look
-        """Return None: what dlt's coercion made of values stood in a table that went with its connection."""
+    def written_otherwise(self, step: Backfill | FillColumn) -> int | None:  # noqa: ARG002 - overrides use it
+        """Return None: the coerced values were in a temporary table that was dropped with its connection."""
         return None
 
     def _describe(self, step: DescribeTable) -> tuple[str, ...]:
@@ -297,7 +297,7 @@ def connect(
     is_read_only: bool = False,
     may_be_new: bool = False,  # noqa: ARG001
 ) -> Iterator[MySqlMigration]:
-    """Open a server for migrating; a lock that ends with the connection keeps others out.
+    """Open a server for migrating; a lock that ends with the connection keeps other sessions out.
 
     See ``destinations.Migrator``.
     """

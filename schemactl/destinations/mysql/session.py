@@ -1,6 +1,7 @@
 """A connection to a MySQL or MariaDB server, as loading and migrating see it.
 
-It speaks standard SQL there: names in double quotes, no escapes in texts, UTC, and errors where values would be cut.
+It sets the server to standard SQL: names in double quotes, no escapes in texts, UTC, errors instead of truncated
+values.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class MySqlSession(Session):
     def list_relations(self, dataset: str | None) -> list[tuple[str, str]]:
         if dataset is None:
             return [(row[0], row[1]) for row in self.query(_NAMES)]
-        # MariaDB looks into the folder of one dataset where the condition names it, and nothing else.
+        # If the condition names one dataset, MariaDB looks only into its folder.
         return [(row[0], row[1]) for row in self.query(f"{_NAMES} where table_schema = %s", dataset)]
 
     def columns(self, dataset: str, folded: str | None) -> list[tuple[str, bool, bool, str | None, str]]:
@@ -215,7 +216,7 @@ def parse_address(url: str) -> ServerAddress:
 
 @contextmanager
 def open_session(address: ServerAddress) -> Iterator[MySqlSession]:
-    """Open a connection; what a load writes is taken back unless it commits.
+    """Open a connection; writes of a load are rolled back unless it commits.
 
     Raises:
         DestinationError: the server cannot be reached, or PyMySQL is not installed.

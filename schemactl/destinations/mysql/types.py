@@ -123,7 +123,7 @@ _WIDTH: Final = re.compile(r"(?!tinyint\(1\)$)(?P<name>[a-z]*int)\(\d+\)(?P<sign
 
 
 def without_width(written: str) -> str:
-    """Return a type without the width in which MariaDB shows integers: it limits no values, and MySQL has none.
+    """Return a type without MariaDB's display width of integers: it limits no values, and MySQL does not have it.
 
     >>> without_width("int(10) unsigned"), without_width("tinyint(1)"), without_width("int(5) unsigned zerofill")
     ('int unsigned', 'tinyint(1)', 'int(5) unsigned zerofill')

@@ -21,7 +21,8 @@ _CREATE: Final = re.compile(r"^CREATE (?=ALGORITHM|DEFINER|SQL|VIEW)", re.IGNORE
 def view_scripts(session: MySqlSession, dataset: str, columns: Collection[tuple[str, str]]) -> tuple[ViewScript, ...]:
     """Return the views that read columns, directly or by other views, in the order in which they are created.
 
-    MySQL writes the definitions of views with all names quoted and complete, and keeps no list of what they read.
+    MySQL writes the definitions of views with all names quoted and complete, and keeps no list of the tables that they
+    read.
 
     Args:
         session: of the server.

@@ -1,7 +1,7 @@
 """The bookkeeping of a folder's loads and migrations: dlt's files of versions and loads (docs/dlt.md §9.1), and ours.
 
-They are JSON lines. Each run of migrations has a file of its own in ``_schemactl_migrations`` and one in
-``_schemactl_steps``; a file is replaced in one step. Tables of Delta lie in such a folder, too.
+They are JSON lines. Each run of migrations has its file in ``_schemactl_migrations`` and one in
+``_schemactl_steps``; a file is replaced in one step. Delta tables use such a folder, too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class StoredVersion:
 
 
 def stored_versions(listing: Listing, version_hash: str | None = None) -> list[StoredVersion]:
-    """Return the schemas that dlt keeps there, the last one first; those of a hash, where one is given."""
+    """Return the schemas in dlt's ledger, the last one first; with a hash, only schemas of this hash."""
     folders = find_names(listing.folders(), VERSION_TABLE)
     files = (pair for folder in folders for pair in listing.of(folder).items())
     matches = ((_VERSION_FILE.fullmatch(name), path) for name, path in files)
@@ -68,7 +68,7 @@ def stored_versions(listing: Listing, version_hash: str | None = None) -> list[S
 
 
 def has_runs(dataset: Path) -> bool:
-    """Return whether migrations have begun in a folder, also where none of them has made a table."""
+    """Return whether migrations have begun in a folder, even if they have created no table."""
     return (dataset / RUNS.name).is_dir()
 
 
@@ -78,7 +78,7 @@ def version_hashes(listing: Listing) -> list[tuple[str, str]]:
 
 
 def read_rows(listing: Listing, table: Table, /, **equal: str) -> Iterator[dict[str, Any]]:
-    """Yield rows of one of dlt's tables or of loaded files; see ``ReadRows``; raises as ``lines_of``."""
+    """Yield rows of one of dlt's tables or of loaded files, as ``ReadRows`` does; raises as ``lines_of``."""
     if table.name == VERSION_TABLE:
         # dlt takes the schema with the latest time for the current one, whatever the clock said.
         stored = stored_versions(listing, equal.get("version_hash"))

@@ -70,12 +70,12 @@ def holds_tables(folder: Path) -> bool:
 
 
 def find_dataset(address: FolderAddress, *, is_made: bool = False) -> Path:
-    """Return the folder of the dataset that is meant: the folder itself where it holds tables, else the one in it.
+    """Return the folder of the dataset: the address's folder itself if it holds tables, else the one in it.
 
-    If ``is_made``, it may be one that is not there yet.
+    If ``is_made``, it may be a folder that does not exist yet.
 
     Raises:
-        InputError: there is none, or there are several.
+        InputError: no folder has tables, or several have.
         DestinationError: a folder cannot be listed, or the dataset is a link in the folder.
     """
     if address.dataset is None and holds_tables(address.folder):
@@ -109,7 +109,7 @@ def partition_values(name: str) -> dict[str, str | None]:
 
 
 def file_columns(file: Path) -> dict[str, Column]:
-    """Return the columns of a file of Parquet by its footer; raises ``DestinationError`` where it cannot be read."""
+    """Return the columns of a file of Parquet by its footer; raises ``DestinationError`` if it cannot be read."""
     import pyarrow
     import pyarrow.parquet
 
@@ -131,14 +131,15 @@ def _kind(of: pyarrow.DataType) -> Properties:
         return {"data_type": "wei"} if is_wei else decimal(of.precision, of.scale)
     if is_nested(of) and (nested_type := from_exact_arrow(of)) is not None:
         written = write_type(nested_type)
-        # DDL of a schema has integers and floats of one size: what it does not say is none of its types.
+        # The DDL of a schema has one size of integers and floats, so a type that it cannot express is unknown to a
+        # schema.
         return unknown(written if read_type(written) == nested_type else str(plain_type(of)))
     # Integers of 64 bits without a sign are decimals to dlt, and no decimals in files.
     is_foreign = is_a.is_uint64(of) or isinstance(of, pyarrow.BaseExtensionType)
     return (None if is_foreign else scalar_properties(of)) or unknown(str(plain_type(of)))
 
 
-# Footers have structs and lists that no schema states, as Arrow writes them.
+# Footers have structs and lists that no schema declares, as Arrow writes them.
 settle: Final = types_of_files("Parquet", lambda written: "<" in written or is_arrow_name(written)).settle
 
 

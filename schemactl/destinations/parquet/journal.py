@@ -1,9 +1,9 @@
 """Puts the files of a load in their places, all or none.
 
 New files are first gathered in a hidden folder of the dataset, on the same file system. Then a journal is written,
-in one step: which files are to go, and which get which name. From then on the load is certain: should the process be
-killed, the next command takes the same steps once more. Without a journal nothing has happened, and what was
-gathered is removed. Readers of ours that come in between see what the journal says (``Listing``).
+in one step: which files go, and which files get which name. From then on the load is certain: if the process is
+killed, the next command repeats the steps. Without a journal the load has not happened, and gathered
+files are removed. Our readers in between see the state after the journal (``Listing``).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from schemactl.errors import CommandWarning, DestinationError, InputError
 from schemactl.store.text import replace_file
 
 FOLDER: Final = ".schemactl-load"
-"""Where a load is gathered, in the dataset's folder."""
+"""The folder in the dataset in which a load is gathered."""
 
 JOURNAL: Final = "journal.json"
 NEW: Final = f"{FOLDER}/new"
-"""Where files wait for their places."""
+"""The folder of files that wait for their places."""
 
 
 INIT: Final = "init"
@@ -39,7 +39,7 @@ PARQUET_ENDING: Final = ".parquet"
 """The ending of files that hold rows of tables."""
 
 JSONL_ENDING: Final = ".jsonl"
-"""The ending of files that say what was loaded and migrated."""
+"""The ending of files that record loads and migrations."""
 
 
 _MOST_LEVELS: Final = 64
@@ -48,12 +48,12 @@ _MOST_LEVELS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files of a dataset as they are once a journal is carried out.
+    """The files of a dataset in the state after its journal.
 
     Attributes:
         dataset: its folder.
-        files: where each file is, by its path in the dataset, sorted.
-        links: the paths in the dataset of links in the place of files and folders that would count.
+        files: the current path of each file, by its path in the dataset, sorted.
+        links: the paths in the dataset of links that replace files and folders of a dataset.
     """
 
     dataset: Path
@@ -61,7 +61,7 @@ class Listing:
     links: tuple[str, ...] = ()
 
     def of(self, folder: str) -> dict[str, Path]:
-        """Return the files in one of the folders, and in those below, by their path from there.
+        """Return the files in one of the folders and below, by their path from there.
 
         Raises:
             DestinationError: the folder is a link, or holds one.
@@ -80,7 +80,7 @@ class Listing:
 
 
 def list_files(dataset: Path) -> Listing:
-    """Return the files of a dataset; hidden ones do not count. A folder that does not exist has none.
+    """Return the files of a dataset without hidden ones; empty for a folder that does not exist.
 
     Raises:
         DestinationError: a folder cannot be listed, or the journal of a killed load cannot be read.
@@ -124,7 +124,7 @@ def _check_places(dataset: Path, journal: Moves) -> None:
         is_of_load = is_bookkeeping(folder) and is_plain_name(file) and file.endswith(JSONL_ENDING)
         if not (name == INIT or is_of_load or _is_of_table(name)):
             raise journal_error(journal_name, f"no load creates `{name}`")
-    # Carried out a second time, it would remove what the first time has brought.
+    # Repeated, it would remove the files that the first run has moved.
     if len({*targets, *journal.removals}) < len(targets) + len(journal.removals):
         raise journal_error(journal_name, "it names a file twice")
     for name in (*journal.removals, *targets):
@@ -166,7 +166,7 @@ def write_text(folder: Path, path: Path, text: str) -> None:
 
 
 def recover(dataset: Path) -> None:
-    """Finish or forget what a killed load has left, and warn of it; call it while no other load can write.
+    """Finish or forget a killed load, and warn of it; call it while no other load can write.
 
     Raises:
         OSError: a file cannot be moved or removed.
@@ -183,20 +183,20 @@ def recover(dataset: Path) -> None:
 
 
 def forget_gathered(dataset: Path) -> None:
-    """Remove what is gathered, unless a journal has made it certain; the next one does so where it fails."""
+    """Remove gathered files, unless a journal has made them certain; if this fails, the next load removes them."""
     with suppress(OSError):
         if not (dataset / FOLDER / JOURNAL).exists():
             shutil.rmtree(dataset / FOLDER)
 
 
 def check_device(folder: Path, dataset: Path) -> None:
-    """Raise ``DestinationError`` where files cannot be moved to a folder in one step: it is on another file system."""
+    """Raise ``DestinationError`` if files cannot be moved to a folder in one step: it is on another file system."""
     if folder.exists() and folder.stat().st_dev != dataset.stat().st_dev:
         raise DestinationError(f"`{folder}` is on another file system than `{dataset}`, so files cannot be moved")
 
 
 def check_rights(folder: Path) -> None:
-    """Raise ``DestinationError`` where files cannot be put into a folder, or taken from it, before the first one is."""
+    """Raise ``DestinationError`` if files cannot be put into a folder, or removed from it, before any file is."""
     if folder.exists() and not os.access(folder, os.W_OK | os.X_OK):
         raise DestinationError(f"`{folder}` is not writable: nothing loaded", hint=f"chmod u+wx {folder}")
 
@@ -209,7 +209,7 @@ def _carry_out(dataset: Path, journal: Moves) -> None:
         _move(dataset / old, dataset / new)
     for folder in touched:
         _sync(folder)
-    # First the journal: without it, what is left of the folder is nothing.
+    # The journal goes first: a folder without a journal can be removed at any time.
     (dataset / FOLDER / JOURNAL).unlink()
     shutil.rmtree(dataset / FOLDER, ignore_errors=True)
 
@@ -239,7 +239,7 @@ def _sync(path: Path) -> None:
 
 
 def _walk(folder: Path, head: str) -> Iterator[tuple[str, Path]]:
-    """Yield files, those of tables right in their folders or in partitions (``day=2024-01-31``), and links to any.
+    """Yield files, files of tables directly in their folders or in partitions (``day=2024-01-31``), and links to any.
 
     Raises:
         DestinationError: a folder cannot be listed, is nested too deep, or a file that counts is a pipe, a device or

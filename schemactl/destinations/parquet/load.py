@@ -62,10 +62,10 @@ _MERGED: Final = f"{FOLDER}/merged"
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The change to one table: files that go, and files that come, by their paths in the dataset.
+    """The change to one table: removed and added files, by their paths in the dataset.
 
     Attributes:
-        come: where each file is now, by its name in the table's folder.
+        come: the current path of each added file, by its name in the table's folder.
     """
 
     table: str
@@ -105,8 +105,8 @@ read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Put the rows of a load into a folder of Parquet, all or nothing; see ``Loader``.
 
-    A reader that knows no journal may see some tables before others for the moment in which files are renamed; the
-    row in ``_dlt_loads`` comes last.
+    A reader that does not read the journal may see some tables earlier than the rest while files are renamed; the row
+    in ``_dlt_loads`` comes last.
     """
     address = folder_address(url)
     with wrap_errors(partial(_translate_error, address.folder)):
@@ -172,7 +172,7 @@ class ParquetLoad(Load[_Change]):
             moves.append((f"{NEW}/{name}", name))
         commit(self.dataset, Moves(tuple(name for change in staged for name in change.gone), tuple(moves)))
 
-    def restore(self, error: BaseException) -> None:  # noqa: ARG002 - what is gathered is in nobody's way
+    def restore(self, error: BaseException) -> None:  # noqa: ARG002 - gathered files disturb no reader
         forget_gathered(self.dataset)
 
 
@@ -213,7 +213,7 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
 
 
 def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
-    """Return the files that hold rows; one without any where it is to hold the columns of a new table."""
+    """Return the files with rows; a file without rows if a new table needs it for its columns."""
     if staged is None:
         return ()
     full = tuple(file for file in staged.files if rows_in(file))
@@ -243,7 +243,7 @@ _HAVE_SIZES: Final = (DataType.BIGINT, DataType.DECIMAL)
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether a folder takes the tables of a schema: it can be written, and they fit what is there."""
+    """Find out whether a folder accepts the tables of a schema: it is writable, and they fit the existing files."""
     address = folder_address(url)
     check_writable(address.folder)
     dataset = find_dataset(address, is_made=True)
@@ -259,7 +259,7 @@ def check_tables(url: str, schema: Schema) -> None:
 def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: New | None = None) -> None:
     """Find out whether the files of tables are ours, and can be read together with new ones.
 
-    Of a table in ``new`` the columns of its file count, not what the schema says of them; None if its files go.
+    For a table in ``new`` the columns of its file count, not the schema's; None if its files go.
 
     Raises:
         DestinationError: they are not, or cannot.
@@ -333,7 +333,7 @@ def _check_columns(
 def _agree(file_column: Column, column: Column) -> bool:
     """Return whether files with both can be read together: the units of timestamps and the width of binary may differ.
 
-    What a decimal is that states one size alone is not for the schema to say: writers of Parquet differ.
+    A decimal with only one size does not define its type: writers of Parquet differ.
     """
     sizes = [column.properties.get(key) for key in _SIZES]
     is_open = column.data_type is DataType.DECIMAL and sizes.count(None) == 1

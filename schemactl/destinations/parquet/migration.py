@@ -88,7 +88,7 @@ ABILITIES: Final[Abilities] = replace(
     keeps_dlt_tables=False,
     rewrites=lambda step, _: step.writes_all(ABILITIES),
 )
-"""Nothing distinguishes nulls from what a writer promises in a file, so no step is about them."""
+"""A file does not distinguish existing nulls from nulls that its writer permits, so no step is about nulls."""
 
 
 def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
     """A dataset that is open for migrating; see ``LakeMigration``.
 
     Attributes:
-        looked_at: in what the files of a table disagree, with their names.
+        looked_at: the names of the files of a table, and how they disagree.
     """
 
     abilities: ClassVar = ABILITIES
@@ -167,7 +167,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         return field_of(column)
 
     def find_table_blocker(self, step: Step, _way: Way) -> Blocker | None:
-        """Return that files lie in folders of their own, or disagree."""
+        """Return the blocker if files are in subfolders, or contradict each other."""
         table = step.table_name
         files = self._files(table)
         inner = next((name for name in files if "/" in name), None)
@@ -213,9 +213,9 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         raise DestinationError(f"files of `{step.table}` are not changed: the next load's describe it")
 
     def alter(self, step: Step) -> None:
-        """Add a column: an empty file states it, in the place of others that are empty.
+        """Add a column by an empty file with it, which replaces other empty files.
 
-        Where files have names that would come after it, and hide the column, all are rewritten.
+        If the names of existing files would sort after the new one and hide the column, all files are rewritten.
         """
         if not isinstance(step, AddColumn):
             raise DestinationError(f"a folder of Parquet cannot do this in place: {step.kind}")
@@ -235,7 +235,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
             self._replace(step.table, empty, after, {name: ()})
 
     def rewrite(self, table: FolderTable, fields: pyarrow.Schema, alter: Alter) -> None:
-        """Rewrite each file under another name; files without rows go, unless there are no others."""
+        """Rewrite each file under another name; files without rows go, unless all are empty."""
         columns = table.fields.names
         filled_files = [file for file in table.files() if rows_in(file.handle)] or table.files()[-1:]
         # A new name has the place of the old one, so that the last file stays the last one.
@@ -250,7 +250,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         fields: pyarrow.Schema,
         come: Mapping[str, Iterable[pyarrow.RecordBatch]],
     ) -> None:
-        """Put files in the place of others, in one journal; ``come`` are the rows of the new ones, by name."""
+        """Replace files, in one journal; ``come`` are the rows of the new files, by name."""
         check_device(self.folder / table, self.folder)
         (self.folder / NEW / table).mkdir(parents=True, exist_ok=True)
         for name, rows in come.items():
@@ -262,7 +262,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         return table_files(list_files(self.folder), table)
 
     def _files(self, table: str) -> dict[str, Path]:
-        """Return the files of a table by name; raises ``InputError`` where there is no such table."""
+        """Return the files of a table by name; raises ``InputError`` if there is no such table."""
         files = self._found(table)
         if not files:
             raise InputError(f"there is no table `{table}` in `{self.folder}`")
@@ -277,7 +277,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
 
     @contextmanager
     def _gathering(self) -> Iterator[None]:
-        """Start with an empty hidden folder; remove what is gathered, unless a journal has made it certain."""
+        """Start with an empty hidden folder; remove gathered files, unless a journal has made them certain."""
         try:
             recover(self.folder)
             yield
@@ -290,7 +290,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
 
 
 def _new_name() -> str:
-    """Return a name as dlt gives them: the load's id is a time, so it comes after those of earlier loads."""
+    """Return a name in dlt's form: the load's id is a time, so it sorts after earlier loads."""
     return f"{time.time():.6f}.{uuid.uuid4().hex[:10]}{PARQUET_ENDING}"
 
 
@@ -313,15 +313,15 @@ def connect(
     is_read_only: bool = False,
     may_be_new: bool = False,
 ) -> Iterator[ParquetMigration]:
-    """Open a dataset for migrating; what a killed load or step has left is finished first.
+    """Open a dataset for migrating; a killed load or step is finished first.
 
-    See ``destinations.Migrator``. To read, nothing is finished: what a journal says counts as done.
+    See ``destinations.Migrator``. Reading finishes nothing: the state after the journal counts.
     """
     address = folder_address(url)
     if not address.folder.is_dir() and not may_be_new and is_read_only:
         raise InputError(f"there is no folder `{address.folder}`")
     folder = find_dataset(address, is_made=True)
-    # With a name of its own.
+    # A relative path may have no name.
     session = ParquetMigration(folder if folder.name not in ("", "..") else folder.resolve(), is_read_only)
     if is_read_only:
         yield session

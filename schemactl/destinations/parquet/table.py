@@ -32,13 +32,13 @@ class FolderTable(FilesTable):
 
     Attributes:
         held: its files, by their path in the table's folder.
-        folder: where new files are made, called as the table.
-        stated: the columns of new files; None for those of all files together.
+        folder: the folder of new files, named after the table.
+        new_fields: the columns of new files; None for the joint columns of all files.
     """
 
     held: Mapping[str, Path]
     folder: Path
-    stated: pyarrow.Schema | None = None
+    new_fields: pyarrow.Schema | None = None
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class FolderTable(FilesTable):
 
     @cached_property
     def fields(self) -> pyarrow.Schema:
-        return joint_fields(self.held) if self.stated is None else self.stated
+        return joint_fields(self.held) if self.new_fields is None else self.new_fields
 
     def files(self) -> Sequence[DataFile]:
         return [DataFile(name, path) for name, path in self.held.items()]
@@ -97,7 +97,7 @@ def write_file(file: Path, fields: pyarrow.Schema, batches: Iterable[pyarrow.Rec
 
 
 def field_of(column: Column) -> pyarrow.Field:
-    """Return a new column as dlt writes it; raises ``InputError`` where Parquet has no such type or size."""
+    """Return a new column as dlt writes it; raises ``InputError`` if Parquet has no such type or size."""
     import pyarrow
 
     try:
@@ -113,10 +113,10 @@ def field_of(column: Column) -> pyarrow.Field:
 
 
 def joint_fields(files: Mapping[str, Path]) -> pyarrow.Schema:
-    """Return the columns of all files of a table: those of the last one, then what only older ones have.
+    """Return the columns of all files of a table: the columns of the last file, then columns of older files only.
 
-    A column is as the last file with it has it; it may be null where a file lacks it, or says that it may. What
-    is in names of folders only is text.
+    The last file with a column defines it; it is nullable if a file lacks it or declares it nullable. Columns that are
+    only in names of folders are text.
 
     Raises:
         DestinationError: a file cannot be read, or two have columns of one name and different types.
@@ -169,7 +169,7 @@ def read_fields(file: Path) -> pyarrow.Schema:
         fields = pyarrow.parquet.read_schema(file)
     except (pyarrow.ArrowException, OSError) as error:
         raise DestinationError(f"cannot read `{file}`: {error}") from error
-    # What Spark and pandas keep beside the columns speaks of the columns as they were.
+    # Metadata that Spark and pandas write about the columns is out of date.
     dense = (
         field.type.value_type if isinstance(field.type, pyarrow.DictionaryType) else field.type for field in fields
     )
@@ -193,8 +193,8 @@ _MOST_FILES: Final = 3
 def disagreement(files: Mapping[str, Path]) -> str | None:
     """Return which columns have different types in files of a table, and in which files; None if all agree.
 
-    Sizes may differ: files of narrow and of wide integers are read together, and structs with more and less fields.
-    The last file by name says what the table is.
+    Sizes may differ: files of narrow and of wide integers are read together, and structs with more and less fields. The
+    last file by name defines the table.
 
     Raises:
         DestinationError: a file cannot be read.

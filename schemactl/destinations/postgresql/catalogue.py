@@ -44,9 +44,9 @@ TYPE_DEFINITION_OF: Final = """(
         and not exists (select from pg_catalog.pg_depend
             where classid = 'pg_type'::regclass and objid = defined.oid and deptype = 'e')
 )"""
-"""The definition of an enum, of a domain without constraints or of a composite type, by its number or that of a list.
+"""The definition of an enum, of a domain without constraints or of a composite type, by its number or its list's.
 
-There is none for types of extensions, and for those that other types of somebody's own define.
+It is null for types of extensions, and for types that are defined by other user-defined types.
 """
 
 _COLUMNS: Final = f"""
@@ -148,7 +148,7 @@ _DEFINITIONS: Final = """
 """
 """Statements without the types of columns, which ``_COLUMNS`` has, and without unique indexes of one column.
 
-Columns with a default, an identity or a collation have statements of their own, as sqlglot may not parse some of them.
+Columns with a default, an identity or a collation have separate statements, as sqlglot may not parse some of them.
 """
 
 _QUERIES: Final = """

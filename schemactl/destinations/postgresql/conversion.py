@@ -1,8 +1,8 @@
 """PostgreSQL's own casts that give what dlt's coercion gives, and the mapping table of the values that it coerces.
 
-See ``destinations._migration.conversion`` for the rule. PostgreSQL has no cast that gives null where it fails: a retype
-is tried first under conditions by which its casts are right or fail, which are quick; the conditions under which they
-do not fail choose the values that go through the coercion.
+See ``destinations._migration.conversion`` for the rule. PostgreSQL has no cast that returns null if it fails. So a
+retype first runs under quick conditions under which its casts are right or fail. If it fails, the conditions under
+which casts do not fail select the values that go through the coercion.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ type_of: Final = partial(checked_type, column_type=column_type)
 
 
 def convert(retype: Retype, value: str) -> Converted:
-    """Return how PostgreSQL converts a value (not null), once the mapping holds what it does not cast by itself."""
+    """Return how PostgreSQL converts a value (not null), once the mapping holds the values that it cannot cast."""
     kind, cast = type_of(retype.after), own_cast(retype, value)
     text = f"{COERCED}({as_text(value, retype.before)})"
     coerced = f"CAST({f'''decode({text}, 'hex')''' if retype.after.data_type is DataType.BINARY else text} AS {kind})"
@@ -97,7 +97,7 @@ def convert(retype: Retype, value: str) -> Converted:
 
 
 def guarded(retype: Retype, value: str) -> str:
-    """Return the value in its new type without the mapping table; it fails where PostgreSQL's cast is not right."""
+    """Return the value in its new type without the mapping table; it fails if PostgreSQL's cast is not right."""
     cast, kind = own_cast(retype, value), type_of(retype.after)
     if cast.is_sure == TRUE:
         return cast.cast
@@ -128,7 +128,7 @@ def _refuse(value: str, kind: str) -> str:
 
 
 def own_cast(retype: Retype, value: str) -> OwnCast:
-    """Return PostgreSQL's own cast of a value; its condition is FALSE where it has none that gives what dlt gives."""
+    """Return PostgreSQL's own cast of a value; its condition is FALSE if no cast gives the same as dlt."""
     before, after = retype.before.data_type, retype.after.data_type
     kind = type_of(retype.after)
     if before is None or after is None:
@@ -199,7 +199,7 @@ def _integer_of_text(value: str, cast: str, column: Column) -> OwnCast:
 
 
 def _decimal_of_text(value: str, cast: str, precision: int, scale: int) -> OwnCast:
-    # More digits than the scale would be rounded, and so would what has a negative exponent.
+    # More digits than the scale would be rounded, and so would numbers with a negative exponent.
     is_long = f"{value} {_BYTES} LIKE '%.{'_' * (scale + 1)}%'"
     is_right = f"({begins_with_digit(f'{value} {_BYTES}')} AND NOT ({is_long}) AND {value} {_BYTES} NOT LIKE '_%-%')"
     # Counts of a regular expression are slow: the length says that neither side of the point has too many digits.
@@ -248,7 +248,7 @@ def _is_right_moment(value: str) -> str:
     is_shaped = f"({is_long} OR {value} {_BYTES} LIKE '{shape}Z')"
     in_day = f"{value} {_BYTES} NOT LIKE '___________24%' AND {value} {_BYTES} NOT LIKE '_________________60%'"
     is_apart = f"{value} {_BYTES} !~ '[^0-9][^0-9]'"
-    # Nor is anything but digits taken in the fraction: the cast takes ``.12E4Z`` and ``.12Z4Z``.
+    # The fraction must contain only digits, too: the cast accepts ``.12E4Z`` and ``.12Z4Z``.
     is_apart = f"{is_apart} AND {value} {_BYTES} !~ '[.].*[^0-9].'"
     return f"({value} BETWEEN '0' AND ':' {_BYTES} AND {is_shaped} AND {in_day} AND {is_apart})"
 

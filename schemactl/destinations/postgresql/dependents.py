@@ -1,4 +1,4 @@
-"""Finds what hangs on the columns of PostgreSQL's tables (indexes, views, constraints), and what it blocks."""
+"""Finds the dependents of columns of PostgreSQL's tables (indexes, views, constraints), and the steps they block."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = {table}
     AND NOT EXISTS (SELECT FROM pg_trigger o
         WHERE d.classid = 'pg_trigger'::regclass AND o.oid = d.objid AND starts_with(o.tgname, '_schemactl_sync'))
 """
-"""Views, generated columns, functions; policies and triggers about certain columns, but those of ``online``."""
+"""Views, generated columns, functions; policies and triggers about certain columns, except triggers of ``online``."""
 
 _COLUMNS: Final = """
 SELECT CASE WHEN a.attinhcount > 0 THEN 'inherited' WHEN a.attgenerated <> '' THEN 'is generated'
@@ -165,7 +165,7 @@ def find_type_blocker(database: PostgresSession, step: Step) -> Blocker | None:
 
 
 def _of_prepared(database: PostgresSession, dataset: str, step: Prepare) -> Blocker | None:
-    """Return why a step cannot be done while others write."""
+    """Return why a step cannot be done while other sessions write."""
     hint = "plan without `--online`"
     table_oid, prepared = _oid(dataset, step.step.table), step.step
     if database.query(f"SELECT FROM pg_class WHERE oid = {table_oid} AND relkind = 'p'"):
@@ -200,7 +200,7 @@ def dependents_of(database: PostgresSession, dataset: str, table: str, column: s
 
 
 def _oid(dataset: str, table: str) -> str:
-    """Return a query of the table's number; null where it is not there."""
+    """Return a query of the table's number; null for a missing table."""
     return (
         "(SELECT t.oid FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace"
         f" WHERE n.nspname = {literal(dataset)} AND t.relname = {literal(table)})"
@@ -280,7 +280,7 @@ def _refused(database: PostgresSession, table: str, step: ChangeType, error: str
     return Blocker(f"{fault}: {error}", hint)
 
 
-# Tries on an empty copy of a PostgreSQL table what is to be done to the table, and takes all of it back.
+# Tries steps on an empty copy of a PostgreSQL table, and rolls the trial back.
 
 TRIAL: Final = "_schemactl_trial"
 SCHEMA: Final = "pg_temp"

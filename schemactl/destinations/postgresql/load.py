@@ -1,4 +1,4 @@
-"""Takes loads into a PostgreSQL server: what a load writes is one transaction."""
+"""Runs loads into a PostgreSQL server, in one transaction each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether the tables of a schema could be loaded; what the attempt makes is taken back. See ``Loader``."""
+    """Find out whether the tables of a schema could be loaded; the trial is rolled back. See ``Loader``."""
     address = parse_address(url)
     with open_transaction(address) as session:
         check_schema(session, address.dataset, schema)

@@ -225,7 +225,7 @@ def _render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
 
 
 def _block(body: str, *names: str) -> tuple[str, ...]:
-    """Return the statement that drops a constraint of any name; ``names`` are those of dataset, table and column."""
+    """Return the statement that drops a constraint of any name; ``names`` are dataset, table and column."""
     return (f"DO {literal(body.format(*(literal(ENGINE.checked(name)) for name in names)))}",)
 
 
@@ -310,7 +310,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         self.database.begin()
 
     def in_full(self, step: Part) -> Part:
-        """Return a step whose types are named with their schemas, as its statements find no others."""
+        """Return a step whose types are named with their schemas, as its statements cannot find them otherwise."""
 
         def name_type(column: Column) -> Column:
             column = settle(column)
@@ -343,7 +343,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         """Run the statements of a step; values that PostgreSQL does not cast as dlt does go through dlt's coercion.
 
         Raises:
-            LockNotAvailable: others hold a lock on the table; the message names them.
+            LockNotAvailable: other sessions hold a lock on the table; the message names them.
         """
         if created_types := type_statements(step):
             self.prepare_writing()
@@ -387,10 +387,10 @@ class PostgresMigration(MappedMigration[PostgresSession]):
                 self.database.execute_alone(statement)
 
     def _fill(self, step: Backfill, batches: Batches, batch_rows: int, notify: Progress) -> None:
-        """Fill a column in batches, until no row is left that is not filled; rows that others hold come later.
+        """Fill a column in batches, until all rows are filled; rows that other sessions lock come later.
 
         Raises:
-            LockNotAvailable: others hold all rows that are left.
+            LockNotAvailable: other sessions lock all remaining rows.
         """
         with self.database.wrap_errors("measure a table"):
             size = f"pg_catalog.pg_relation_size({literal(batches.place)}::regclass)"
@@ -413,7 +413,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
                 )
 
     def _fill_pages(self, step: Backfill, batches: Batches, first: int, end: int) -> tuple[int, int]:
-        """Fill the rows of some pages; return how many were filled, and how many others hold."""
+        """Fill the rows of some pages; return how many were filled, and how many other sessions lock."""
         with self.database.wrap_errors("fill a column"):
             counts = dict(self.database.query(batches.count(str(first), str(end))))
             expected, coerced = counts.pop(None, 0), {}
@@ -427,18 +427,18 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     @contextmanager
     def _naming_holders(self, step: Step) -> Iterator[None]:
-        """Report who holds the lock on a step's table where it could not be had in time."""
+        """Report who holds the lock on a step's table if it was not acquired in time."""
         try:
             yield
         except LockNotAvailable as error:
             holders = ""
-            # Where the server takes no further connection, what failed first is reported, and retried.
+            # If the server accepts no further connection, the first error is reported, and retried.
             with suppress(DestinationError), open_session(self.database.address, is_read_only=True) as other:
                 holders = lock_holders(other, ENGINE.table(self.dataset, step.table_name), self.database)
             raise LockNotAvailable(f"{error.message}{holders}", hint=_LOCKED) from None
 
     def _retype(self, step: ChangeType, statements: Sequence[str]) -> None:
-        """Run the statements, and coerce values where they fail: to look for such values first costs a scan."""
+        """Run the statements, and coerce values only if they fail: looking for such values first would cost a scan."""
         retype, table = retype_of(step), ENGINE.table(self.dataset, step.table)
         name = ENGINE.name(step.before.name)
         cast = own_cast(retype, name)
@@ -507,7 +507,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
-        """Take back what is done inside where it fails; a single statement needs none."""
+        """Roll back the statements inside if they fail; without a transaction, a statement needs no savepoint."""
         if not self.database.is_in_transaction:
             yield
             return
@@ -598,7 +598,7 @@ def connect(
     is_read_only: bool = False,
     may_be_new: bool = False,  # noqa: ARG001
 ) -> Iterator[PostgresMigration]:
-    """Open a server for migrating; the lock of a transaction that stays open beside keeps others out.
+    """Open a server for migrating; the lock of a separate open transaction keeps other sessions out.
 
     Nothing is set for longer than a transaction, so a pool may lie between (pgbouncer). See ``destinations.Migrator``.
     """

@@ -1,7 +1,7 @@
-"""The statements of PostgreSQL by which steps are done while others read and write; see ``migration.retyping``.
+"""The PostgreSQL statements of steps during which other sessions read and write; see ``migration.retyping``.
 
 A column that gets another type is filled a few pages of its table at a time, and a trigger fills rows that are written
-meanwhile. So each row is filled once, wherever it moves: no key is needed.
+meanwhile. So each row is filled once, even if it moves: no key is needed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ BEGIN
         'ALTER TABLE %I.%I ADD CONSTRAINT %I {kind} USING INDEX %I', {dataset}, {table}, chosen, {index});
 END
 """
-"""Makes a key of its index, under a name that is free, as PostgreSQL does where it chooses one."""
+"""Makes a key of its index, under a free name, as PostgreSQL does when it chooses one."""
 
 
 def can_sync(before: Column, after: Column) -> bool:
@@ -146,7 +146,7 @@ def _drop_check(step: Backfill | SetNotNull | AddUnique | AddPrimaryKey, table_n
 
 
 def set_proven_not_null(step: SetNotNull, engine: Engine, dataset: str) -> tuple[str, ...]:
-    """Return the statements that forbid nulls after a check has proven that there are none: no row is read."""
+    """Return the statements that forbid nulls after a check has proven that the column has no nulls: no row is read."""
     table_name = engine.table(dataset, step.table)
     action = f"ALTER COLUMN {engine.name(step.column.name)} SET NOT NULL"
     return f"ALTER TABLE {table_name} {action}", _drop_check(step, table_name)
@@ -213,7 +213,7 @@ def _stop_sync(step: Backfill, engine: Engine, dataset: str) -> tuple[str, ...]:
 
 
 def _sync(step: Backfill) -> str:
-    # Triggers fire in the order of their names: what does not fit is known once the others have run.
+    # Triggers fire in the order of their names: unfit values are known after the trigger for fitting values.
     order = "sync_2" if step.taken is Taken.UNFIT else "sync_1"
     return _own_name(order, step.table, step.source.name, step.target.name)
 
@@ -296,7 +296,7 @@ class Batches:
         place: the table's full name.
         text: the source as text.
         is_sure: the condition that PostgreSQL converts the source by itself.
-        value: what it makes of it.
+        value: the source as PostgreSQL converts it.
         target: the column, quoted.
         kind: its type.
         is_binary: whether coerced values are hexadecimal digits.
@@ -313,14 +313,14 @@ class Batches:
     condition: str
 
     def count(self, first: str, end: str) -> str:
-        """Return the query of what is to be filled in some pages: texts to coerce, null for all others; and counts."""
+        """Return the query of values to fill in some pages: texts to coerce, null for all other values; with counts."""
         return (
             f"SELECT CASE WHEN {self.is_sure} THEN NULL ELSE {self.text} END, count(*) FROM {self.place} "
             f"WHERE {self._within(first, end)} AND {self.condition} GROUP BY 1"
         )
 
     def fill(self, first: str, end: str, coerced: Mapping[str, str]) -> str:
-        """Return the statement that fills rows of some pages; rows that others hold are left out."""
+        """Return the statement that fills rows of some pages, without rows that other sessions lock."""
         condition = f"({self.is_sure}) IS TRUE"
         if coerced:
             condition = f"({condition} OR {self.text} IN ({', '.join(map(literal, coerced))}))"

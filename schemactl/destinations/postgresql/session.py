@@ -53,10 +53,10 @@ _PATIENCE_FOR_LOADS: Final = "10min"
 _PATIENCE_FOR_OTHERS: Final = "60s"
 
 SEARCH_PATH: Final = "search_path = pg_catalog, pg_temp"
-"""Where our statements find functions, operators and types that they do not name in full.
+"""The search path of our statements for functions, operators and types without a schema.
 
-A user who may create in another schema of a path could make a function or an operator there that fits a call better
-than PostgreSQL's own, and that runs with our rights (CVE-2018-1058).
+A user who can create objects in another schema of a path could make a function or an operator there that fits a call
+better than PostgreSQL's own, and that runs with our rights (CVE-2018-1058).
 """
 
 PLAIN: Final = (SEARCH_PATH, "TimeZone = 'UTC'", "DateStyle = 'ISO'", "standard_conforming_strings = on")
@@ -118,7 +118,7 @@ _SHOWN_LETTERS: Final = 100
 _CURSOR: Final = "_schemactl_names"
 
 _USER_PATH: Final = "SET LOCAL search_path TO DEFAULT"
-"""Sets the search path that the role, the database or the address states."""
+"""Sets the search path of the role, the database or the address."""
 
 _QUALIFIED: Final = re.compile(r'("(?:[^"]|"")+"|[^\s".(\[]+)\s*\..*', re.DOTALL)
 
@@ -160,11 +160,11 @@ _HOLDERS: Final = """
 class PostgresSession(Session):
     """A connection to a server; see ``destinations._session.Session``.
 
-    A statement outside of a transaction is one by itself, and one round trip to the server.
+    A statement outside of a transaction is a transaction by itself, and one round trip to the server.
 
     Attributes:
-        settings: that hold in each transaction. A pool gives each transaction another connection: what is set for
-            longer would be lost, or left to others.
+        settings: of each transaction. A pool gives each transaction another connection: a longer setting would be lost,
+            or leak to other clients.
         full_types: types of schema files, in full.
     """
 
@@ -231,7 +231,7 @@ class PostgresSession(Session):
 
     @contextmanager
     def transaction(self, *, force_rollback: bool = False) -> Iterator[None]:
-        """Run what is inside in a transaction with the settings; one that is open goes on afterwards."""
+        """Run statements in a transaction with the settings; an open transaction continues afterwards."""
         with self.connection.transaction(force_rollback=force_rollback):
             self.connection.execute("; ".join(self._local_settings()).encode())
             yield
@@ -241,7 +241,7 @@ class PostgresSession(Session):
         """Let statements inside find names by the search path of the user; a transaction is open."""
         self.execute(_USER_PATH)
         yield
-        # Not where a statement failed: the transaction ends with it, and so do its settings.
+        # Not after a failed statement: the transaction ends with it, and so do its settings.
         self.execute(f"SET LOCAL {SEARCH_PATH}")
 
     def query_as_user(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -363,7 +363,7 @@ def _translate(
 
 
 def hint_of(error: Error, is_read_only: bool) -> str | None:
-    """Return the hint for an error; None if its code has none. To read only, less is to be granted."""
+    """Return the hint for an error; None for codes without a hint. Reading needs fewer grants."""
     function = _IN_FUNCTION.search(error.diag.context or "") if error.sqlstate in _NOT_FOUND else None
     if function is not None:
         return f"name it in full there, or: ALTER FUNCTION {function['name']} SET search_path = SCHEMA, pg_temp"
@@ -437,7 +437,7 @@ def lock_key(dataset: str) -> str:
 
 
 def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession) -> str:
-    """Return the sessions that hold a lock on a table, as the end of a message; empty where none does any more.
+    """Return the sessions that hold a lock on a table, as the end of a message; empty if the lock is free again.
 
     ``waiting`` did not get the lock, and cannot run the query itself, as its transaction has failed.
     """
@@ -453,7 +453,7 @@ def lock_holders(session: PostgresSession, table: str, waiting: PostgresSession)
 def _describe(pid: int, state: str | None, seconds: int | None, query: str | None) -> str:
     """Return a session with its state, the age of its transaction and its last statement.
 
-    State and statement are null where the user may not see them.
+    State and statement are null if the user may not see them.
     """
     age = "" if seconds is None else f" for {seconds} s"
     # A statement may hold values.

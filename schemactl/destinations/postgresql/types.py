@@ -66,7 +66,7 @@ def kind_of(written: str) -> Properties:
 
 
 WITH_TEXTS: Final = frozenset(("uuid", "inet", "cidr", "macaddr", "macaddr8", "name", "bpchar"))
-"""Types that dlt does not know, and whose values have a text of their own each. The blanks that fill a
+"""Types that dlt lacks, and whose values cast to distinct strings. The blanks that fill a
 ``character(n)`` up to its length are no part of its text, as for PostgreSQL itself.
 """
 
@@ -79,9 +79,9 @@ _OTHERS: Final = re.compile(
 
 
 def has_texts(kind: str) -> bool:
-    """Return whether each value of a type has a text of its own, as far as its name says.
+    """Return whether values of a type cast to distinct strings, as far as its name tells.
 
-    A name that is none of PostgreSQL's is an enum, a domain or somebody's own type: which one, the catalog says.
+    A name unknown to PostgreSQL is an enum, a domain or another user-defined type: only the catalog knows which one.
     """
     if kind in WITH_TEXTS or re.fullmatch(r"character\(\d+\)", kind):
         return True
@@ -143,14 +143,14 @@ _IDENTIFIER: Final = r'(?:[a-z_][\w$]*|"(?:[^"\0]|"")+")'
 _NAMED: Final = re.compile(
     rf"(?P<schema>{_IDENTIFIER}\.)?(?P<name>{_IDENTIFIER})(?P<modifiers>\([\w ,-]*\))?", re.IGNORECASE | re.ASCII
 )
-"""The name of a type that somebody or an extension has made, with what it is asked for: ``geometry(Point,4326)``."""
+"""The name of a user-defined type or an extension's, with its modifiers: ``geometry(Point,4326)``."""
 _LIST: Final = re.compile(r"(?P<element>.*?)\s*(?:(?:\s*\[\d*\])+|\sarray(?:\s*\[\d+\])?)", re.IGNORECASE | re.DOTALL)
 _OF_EXTENSIONS: Final = frozenset(("citext",))
 """Types of extensions that other readers of SQL know, too."""
 
 
 def type_name(written: str) -> str:
-    """Return the name of a type alone: without what it is asked for, and without the mark of a list.
+    """Return only the name of a type: without its modifiers, and without the mark of a list.
 
     >>> type_name("geometry(Point,4326)[]"), type_name('"a (b"')
     ('geometry', '"a (b"')
@@ -163,8 +163,8 @@ def type_name(written: str) -> str:
 def own_type(written: str) -> str | None:
     """Return a type as PostgreSQL's catalog writes it; None for a text that is no type of PostgreSQL.
 
-    A name that neither PostgreSQL nor another engine has is an enum, a domain, or a type of somebody's own, or of an
-    extension: whether it is there, the catalog says.
+    A name that neither PostgreSQL nor another engine has is an enum, a domain, or another type of a user or an
+    extension: only the catalog knows whether it exists.
 
     >>> own_type("INT4"), own_type("char(3)[]"), own_type("Mood"), own_type("UBIGINT"), own_type("timestamptz(3)")
     ('integer', 'character(3)[]', 'mood', None, 'timestamp(3) with time zone')
@@ -189,7 +189,7 @@ def own_type(written: str) -> str | None:
 
 
 def _built_in(of: DatabaseType) -> str | None:
-    """Return one of PostgreSQL's own types as its catalog writes it; None for others."""
+    """Return one of PostgreSQL's own types as its catalog writes it; None for any other type."""
     name = " ".join(of.name.split())
     name = _NAMES.get(name, name)
     if name in ("DOUBLE PRECISION", "REAL") and of.name == "FLOAT" and of.sizes:

@@ -37,7 +37,7 @@ FROM (SELECT oid, max(level) AS level FROM view_levels GROUP BY oid) levels
     LEFT JOIN pg_tablespace ts ON ts.oid = v.reltablespace
 ORDER BY levels.level, n.nspname, v.relname
 """
-"""The views that read a column, and those that read these, each one behind all that it reads."""
+"""The views that read a column, directly or through views, each one behind the views that it reads."""
 
 _PRIVILEGES: Final = """
 SELECT CASE WHEN e.grantee = 0 THEN NULL ELSE pg_get_userbyid(e.grantee) END, e.privilege_type, e.is_grantable,

@@ -1,6 +1,6 @@
 """A SQLite file: ``sqlite:///PATH``.
 
-dlt keeps each dataset in a file of its own beside the one that is named: ``shop.db`` and ``shop__DATASET.db``;
+dlt keeps each dataset in a separate file next to the named one: ``shop.db`` and ``shop__DATASET.db``;
 ``main`` is the named file itself.
 """
 

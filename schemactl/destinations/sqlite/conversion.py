@@ -49,7 +49,7 @@ def register(connection: Connection) -> None:
 
 
 def convert(retype: Retype, value: str) -> Converted:
-    """Return how SQLite converts a value: by dlt's coercion alone."""
+    """Return how SQLite converts a value: only by dlt's coercion."""
     arguments = f"({value}, {literal(write_retype(retype))})"
     return Converted(FALSE, value, f"{COERCED}{arguments}", f"{CHECKED}{arguments}")
 

@@ -39,7 +39,7 @@ _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]
 
 
 def lost_by_copy(database: SqliteDatabase, table: str) -> Blocker | None:
-    """Return why a table cannot be copied: what the copy would not have; None if it has all."""
+    """Return why a table cannot be copied: the clauses that the copy would lose; None if it loses nothing."""
     objects = database.query(_MADE_FOR, table)
     clauses = (_LOST_BY_COPY.findall(_QUOTED.sub("", sql)) for kind, sql in objects if kind == "table")
     lost = [" ".join(word.upper().split()) for words in clauses for word in words]
@@ -93,7 +93,7 @@ _DEFAULT: Final = "select dflt_value from pragma_table_xinfo(?) where name = ? c
 
 @contextmanager
 def trial_of(database: SqliteDatabase, table: str) -> Iterator[SqliteDatabase]:
-    """Yield a database in memory that has what a file has, as far as it may concern a table, but for the rows."""
+    """Yield a database in memory with the objects of a file that may concern a table, without rows."""
     statements = database.query(_MADE, table)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         register(connection)
@@ -105,7 +105,7 @@ def trial_of(database: SqliteDatabase, table: str) -> Iterator[SqliteDatabase]:
 
 
 def has_column(database: SqliteDatabase, table: str, column: str) -> bool:
-    """Return whether a table is there and has a column."""
+    """Return whether a table exists and has a column."""
     query = "select 1 from pragma_table_xinfo(?) where name = ? collate nocase"
     return bool(database.query(query, table, column))
 
@@ -136,7 +136,7 @@ def dependents_of(database: SqliteDatabase, table: str, column: str) -> list[str
     defaults = database.query(_DEFAULT, table, column)
     before = database.query(_DEPENDENTS)
     if trial_error_of_rename(database, table, column) is not None:
-        return []  # what is in its way is reported as that
+        return []  # the caller reports the object that blocks the rename
     after = {(kind, name): sql for kind, name, sql in database.query(_DEPENDENTS)}
     dependents = [f"{kind} `{name}`" for kind, name, sql in before if after.get((kind, name)) != sql]
     return [*dependents, *(["its default"] if defaults and defaults[0][0] is not None else [])]

@@ -1,4 +1,4 @@
-"""Takes loads into a SQLite file: what a load writes is one transaction; a killed process leaves nothing of it."""
+"""Runs loads into a SQLite file, in one transaction each: a killed process leaves no part of a load."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, in one transaction; the file and its folders are made where they are missing."""
+    """Write the rows of one load, in one transaction; a missing file and its folders are created."""
     address = parse_file_address(url)
     _, path = choose_file(address, package.schema.name)
     if not path.exists():
@@ -70,7 +70,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 @contextmanager
 def _transaction(session: SqliteDatabase) -> Iterator[None]:
-    """Begin a transaction, and take back what of it is not committed."""
+    """Begin a transaction, and roll it back unless it is committed."""
     with session.wrap_errors("begin a load"):
         session.execute("BEGIN IMMEDIATE")
     try:

@@ -161,11 +161,11 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
         if isinstance(step, AddUnique):
             statements = (_add_unique(step, self._free_index(step)),)
         if isinstance(step, DropUnique):
-            statements = statements[1:]  # the index may be somebody's, or have got its name before a rename
+            statements = statements[1:]  # the index may be a user's, or named before a rename
         FileMigration.run(self, step, statements)
 
     def around(self, steps: Sequence[Step], statements: Sequence[str]) -> AbstractContextManager[None]:
-        # A copy of the table must not have again what is unique no more, or in which a column goes.
+        # A copy of the table would recreate the indexes of dropped constraints and columns.
         with self.database.wrap_errors("look for indexes"):
             for name in outdated_indexes(self.database, steps):
                 self.database.execute(_drop_index(name))
@@ -199,11 +199,11 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
 
     def _trial_error_of_drop(self, trial: SqliteDatabase, step: DropColumn) -> str | None:
         session = replace(self, database=trial, is_read_only=False)
-        # So that the column is not the only one: an earlier step may add others.
+        # So that the column is not the only one: an earlier step may have added more columns.
         trial.execute(f"ALTER TABLE {ENGINE.name(step.table)} ADD COLUMN {ENGINE.name(SPARE)} TEXT")
         stored_schema = session.catalogue().schema
         table_of_step = Table(step.table, {step.column.name: step.column})
-        # A key of the column that the step does not know of is taken away by an earlier one.
+        # A key of the column that the step does not know of is removed by an earlier step.
         table = spelled_as(stored_schema, replace(stored_schema, tables={step.table: table_of_step}), NAMES).tables[
             step.table
         ]
@@ -251,7 +251,7 @@ def connect(
     is_read_only: bool = False,
     may_be_new: bool = False,
 ) -> Iterator[SqliteMigration]:
-    """Open a file for migrating, for itself alone. See ``destinations.Migrator``."""
+    """Open a file for migrating, and keep other writers out. See ``destinations.Migrator``."""
     address = parse_file_address(url)
     dataset, path = choose_file(address, schema_name)
     if is_read_only and not may_be_new and not path.is_file():

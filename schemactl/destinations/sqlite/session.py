@@ -95,16 +95,16 @@ class SqliteDatabase(Session):
 
 
 _COMMIT_SECONDS: Final = 5.0
-"""How long readers wait at least: without a write-ahead log each commit of others locks them out for a moment."""
+"""How long readers wait at least: without a write-ahead log each commit locks them out for a moment."""
 
 
 @contextmanager
 def open_database(
     address: FileAddress, path: Path, *, patience: float = 0.0, is_read_only: bool = False
 ) -> Iterator[SqliteDatabase]:
-    """Open the file of a dataset; who may write is alone until the connection ends, however it ends.
+    """Open the file of a dataset; a connection that can write keeps other writers out until it ends, even by a kill.
 
-    To read, a file that is not there is an empty one. Another process is waited for ``patience`` seconds.
+    For reading, a missing file is an empty one. It waits ``patience`` seconds for another process.
 
     Raises:
         DestinationError: it cannot be opened, or another process holds it.
@@ -156,7 +156,7 @@ def distrust(connection: sqlite3.Connection) -> None:
 
 
 def files_of(path: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the datasets of a file with their own files, those without tables too; links beside it are none."""
+    """Yield the datasets of a file with their own files, including datasets without tables; links do not count."""
     yield MAIN, path
     start = f"{path.stem}__"
     for beside in sorted(path.parent.iterdir()):
@@ -165,7 +165,7 @@ def files_of(path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def dataset_file(path: Path, dataset: str) -> Path:
-    """Return the file beside another one that keeps a dataset; raises ``DestinationError`` if it is a link."""
+    """Return the file of a dataset next to another file; raises ``DestinationError`` if it is a link."""
     file = path.with_name(f"{path.stem}__{dataset}{path.suffix}")
     if is_link(file):
         raise link_error(file)
@@ -173,7 +173,7 @@ def dataset_file(path: Path, dataset: str) -> Path:
 
 
 def has_tables(path: Path) -> bool:
-    """Return whether a file that is there holds tables."""
+    """Return whether an existing file holds tables."""
     if path.stat().st_size == 0:
         return False
     with reading(path) as connection:
@@ -182,14 +182,14 @@ def has_tables(path: Path) -> bool:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a file for reading only; of one that its writer has left half done, that is taken back first.
+    """Open a file for reading only, after rolling back the transaction of a killed writer.
 
     Raises:
         DestinationError: it cannot be read.
     """
     recover(path)
     try:
-        # A reader of a database with a write-ahead log would make that log where it is not there; then nobody writes.
+        # A reader of a database with a write-ahead log would create a missing log; without a log there is no writer.
         with path.open("rb") as file:
             has_log = file.read(_WAL_MARK.stop)[_WAL_MARK] == _WAL
         is_quiet = has_log and not path.with_name(f"{path.name}-wal").exists()
@@ -202,7 +202,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def recover(path: Path) -> None:
-    """Take back what a killed writer has left half done: who opens a file for reading only could not, nor read it.
+    """Roll back the transaction of a killed writer, which a read-only connection could not do, nor read the file.
 
     Raises:
         DestinationError: as ``check_sqlite_files``.
@@ -210,6 +210,6 @@ def recover(path: Path) -> None:
     check_sqlite_files(path)
     if not path.with_name(f"{path.name}-journal").exists():
         return
-    # A file that may not be written, or that somebody writes: reading it says so.
+    # Errors of a read-only or busy file are reported when it is read.
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
         connection.execute("select 1 from sqlite_master limit 1").fetchall()

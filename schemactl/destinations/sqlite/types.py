@@ -15,7 +15,7 @@ from schemactl.schema.types import Column, DataType, Properties
 NAMES: Final = NameLimits(is_case_sensitive=False)
 
 _ROW_ID: Final = "x-row-id"
-"""A column that is the number of the row, which SQLite gives where nobody does: INTEGER and the whole primary key."""
+"""A column that is SQLite's default number of the row: INTEGER and the whole primary key."""
 
 _DECIMAL: Final[Properties] = {"data_type": "decimal"}
 
@@ -84,8 +84,8 @@ def stored(column: Column) -> Properties:
 def own_type(written: str) -> str | None:
     """Return a type as SQLite keeps it; None for a text that no column can be declared with.
 
-    SQLite takes any words for a type, and reads a constraint or an expression behind them: where it keeps all of the
-    text as the type, there is none.
+    SQLite accepts any words as a type, and reads a constraint or an expression behind them. If it keeps the whole text
+    as the type, the text contains neither.
     """
     text = " ".join(written.split())
     with closing(sqlite3.connect(":memory:")) as connection:
