@@ -22,6 +22,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import mysql_server
 import postgres_server
 import pytest
 from _pytest.mark.expression import Expression
@@ -347,3 +348,17 @@ def postgres_url() -> Iterator[str]:
     """The address of a PostgreSQL server that runs while the tests do, with a password in it."""
     with postgres_server.running() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[str]:
+    """The address of a MariaDB server that runs while the tests do, with a password in it."""
+    with mysql_server.running() as url:
+        yield url
+
+
+@pytest.fixture
+def mariadb_url(mariadb_server: str) -> Iterator[str]:
+    """The address of a MariaDB server without databases."""
+    yield mariadb_server
+    mysql_server.drop_databases(mariadb_server)

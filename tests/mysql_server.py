@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -58,3 +59,18 @@ def running() -> Iterator[str]:
             process.terminate()
             process.wait(PATIENCE_SECONDS)
             log.close()
+
+
+def drop_databases(url: str) -> None:
+    """Drop the databases of the server that are not its own."""
+    import pymysql
+
+    socket = dict(parse_qsl(url.partition("?")[2]))["unix_socket"]
+    with (
+        pymysql.connect(user="loader", password=PASSWORD, unix_socket=socket) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SHOW DATABASES")
+        for (name,) in cursor.fetchall():
+            if name not in ("information_schema", "mysql", "performance_schema", "sys"):
+                cursor.execute(f"DROP DATABASE `{name}`")

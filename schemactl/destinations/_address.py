@@ -45,12 +45,17 @@ def file_address(url: str) -> FileAddress:
         InputError: it is written another way, or there is no such file.
     """
     address = parse_file_address(url)
+    require_file(address)
+    return address
+
+
+def require_file(address: FileAddress) -> None:
+    """Raise ``InputError`` if there is no such file."""
     if not address.path.is_file():
         absolute = Path("/") / address.path
         is_meant = not address.path.is_absolute() and absolute.is_file()
         hint = f"write an absolute path with four slashes: `{address.kind}:///{absolute}`" if is_meant else None
         raise InputError(f"there is no file `{address.path}`", hint=hint)
-    return address
 
 
 def parse_file_address(url: str) -> FileAddress:

@@ -70,7 +70,7 @@ def dataset_to_read(session: Session, dataset: str | None, schema_name: str) -> 
 def check_schema(session: Session, dataset: str | None, schema: Schema) -> None:
     """Raise ``DestinationError`` if a schema could not be loaded; the caller rolls back the trial."""
     chains = chains_to_check(schema)
-    _check_names(session, schema, chains)
+    _check_support(session, schema, chains)
     target = choose_target(session, dataset, schema.name)
     # Without the lock, a table that a running load is creating would be created twice.
     with session.wrap_errors(f"lock dataset `{target}`"):
@@ -123,7 +123,7 @@ class SqlLoad(Load[None]):
         return SqlDataset(self.session, self.dataset)
 
     def check(self, chains: Sequence[Chain]) -> None:
-        _check_names(self.session, self.package.schema, chains)
+        _check_support(self.session, self.package.schema, chains)
 
     def prepare(self, chains: Sequence[Chain]) -> None:
         session, fold = self.session, self.session.names.fold
@@ -223,9 +223,21 @@ class SqlLoad(Load[None]):
         return quote(fit(session, staged.table, self.targets[staged.table.name], stage))
 
 
-def _check_names(session: Session, schema: Schema, chains: Sequence[Chain]) -> None:
-    """Refuse names that the database does not distinguish, and merges if it does not support them."""
-    check_names(schema, session.names, session.shown)
+def check_new_database(schema: Schema, names: NameLimits, shown: str) -> None:
+    """Raise ``DestinationError`` if a schema cannot be loaded into a database file that does not exist yet.
+
+    Args:
+        schema: the schema to load.
+        names: the names that the database allows.
+        shown: the destination, for messages.
+    """
+    chains_to_check(schema)
+    _check_names(schema, names, shown)
+
+
+def _check_support(session: Session, schema: Schema, chains: Sequence[Chain]) -> None:
+    """Refuse names that the database does not distinguish, and merges if it has none."""
+    _check_names(schema, session.names, session.shown)
     merged = None if session.merges else next((chain.root.name for chain in chains if chain.is_merged), None)
     if merged is not None:
         hint = "`write_disposition: append` or `replace`; dlt's own loader merges there: `--to dlt:sqlalchemy`"
@@ -303,7 +315,7 @@ def choose_target(session: Session, dataset: str | None, schema_name: str) -> st
     return datasets[0] if datasets else dataset or schema_name
 
 
-def check_names(schema: Schema, limits: NameLimits, destination: str) -> None:
+def _check_names(schema: Schema, limits: NameLimits, destination: str) -> None:
     """Raise ``DestinationError`` if a name of a schema is too long, or it equals another one."""
     complete_tables = {name: table for name, table in schema.tables.items() if not table.is_new}
     names_by_kind = {"tables": list(complete_tables)}

@@ -3,50 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
+from staged_loads import ROW_KEY as KEY
+from staged_loads import shop as schema_of
+from staged_loads import staged_type
 
 from schemactl.normalization.package import LoadedInput, LoadPackage, StagedTable
-from schemactl.schema.hash import bump
-from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Column, Schema, Table
+from schemactl.schema.types import Column, Table
 
 AT = datetime(2026, 11, 21, 12, 0, 0, 123456, tzinfo=UTC)
 Rows = list[dict[str, Any]]
 
-STAGED: dict[str, pa.DataType] = {
-    "text": pa.string(),
-    "json": pa.string(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "bool": pa.bool_(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "date": pa.date32(),
-    "time": pa.time64("us"),
-    "binary": pa.binary(),
-    "decimal": pa.decimal128(38, 9),
-    "wei": pa.decimal128(38, 0),
-}
-"""What the engine writes for dlt's types."""
-
-
-def staged_type(column: Column) -> pa.DataType:
-    properties = column.properties
-    if properties.get("timezone") is False:
-        return pa.timestamp("us")
-    if column.data_type == "decimal" and properties.get("precision"):
-        return pa.decimal128(properties["precision"], properties.get("scale") or 0)
-    if column.data_type == "bigint" and properties.get("precision"):
-        return {8: pa.int8(), 16: pa.int16(), 32: pa.int32()}.get(properties["precision"], pa.int64())
-    return STAGED[properties["data_type"]]
-
-
-KEY = {"data_type": "text", "nullable": False, "unique": True, "row_key": True}
 LOAD = {"data_type": "text", "nullable": False}
 
 
@@ -63,15 +35,12 @@ def nested(name: str, parent: str, columns: Mapping[str, Mapping[str, Any]]) -> 
     return Table(name, {each: Column(each, kind) for each, kind in held.items()}, {"parent": parent})
 
 
-def schema_of(*tables: Table) -> Schema:
-    made = new_schema("shop")
-    return bump(replace(made, tables={**made.tables, **{each.name: each for each in tables}}))
-
-
 def stage(folder: Path, table: Table, rows: Rows, files: int = 1, **options: Any) -> StagedTable:
     """Write rows as the engine does: all columns may be null."""
     folder.mkdir(parents=True)
-    held = pa.schema([pa.field(each.name, staged_type(each)) for each in table.columns.values() if each.is_complete])
+    held = pa.schema(
+        [pa.field(each.name, staged_type(each.properties)) for each in table.columns.values() if each.is_complete]
+    )
     for number in range(files):
         part = pa.Table.from_pylist(rows[number::files], schema=held)
         pyarrow.parquet.write_table(part, folder / f"part-{number:05}.parquet", **options)
@@ -103,8 +72,3 @@ def completed(table: Table, rows: Rows, load_id: str) -> Rows:
         return {**{name: value for name, value in made.items() if name in table.columns}, **row}
 
     return [filled(number, row) for number, row in enumerate(rows)]
-
-
-def silent(said: str, share: float | None) -> None:
-    assert said
-    assert share is None or 0 <= share <= 1

@@ -24,7 +24,6 @@ TYPES = {
     "bigint": pa.int64(),
     "double": pa.float64(),
     "bool": pa.bool_(),
-    "timestamp": pa.timestamp("us", "UTC"),
     "date": pa.date32(),
     "time": pa.time64("us"),
     "binary": pa.binary(),
@@ -71,7 +70,7 @@ def staged(folder: Path, table: Table, rows: Rows) -> StagedTable:
     rows = list(rows)
     folder.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="staged-", dir=folder))
-    kinds = pa.schema([(column.name, _kind(column.properties)) for column in table.columns.values()])
+    kinds = pa.schema([(column.name, staged_type(column.properties)) for column in table.columns.values()])
     half = len(rows) // 2
     for at, part in enumerate([rows[:half], rows[half:]] if half else [rows]):
         held = [{name: row.get(name) for name in kinds.names} for row in part]
@@ -79,12 +78,21 @@ def staged(folder: Path, table: Table, rows: Rows) -> StagedTable:
     return StagedTable(table, folder, len(rows))
 
 
-def _kind(properties: Mapping[str, Any]) -> pa.DataType:
-    if properties["data_type"] == "timestamp" and properties.get("timezone") is False:
-        return pa.timestamp("us")
-    if properties.get("precision") == 32:
-        return pa.int32()
-    return TYPES[properties["data_type"]]
+def staged_type(properties: Mapping[str, Any]) -> pa.DataType:
+    """Return the type that the engine writes for a column of dlt's type."""
+    precision = properties.get("precision")
+    match properties["data_type"]:
+        case "timestamp":
+            zone = None if properties.get("timezone") is False else "UTC"
+            return pa.timestamp({0: "s", 3: "ms"}.get(precision, "us"), zone)
+        case "time" if precision == 3:
+            return pa.time32("ms")
+        case "decimal" if precision:
+            return pa.decimal128(precision, properties.get("scale", 0))
+        case "bigint" if precision:
+            return {8: pa.int8(), 16: pa.int16(), 32: pa.int32()}.get(precision, pa.int64())
+        case data_type:
+            return TYPES[data_type]
 
 
 def package(folder: Path, schema: Schema, load_id: str, rows: Mapping[str, Rows], **more: Any) -> LoadPackage:
@@ -92,6 +100,15 @@ def package(folder: Path, schema: Schema, load_id: str, rows: Mapping[str, Rows]
     tables = tuple(staged(folder, schema.tables[name], held) for name, held in rows.items())
     at = datetime.fromtimestamp(float(load_id), UTC)
     return LoadPackage(load_id, schema, tables, more.pop("inserted_at", at), **more)
+
+
+def order_and_lines(folder: Path, load_id: str = "1", **properties: Any) -> LoadPackage:
+    """Return a load of orders 1 and 2 with a line each; ``properties`` are those of the table ``orders``."""
+    rows = {
+        "orders": [order(1, load_id, note="a"), order(2, load_id)],
+        "orders__lines": [line(f"r1.{load_id}", 0, "x"), line(f"r2.{load_id}", 0, "y")],
+    }
+    return package(folder, shop(orders(**properties), lines()), load_id, rows)
 
 
 def order(key: int, load_id: str = "1", **more: Any) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Schema, write_deltalake
 from dlt.common.libs.deltalake import get_delta_tables
-from lake_samples import package, schema_of, silent, table
+from lake_samples import package, table
+from staged_loads import quiet, shop
 
 from schemactl.destinations import delta as destination
 from schemactl.errors import DestinationError
@@ -54,11 +55,11 @@ def test_a_dlt_pipeline_goes_on_where_schemactl_has_loaded(tmp_path: Path) -> No
         yield {"id": 2, "note": "dlt"}
 
     destination.load(
-        f"delta:{tmp_path / 'lake'}?dataset=sales", package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), silent
+        f"delta:{tmp_path / 'lake'}?dataset=sales", package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), quiet
     )
     pipeline("a").run(orders()).raise_on_failed_jobs()
     url = f"delta:{tmp_path / 'lake'}"
-    destination.load(url, package(tmp_path, "3", {"orders": [{"id": 3}]}, [ORDERS]), silent)
+    destination.load(url, package(tmp_path, "3", {"orders": [{"id": 3}]}, [ORDERS]), quiet)
     found = (
         DeltaTable(str(tmp_path / "lake" / "sales" / "orders")).to_pyarrow_table().select(["id", "note"]).to_pylist()
     )
@@ -79,10 +80,10 @@ def make(folder: Path, **options: Any) -> str:
 def test_tables_that_ask_for_more_than_is_done_are_not_loaded(tmp_path: Path) -> None:
     url = make(tmp_path)
     folder = str(tmp_path / "sales" / "orders")
-    destination.check_tables(url, schema_of(ORDERS))
+    destination.check_tables(url, shop(ORDERS))
     DeltaTable(folder).alter.add_constraint({"positive": "id > 0"})
     with pytest.raises(DestinationError, match="requires writer features that schemactl does not support"):
-        destination.check_tables(url, schema_of(ORDERS))
+        destination.check_tables(url, shop(ORDERS))
 
 
 def test_parquet_without_a_log_is_no_table_of_ours(tmp_path: Path) -> None:
@@ -90,13 +91,13 @@ def test_parquet_without_a_log_is_no_table_of_ours(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "a.parquet").write_bytes(b"PAR1")
     with pytest.raises(DestinationError, match="contains Parquet files, but is not a Delta table"):
-        destination.check_tables(f"delta:{tmp_path}?dataset=sales", schema_of(ORDERS))
+        destination.check_tables(f"delta:{tmp_path}?dataset=sales", shop(ORDERS))
 
 
 def test_names_that_differ_in_case_alone_are_one_there(tmp_path: Path) -> None:
     both = table("orders", {"Id": {"data_type": "bigint"}, "id": {"data_type": "bigint"}})
     with pytest.raises(DestinationError, match="columns `Id` and `id` of `orders` are the same column"):
-        destination.check_tables(f"delta:{tmp_path}", schema_of(both))
+        destination.check_tables(f"delta:{tmp_path}", shop(both))
 
 
 def test_a_log_that_is_broken_is_reported(tmp_path: Path) -> None:
@@ -119,9 +120,9 @@ def test_what_dlt_has_no_type_for_keeps_its_own(tmp_path: Path) -> None:
 
 def test_timestamps_without_zone_may_come_later(tmp_path: Path) -> None:
     url = f"delta:{tmp_path / 'lake'}?dataset=sales"
-    destination.load(url, package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), silent)
+    destination.load(url, package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), quiet)
     later = table("orders", {"at": {"data_type": "timestamp", "timezone": False}})
-    destination.load(url, package(tmp_path, "2", {"orders": [{"at": datetime(2026, 1, 1)}]}, [later]), silent)
+    destination.load(url, package(tmp_path, "2", {"orders": [{"at": datetime(2026, 1, 1)}]}, [later]), quiet)
     assert destination.read_catalogue(url).schema.tables["orders"].columns["at"] == Column(
         "at", {"data_type": "timestamp", "timezone": False}
     )
@@ -130,5 +131,5 @@ def test_timestamps_without_zone_may_come_later(tmp_path: Path) -> None:
 def test_a_missing_package_is_reported_with_the_way_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(DestinationError, match="`deltalake` is not installed") as failure:
-        destination.check_tables(f"delta:{tmp_path}", schema_of(ORDERS))
+        destination.check_tables(f"delta:{tmp_path}", shop(ORDERS))
     assert failure.value.hint == install_command("delta")

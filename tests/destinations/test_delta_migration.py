@@ -19,9 +19,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from forked_commands import MIGRATION, Commands, forked_commands
-from lake_samples import package, silent
+from lake_samples import package
 from lake_samples import table as loaded_table
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
+from staged_loads import quiet
 
 from schemactl.destinations import delta as destination
 from schemactl.destinations._journal import Versions
@@ -599,7 +600,7 @@ def test_schemactl_loads_into_what_was_migrated(orders: Path) -> None:
     held = loaded_table("orders", {"id": {"data_type": "bigint"}, "memo": {"data_type": "text"}})
     with_keys = schema_of(*ADDED.tables["orders"].columns.values(), *list(held.columns.values())[2:], before=ADDED)
     assert apply(with_keys).outcome is Outcome.DONE
-    destination.load(URL, package(Path("staged"), "7", {"orders": [{"id": 3, "memo": "new"}]}, [held]), silent)
+    destination.load(URL, package(Path("staged"), "7", {"orders": [{"id": 3, "memo": "new"}]}, [held]), quiet)
     assert [(row["id"], row["memo"]) for row in rows_of(orders)] == [(1, "x"), (2, "12"), (3, "new")]
 
 

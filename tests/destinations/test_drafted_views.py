@@ -224,38 +224,36 @@ def test_wrong_calls(
 
 
 def test_views_of_mysql_are_dropped_and_created_by_hand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+    mariadb_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     import mysql_database
-    import mysql_server
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    with mysql_server.running() as server:
-        to = ("--to", server)
-        command = ["migrate", "plan", put(FIRST, "first.yaml"), "--dir", "migrations", "--dialect", "mysql"]
-        assert run([*command, "--name", "first"]) == 0
-        assert run(["migrate", "apply", "--dir", "migrations", *to, "--yes"]) == 0
-        ((dataset,),) = mysql_database.ask(
-            server, "select table_schema from information_schema.tables where table_name = 'orders'", "mysql"
-        )
-        mysql_database.run(
-            server,
-            f"insert into {dataset}.orders (id, amount, rate) values (1, '5', '0.5')",
-            f"create sql security invoker view {dataset}.totals as select amount as `as` from {dataset}.orders",
-            f"create view {dataset}.`a b` as select `as` from {dataset}.totals where `as` <> ' view as '",
-            f"create view {dataset}.unrelated as select note from {dataset}.orders",
-        )
-        command = ["migrate", "plan", put(RETYPED, "retyped.yaml"), *to, "--draft-sql", "migrations"]
-        assert run([*command, "--name", "retype"]) == 1
-        before, after = (Path("migrations", f"views.mysql.{when}.sql") for when in ("before", "after"))
-        assert f"run `{before}`" in capsys.readouterr().out
-        created = [mysql_database.ask(server, f"show create view {name}", dataset) for name in ("totals", "`a b`")]
-        mysql_database.run(server, *before.read_text().replace(";\n", ";\0").split("\0")[:-1])
-        assert run([*command, "--name", "retype"]) == 0, capsys.readouterr()
-        assert run(["migrate", "apply", "--dir", "migrations", *to, "--yes"]) == 0
-        mysql_database.run(server, *after.read_text().replace(";\n", ";\0").split("\0")[:-1])
-        assert [
-            mysql_database.ask(server, f"show create view {name}", dataset) for name in ("totals", "`a b`")
-        ] == created
-        assert mysql_database.ask(server, "select `as` + 1 from `a b`", dataset) == [(6,)]
+    to = ("--to", mariadb_url)
+    command = ["migrate", "plan", put(FIRST, "first.yaml"), "--dir", "migrations", "--dialect", "mysql"]
+    assert run([*command, "--name", "first"]) == 0
+    assert run(["migrate", "apply", "--dir", "migrations", *to, "--yes"]) == 0
+    ((dataset,),) = mysql_database.ask(
+        mariadb_url, "select table_schema from information_schema.tables where table_name = 'orders'", "mysql"
+    )
+    mysql_database.run(
+        mariadb_url,
+        f"insert into {dataset}.orders (id, amount, rate) values (1, '5', '0.5')",
+        f"create sql security invoker view {dataset}.totals as select amount as `as` from {dataset}.orders",
+        f"create view {dataset}.`a b` as select `as` from {dataset}.totals where `as` <> ' view as '",
+        f"create view {dataset}.unrelated as select note from {dataset}.orders",
+    )
+    command = ["migrate", "plan", put(RETYPED, "retyped.yaml"), *to, "--draft-sql", "migrations"]
+    assert run([*command, "--name", "retype"]) == 1
+    before, after = (Path("migrations", f"views.mysql.{when}.sql") for when in ("before", "after"))
+    assert f"run `{before}`" in capsys.readouterr().out
+    created = [mysql_database.ask(mariadb_url, f"show create view {name}", dataset) for name in ("totals", "`a b`")]
+    mysql_database.run(mariadb_url, *before.read_text().replace(";\n", ";\0").split("\0")[:-1])
+    assert run([*command, "--name", "retype"]) == 0, capsys.readouterr()
+    assert run(["migrate", "apply", "--dir", "migrations", *to, "--yes"]) == 0
+    mysql_database.run(mariadb_url, *after.read_text().replace(";\n", ";\0").split("\0")[:-1])
+    assert [
+        mysql_database.ask(mariadb_url, f"show create view {name}", dataset) for name in ("totals", "`a b`")
+    ] == created
+    assert mysql_database.ask(mariadb_url, "select `as` + 1 from `a b`", dataset) == [(6,)]

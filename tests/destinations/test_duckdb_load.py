@@ -21,7 +21,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from staged_loads import an_input, ledger_files, line, lines, order, orders, package, quiet, shop, staged
+from staged_loads import line, lines, order, order_and_lines, orders, package, quiet, shop
 
 from schemactl.destinations import duckdb as destination
 from schemactl.errors import DestinationError, InputError
@@ -54,18 +54,9 @@ def make(path: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-def two(folder: Path, load_id: str = "1", **properties: Any) -> LoadPackage:
-    """A load of orders 1 and 2 with two lines."""
-    rows = {
-        "orders": [order(1, load_id, note="a"), order(2, load_id)],
-        "orders__lines": [line(f"r1.{load_id}", 0, "x"), line(f"r2.{load_id}", 0, "y")],
-    }
-    return package(folder, shop(orders(**properties), lines()), load_id, rows)
-
-
 def test_a_load_makes_the_file_the_dataset_and_its_tables(path: Path, tmp_path: Path) -> None:
     path = path.parent / "new" / "folder" / path.name
-    made = two(tmp_path)
+    made = order_and_lines(tmp_path)
     load(path, made)
     assert ask(path, "select id, note from orders order by id") == [(1, "a"), (2, None)]
     assert ask(path, "select sku from orders__lines order by sku") == [("x",), ("y",)]
@@ -78,15 +69,6 @@ def test_a_load_makes_the_file_the_dataset_and_its_tables(path: Path, tmp_path: 
         assert list(found) == list(table.columns)
         for name, column in table.columns.items():
             assert destination.stored(found[name]) == destination.stored(column)
-
-
-def test_every_type_is_made_as_the_catalogue_reads_it(path: Path, tmp_path: Path) -> None:
-    columns = {name: kind for name, kind in TYPED.items() if "data_type" in kind}
-    made = package(tmp_path, shop(orders(columns)), "1", {"orders": [order(1, needed=1)]})
-    load(path, made)
-    found = destination.read_catalogue(f"duckdb:///{path}?dataset=sales").schema.tables["orders"].columns
-    for name, column in made.schema.tables["orders"].columns.items():
-        assert destination.stored(found[name]) == destination.stored(column)
 
 
 VALUES: dict[str, list[Any]] = {
@@ -132,15 +114,6 @@ def test_moments_in_sparks_old_form_are_in_utc(path: Path, tmp_path: Path) -> No
     assert ask(path, "select a_timestamp::varchar from orders") == [("2026-01-02 03:04:05+00",)]
 
 
-def test_the_same_load_again_does_nothing(path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path))
-    load(path, two(tmp_path))
-    load(path, two(tmp_path, "2"))
-    assert ask(path, "select count(*) from orders") == [(4,)]
-    assert ask(path, "select load_id from _dlt_loads order by 1") == [("1",), ("2",)]
-    assert ask(path, "select count(*) from _dlt_version") == [(1,)]
-
-
 def when_a_folder_is_made(do: Callable[[], None]) -> None:
     """Call ``do`` the next time that a folder is made: audit hooks stay, so this one answers once."""
     waiting = [do]
@@ -153,7 +126,7 @@ def when_a_folder_is_made(do: Callable[[], None]) -> None:
 
 
 def test_a_load_that_fails_keeps_the_file_that_another_one_has_made_meanwhile(path: Path, tmp_path: Path) -> None:
-    first, second = two(tmp_path), two(tmp_path, "2")
+    first, second = order_and_lines(tmp_path), order_and_lines(tmp_path, "2")
     second = replace(second, tables=(replace(second.tables[0], rows=7), *second.tables[1:]))
     when_a_folder_is_made(lambda: load(path, first))
 
@@ -176,63 +149,9 @@ def test_a_load_that_finds_the_file_in_use_leaves_it_where_it_is(
 
         when_a_folder_is_made(open_it)
         with pytest.raises(DestinationError, match="lock"):
-            load(path, two(tmp_path))
+            load(path, order_and_lines(tmp_path))
         assert path.exists()
         other.communicate(b"\n")
-
-
-def test_past_loads_are_remembered_with_their_files(path: Path, tmp_path: Path) -> None:
-    url = f"duckdb:///{path}"
-    assert destination.read_past_loads(url, "shop").load_ids == frozenset()
-    assert not path.exists()
-    load(path, replace(two(tmp_path), inputs=(an_input("/a"), an_input("/b", 2))))
-    load(path, replace(two(tmp_path, "2"), inputs=(an_input("/b", 3),)))
-    found = destination.read_past_loads(url, "shop")
-    assert found.load_ids == {"1", "2"}
-    assert ledger_files(destination, url) == {"/a": an_input("/a"), "/b": an_input("/b", 3)}
-    assert destination.read_past_loads(url, "other").load_ids == frozenset()
-
-
-def test_without_a_dataset_the_one_loaded_before_is_meant(path: Path, tmp_path: Path) -> None:
-    url = f"duckdb:///{path}"
-    destination.load(url, two(tmp_path), quiet)
-    with duckdb.connect(str(path)) as connection:
-        # The file, the schema and the dataset are all `shop`.
-        assert connection.execute("select count(*) from shop.shop.orders").fetchone() == (2,)
-    assert destination.read_catalogue(url).schema.name == "shop"
-    other = path.with_name("other.duckdb")
-    load(other, two(tmp_path))
-    destination.load(f"duckdb:///{other}", two(tmp_path, "2"), quiet)
-    assert ask(other, "select count(*) from orders") == [(4,)]
-    load(other, two(tmp_path), "more")
-    with pytest.raises(InputError, match="contains 2 datasets of schema `shop`: `more`, `sales`") as caught:
-        destination.load(f"duckdb:///{other}", two(tmp_path, "3"), quiet)
-    assert caught.value.hint == "choose one: `?dataset=more`"
-
-
-def test_what_is_replaced_loses_its_nested_rows_too(path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path, write_disposition="replace"))
-    schema = shop(orders(write_disposition="replace"), lines())
-    load(path, package(tmp_path, schema, "2", {"orders": [order(7, "2")]}))
-    assert ask(path, "select id from orders") == [(7,)]
-    assert ask(path, "select count(*) from orders__lines") == [(0,)]
-    load(path, package(tmp_path, schema, "3", {"orders": []}))
-    assert ask(path, "select count(*) from orders") == [(0,)]
-
-
-def test_what_is_skipped_is_not_loaded(path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path, write_disposition="skip"))
-    tables = ask(path, "select table_name from duckdb_tables() where not starts_with(table_name, '_')")
-    assert tables == []
-    assert ask(path, "select count(*) from _dlt_loads") == [(1,)]
-
-
-def test_new_columns_are_added(path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path))
-    schema = shop(orders({"new": {"data_type": "double"}}), lines())
-    load(path, package(tmp_path, schema, "2", {"orders": [order(3, "2", new=0.5)]}))
-    assert ask(path, "select id, new from orders order by id") == [(1, None), (2, None), (3, 0.5)]
-    assert ask(path, "select count(*) from _dlt_version") == [(2,)]
 
 
 def test_descriptions_are_comments_of_what_is_made(path: Path, tmp_path: Path) -> None:
@@ -245,27 +164,16 @@ def test_descriptions_are_comments_of_what_is_made(path: Path, tmp_path: Path) -
     assert ask(path, columns) == [("note", "it's what\nthey said"), ("new", "added")]
 
 
-def test_rejects_are_appended(path: Path, tmp_path: Path) -> None:
-    table = table_from_dict("_rejects", {"columns": {"why": {"data_type": "text"}, "row": {"data_type": "json"}}})
-    for load_id in "12":
-        rejects = staged(tmp_path, table, [{"why": "frozen", "row": '{"a":1}'}])
-        load(path, replace(two(tmp_path, load_id), rejects=rejects))
-    assert ask(path, "select why, row from _rejects") == [("frozen", '{"a":1}')] * 2
-
-
-def merged(strategy: str, **more: Any) -> dict[str, Any]:
-    return {"write_disposition": "merge", "x-merge-strategy": strategy, **more}
-
-
 @pytest.mark.parametrize("strategy", ["delete-insert", "upsert", "insert-only"])
 def test_of_rows_with_one_key_the_answer_is_the_same_in_any_order(strategy: str, path: Path, tmp_path: Path) -> None:
     key = {"id": {"data_type": "bigint", "primary_key": True}, "v": {"data_type": "text"}}
+    schema = shop(orders(key, **{"write_disposition": "merge", "x-merge-strategy": strategy}))
     rows = [order(1, v=text, _dlt_id=f"k{text}" if strategy == "delete-insert" else "k") for text in "cab"]
     answers = set()
     for number in range(3):
         file = path.with_name(f"{number}.duckdb")
         turned = rows[number:] + rows[:number]
-        load(file, package(tmp_path, shop(orders(key, **merged(strategy))), "1", {"orders": turned}))
+        load(file, package(tmp_path, schema, "1", {"orders": turned}))
         answers.add(tuple(ask(file, "select v from orders")))
     assert answers == {(("a",),)}
 
@@ -293,25 +201,6 @@ def test_nested_rows_follow_their_parents_where_there_is_no_root_key(path: Path,
         load(path, package(tmp_path, schema, load_id, rows))
     assert ask(path, "select sku from orders__lines order by 1") == [("1.5",), ("2",)]
     assert ask(path, "select _dlt_id from orders__lines__tags order by 1") == [("t1.5",), ("t2",)]
-
-
-@pytest.mark.parametrize(
-    ("properties", "message"),
-    [
-        (merged("cdc"), "the merge strategy `cdc` is not supported"),
-        (merged("upsert"), "its strategy `upsert` needs a primary key"),
-        (merged("scd2"), "needs a column with the hint `x-valid-from`"),
-        (merged("upsert", **{"x-merge-source-filter": "id > 1"}), "`x-merge-source-filter` is not supported"),
-    ],
-)
-def test_a_merge_that_cannot_be_done_is_refused(
-    properties: dict[str, Any], message: str, path: Path, tmp_path: Path
-) -> None:
-    made = two(tmp_path, **properties)
-    make(path, "select 1")
-    for attempt in (lambda: load(path, made), lambda: destination.check_tables(f"duckdb:///{path}", made.schema)):
-        with pytest.raises(DestinationError, match=message):
-            attempt()
 
 
 REFUSED = {
@@ -351,9 +240,9 @@ def test_what_is_in_the_way_is_reported_before_and_nothing_is_written(case: str,
 
 def test_an_empty_table_of_somebody_else_gets_the_columns_that_it_lacks(path: Path, tmp_path: Path) -> None:
     make(path, "create schema sales", "create table sales.orders (id bigint)")
-    destination.check_tables(f"duckdb:///{path}?dataset=sales", two(tmp_path).schema)
+    destination.check_tables(f"duckdb:///{path}?dataset=sales", order_and_lines(tmp_path).schema)
     assert ask(path, "select count(*) from duckdb_columns() where table_name = 'orders'") == [(1,)]
-    load(path, two(tmp_path))
+    load(path, order_and_lines(tmp_path))
     assert ask(path, "select count(*) from orders") == [(2,)]
 
 
@@ -402,7 +291,7 @@ def test_names_that_are_one_name_there_are_refused(path: Path, tmp_path: Path) -
 
 
 def test_rows_that_do_not_arrive_stop_the_load(path: Path, tmp_path: Path) -> None:
-    made = two(tmp_path)
+    made = order_and_lines(tmp_path)
     short = replace(made, tables=(replace(made.tables[0], rows=3), made.tables[1]))
     with pytest.raises(DestinationError, match="table `orders`: 2 of 3 rows arrived"):
         load(path, short)
@@ -415,7 +304,7 @@ def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_load_waits_until_another_process_has_closed_the_file(path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path))
+    load(path, order_and_lines(tmp_path))
     holding = f"import duckdb, sys; c = duckdb.connect({str(path)!r}); print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
@@ -430,7 +319,7 @@ def test_a_load_waits_until_another_process_has_closed_the_file(path: Path, tmp_
             if "opening" in what:
                 threading.Timer(1, close_stdin).start()
 
-        destination.load(f"duckdb:///{path}?dataset=sales", two(tmp_path, "2"), close_it)
+        destination.load(f"duckdb:///{path}?dataset=sales", order_and_lines(tmp_path, "2"), close_it)
     assert ask(path, "select load_id from _dlt_loads order by 1") == [("1",), ("2",)]
 
 
@@ -438,28 +327,28 @@ def test_a_file_that_another_process_holds_is_reported(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_impatient(monkeypatch)
-    load(path, two(tmp_path))
+    load(path, order_and_lines(tmp_path))
     holding = f"import duckdb; c = duckdb.connect({str(path)!r}); print('held', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         for attempt in (
-            lambda: load(path, two(tmp_path, "2")),
-            lambda: destination.check_tables(f"duckdb:///{path}", two(tmp_path).schema),
+            lambda: load(path, order_and_lines(tmp_path, "2")),
+            lambda: destination.check_tables(f"duckdb:///{path}", order_and_lines(tmp_path).schema),
             lambda: destination.read_past_loads(f"duckdb:///{path}", "shop"),
         ):
             with pytest.raises(DestinationError, match="lock") as caught:
                 attempt()
             assert "another process has the file open" in str(caught.value.hint)
         holder.kill()
-    load(path, two(tmp_path, "2"))
+    load(path, order_and_lines(tmp_path, "2"))
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_a_file_that_goes_away_in_the_middle_is_no_load(is_replaced: bool, path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path))
+    load(path, order_and_lines(tmp_path))
     other = tmp_path / "other.duckdb"
-    load(other, two(tmp_path, "7"))
+    load(other, order_and_lines(tmp_path, "7"))
 
     def remove(what: str, share: float | None) -> None:
         quiet(what, share)
@@ -470,18 +359,18 @@ def test_a_file_that_goes_away_in_the_middle_is_no_load(is_replaced: bool, path:
 
     reported = "was replaced by another file" if is_replaced else "was removed"
     with pytest.raises(DestinationError, match=f"{reported} while the load wrote to it"):
-        destination.load(f"duckdb:///{path}?dataset=sales", two(tmp_path, "2"), remove)
+        destination.load(f"duckdb:///{path}?dataset=sales", order_and_lines(tmp_path, "2"), remove)
     assert path.exists() == is_replaced
     if is_replaced:
         assert ask(path, "select load_id from _dlt_loads") == [("7",)]
-    load(path, two(tmp_path, "2"))
+    load(path, order_and_lines(tmp_path, "2"))
     assert ask(path, "select count(*) from orders where _dlt_load_id = '2'") == [(2,)]
 
 
 def test_files_and_folders_that_will_not_do_are_reported(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("nothing of DuckDB's" * 1000)
-    schema = two(tmp_path).schema
+    schema = order_and_lines(tmp_path).schema
     with pytest.raises(DestinationError, match="cannot open"):
         destination.check_tables(f"duckdb:///{text}", schema)
     with pytest.raises(InputError, match="is a folder"):
@@ -534,22 +423,23 @@ def run(path: Path, made: LoadPackage, folder: Path, *, stop: int = 0, limit: in
 
 
 def test_a_killed_load_leaves_the_old_state_and_the_next_one_succeeds(path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path, write_disposition="replace"))
+    load(path, order_and_lines(tmp_path, write_disposition="replace"))
     before = ask(path, "select * from orders order by id")
-    code, reported = run(path.with_name("other.duckdb"), two(tmp_path, "2", write_disposition="replace"), tmp_path)
+    replacing = order_and_lines(tmp_path, "2", write_disposition="replace")
+    code, reported = run(path.with_name("other.duckdb"), replacing, tmp_path)
     assert code == 0, reported
     for stop in range(1, int(reported) + 1):
-        code, _ = run(path, two(tmp_path, "2", write_disposition="replace"), tmp_path, stop=stop)
+        code, _ = run(path, replacing, tmp_path, stop=stop)
         assert code == -signal.SIGKILL
         assert ask(path, "select * from orders order by id") == before
         assert destination.read_past_loads(f"duckdb:///{path}", "shop").load_ids == {"1"}
-    load(path, two(tmp_path, "2", write_disposition="replace"))
+    load(path, replacing)
     assert ask(path, "select distinct _dlt_load_id from orders") == [("2",)]
     assert ask(path, "select count(*) from orders__lines") == [(2,)]
 
 
 def test_a_full_disk_is_reported_and_leaves_the_old_state(path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path))
+    load(path, order_and_lines(tmp_path))
     rows = [order(number, "2", note=os.urandom(400).hex()) for number in range(20_000)]
     made = package(tmp_path, shop(orders(), lines()), "2", {"orders": rows})
     code, said = run(path, made, tmp_path, limit=4 << 20)

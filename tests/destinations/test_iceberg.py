@@ -13,9 +13,10 @@ from typing import Any
 import dlt
 import pyarrow as pa
 import pytest
-from lake_samples import package, schema_of, silent, table
+from lake_samples import package, table
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.transforms import BucketTransform
+from staged_loads import quiet, shop
 
 from schemactl.destinations import iceberg as destination
 from schemactl.destinations.iceberg.address import lock_folder, read_address
@@ -46,21 +47,21 @@ def test_the_catalogue_of_dlts_tables_is_what_its_schema_says(load: Load, tmp_pa
             }
     # Without a catalog nobody would learn of new commits.
     with pytest.raises(DestinationError, match="were created by dlt without a catalog"):
-        destination.check_tables(f"iceberg:{folder}?dataset=sales", schema_of(ORDERS))
+        destination.check_tables(f"iceberg:{folder}?dataset=sales", shop(ORDERS))
 
 
 @pytest.mark.parametrize("kind", ["exclusive", "immediate"])
 def test_a_catalogue_that_another_program_locks_is_reported(kind: str, tmp_path: Path) -> None:
     url = f"iceberg:{tmp_path / 'lake'}?dataset=sales"
-    destination.load(url, package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), silent)
+    destination.load(url, package(tmp_path, "1", {"orders": [{"id": 1}]}, [ORDERS]), quiet)
     second = package(tmp_path, "2", {"orders": [{"id": 2}]}, [ORDERS])
     with closing(sqlite3.connect(tmp_path / "lake" / "catalog.db", isolation_level=None)) as other:
         other.execute(f"begin {kind}")
         with pytest.raises(DestinationError, match=r"cannot .*database is locked") as caught:
-            destination.load(url, second, silent)
+            destination.load(url, second, quiet)
         assert "another process writes to the catalog" in str(caught.value.hint)
         assert "is not an Iceberg catalog" not in caught.value.message
-    destination.load(url, second, silent)
+    destination.load(url, second, quiet)
     assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
 
 
@@ -71,7 +72,7 @@ def test_a_configured_catalogue_is_loaded_and_read(tmp_path: Path, monkeypatch: 
         monkeypatch.setenv(f"PYICEBERG_CATALOG__PROD__{key}", value)
     url = "iceberg:prod?dataset=sales"
     for load_id in ("1", "2"):
-        destination.load(url, package(tmp_path, load_id, {"orders": [{"id": 1}]}, [ORDERS]), silent)
+        destination.load(url, package(tmp_path, load_id, {"orders": [{"id": 1}]}, [ORDERS]), quiet)
     assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
     assert "orders" in destination.read_catalogue("iceberg:prod").schema.tables
     held = SqlCatalog("prod", uri=f"sqlite:///{warehouse}/any.db").load_table(("sales", "orders")).scan().to_arrow()
@@ -90,9 +91,9 @@ def test_loads_into_a_configured_catalogue_go_one_after_the_other(
     with ThreadPoolExecutor(1) as pool:
 
         def load_another(what: str, share: float | None) -> None:
-            silent(what, share)
+            quiet(what, share)
             if what == "completing the load":
-                others.append(pool.submit(destination.load, "iceberg:prod?dataset=sales", second, silent))
+                others.append(pool.submit(destination.load, "iceberg:prod?dataset=sales", second, quiet))
                 wait(others, timeout=1)
 
         destination.load("iceberg:prod?dataset=sales", first, load_another)
@@ -109,7 +110,7 @@ def test_a_folder_whose_catalogue_has_another_name_is_gone_on_with(tmp_path: Pat
     other.create_namespace("sales")
     other.create_table(("sales", "orders"), held.schema).append(held)
     url = f"iceberg:{tmp_path / 'lake'}?dataset=sales"
-    destination.load(url, package(tmp_path, "1", {"orders": [{"id": 2}]}, [ORDERS]), silent)
+    destination.load(url, package(tmp_path, "1", {"orders": [{"id": 2}]}, [ORDERS]), quiet)
     assert sorted(other.load_table(("sales", "orders")).scan().to_arrow()["id"].to_pylist()) == [1, 2]
 
 
@@ -120,13 +121,13 @@ def test_tables_partitioned_by_more_than_plain_values_are_not_loaded(tmp_path: P
     with made.update_spec() as spec:
         spec.add_field("id", BucketTransform(4), "id_bucket")
     with pytest.raises(DestinationError, match=r"is partitioned by `bucket\[4\]` of `id`"):
-        destination.check_tables(f"iceberg:{tmp_path}?dataset=sales", schema_of(ORDERS))
+        destination.check_tables(f"iceberg:{tmp_path}?dataset=sales", shop(ORDERS))
 
 
 def test_reading_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there are no tables"):
         destination.read_catalogue(f"iceberg:{tmp_path}")
-    destination.check_tables(f"iceberg:{tmp_path}", schema_of(ORDERS))
+    destination.check_tables(f"iceberg:{tmp_path}", shop(ORDERS))
     assert not list(tmp_path.iterdir())
 
 
@@ -141,7 +142,7 @@ def test_odd_names_of_tables_and_folders_are_kept(tmp_path: Path) -> None:
     odd = table("odd / name's", {"id": {"data_type": "bigint"}}, resource="odd")
     url = f"iceberg:{folder}"
     for load_id in ("1", "2"):
-        destination.load(url, package(tmp_path, load_id, {odd.name: [{"id": 1}]}, [odd]), silent)
+        destination.load(url, package(tmp_path, load_id, {odd.name: [{"id": 1}]}, [odd]), quiet)
     assert odd.name in destination.read_catalogue(url).schema.tables
     assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
 
@@ -160,5 +161,5 @@ def test_a_missing_package_is_reported_with_the_way_to_get_it(tmp_path: Path, mo
     for name, module in missing.items():
         monkeypatch.setitem(sys.modules, name, module)
     with pytest.raises(DestinationError, match="`pyiceberg` is not installed") as failure:
-        destination.check_tables(f"iceberg:{tmp_path}", schema_of(ORDERS))
+        destination.check_tables(f"iceberg:{tmp_path}", shop(ORDERS))
     assert failure.value.hint == install_command("iceberg")

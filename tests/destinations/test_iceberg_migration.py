@@ -20,10 +20,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from forked_commands import MIGRATION, Commands, forked_commands
-from lake_samples import package, schema_of, silent, table
+from lake_samples import package, table
 from migrated_datasets import put
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.transforms import BucketTransform, IdentityTransform
+from staged_loads import quiet, shop
 
 from schemactl.destinations import iceberg as destination
 from schemactl.destinations.iceberg import migration
@@ -82,7 +83,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def load(orders: Table, load_id: str, rows: list[dict[str, Any]]) -> None:
-    destination.load(URL, package(Path(tempfile.mkdtemp(dir=".")), load_id, {"orders": rows}, [orders]), silent)
+    destination.load(URL, package(Path(tempfile.mkdtemp(dir=".")), load_id, {"orders": rows}, [orders]), quiet)
 
 
 def opened(name: str = "orders") -> Any:
@@ -114,7 +115,7 @@ def column(name: str, kind: str = "text", **hints: Any) -> Column:
 
 
 def wanted(orders: Table, before: Table = FIRST) -> Schema:
-    return bump(replace(schema_of(before), tables=schema_of(orders).tables))
+    return bump(replace(shop(before), tables=shop(orders).tables))
 
 
 def plan(url: str, orders: Table, **options: Any) -> PlanReport:
@@ -626,7 +627,7 @@ def test_a_configured_catalogue_is_migrated(tmp_path: Path, monkeypatch: pytest.
     for key, value in (("TYPE", "sql"), ("URI", f"sqlite:///{tmp_path}/any.db"), ("WAREHOUSE", f"file://{tmp_path}")):
         monkeypatch.setenv(f"PYICEBERG_CATALOG__PROD__{key}", value)
     url = "iceberg:prod"
-    destination.load(url, package(tmp_path / "staged", "1", {"orders": ROWS}, [FIRST]), silent)
+    destination.load(url, package(tmp_path / "staged", "1", {"orders": ROWS}, [FIRST]), quiet)
     assert apply(url, SECOND).outcome is Outcome.DONE
     assert plan(url, SECOND).plan.steps == ()
     held = SqlCatalog("prod", uri=f"sqlite:///{tmp_path}/any.db").load_table(("shop", "orders")).scan().to_arrow()

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import mysql_server
 import pytest
 from migrated_datasets import ID, column, new_dataset, put, schema_of
 from mysql_database import ask
@@ -68,8 +67,7 @@ def address(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator
         case "postgresql":
             yield new_dataset(kind, folder, request.getfixturevalue("postgres_url")).url
         case "mysql":
-            with mysql_server.running() as url:
-                yield f"{url}&dataset=shop"
+            yield f"{request.getfixturevalue('mariadb_url')}&dataset=shop"
         case "duckdb" | "sqlite":
             yield f"{kind}:///{folder}/shop.{kind}"
         case _:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-import mysql_server
 import pytest
 from migrated_datasets import column, put, schema_of
 from mysql_database import ask, run
@@ -53,17 +51,10 @@ SECOND = schema_of(
 )
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with mysql_server.running() as url:
-        yield url
-
-
 @pytest.fixture
-def url(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def url(mariadb_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    yield f"{server}&dataset=sales"
-    run(server, "drop database if exists sales")
+    return f"{mariadb_url}&dataset=sales"
 
 
 @pytest.fixture
@@ -89,7 +80,7 @@ def undo(url: str) -> Any:
     return rollback(request, lambda _: True, lambda: nullcontext(None))
 
 
-def test_a_script_runs_on_a_server_in_its_own_words(server: str) -> None:
+def test_a_script_runs_on_a_server_in_its_own_words(mariadb_url: str) -> None:
     before = column("v"), column("n", "bigint", nullable=False, precision=16), column("at", "timestamp")
     values = {"bool": True, "json": {"a": "it's"}, "binary": "YWI=", "date": "2026-01-31", "decimal": "1.50"}
     filled = {name: column(name, name) for name in values}
@@ -106,16 +97,13 @@ def test_a_script_runs_on_a_server_in_its_own_words(server: str) -> None:
         written += render(step, tables.get("t"))
         effects.apply_to_model(tables, (step,))
 
-    try:
-        insert = "insert into t (v, n, at) values ('101112', 7, now())"  # which each of the types takes
-        run(server, "create database scripts", "use scripts", written[0], insert, *written[1:])
-        row = "select `bool`, json_value(`json`, '$.a'), `binary`, `date`, v__new_1, v__new_2 from t"
-        assert ask(server, row, "scripts") == [(1, "it's", b"ab", date(2026, 1, 31), "101112", 101112)]
-        nulls = "select column_name, is_nullable, column_comment from information_schema.columns"
-        asked = f"{nulls} where table_schema = 'scripts' and column_name in ('n', 'bool') order by 1"
-        assert ask(server, asked, "scripts") == [("bool", "NO", ""), ("n", "YES", "a \\ b")]
-    finally:
-        run(server, "drop database if exists scripts")
+    insert = "insert into t (v, n, at) values ('101112', 7, now())"  # which each of the types takes
+    run(mariadb_url, "create database scripts", "use scripts", written[0], insert, *written[1:])
+    row = "select `bool`, json_value(`json`, '$.a'), `binary`, `date`, v__new_1, v__new_2 from t"
+    assert ask(mariadb_url, row, "scripts") == [(1, "it's", b"ab", date(2026, 1, 31), "101112", 101112)]
+    nulls = "select column_name, is_nullable, column_comment from information_schema.columns"
+    asked = f"{nulls} where table_schema = 'scripts' and column_name in ('n', 'bool') order by 1"
+    assert ask(mariadb_url, asked, "scripts") == [("bool", "NO", ""), ("n", "YES", "a \\ b")]
 
 
 def is_settled(url: str) -> bool:

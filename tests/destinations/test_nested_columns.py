@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from lake_samples import silent
+from staged_loads import quiet
 
 from schemactl.errors import DestinationError
 from schemactl.flows.diff import DiffRequest, diff_schemas
@@ -124,7 +124,7 @@ class Place:
         staged = StagedTable(table, folder, len(rows))
         self.module.check_tables(self.url, of)
         moment = AT + timedelta(hours=self.count)
-        self.module.load(self.url, LoadPackage(number, of, (staged,), moment), silent)
+        self.module.load(self.url, LoadPackage(number, of, (staged,), moment), quiet)
 
     def load_texts(self, of: Schema, rows: list[dict[str, Any]]) -> None:
         """Load rows of texts alone, whatever type a column states."""
@@ -135,7 +135,7 @@ class Place:
         pyarrow.parquet.write_table(pa.Table.from_pylist(held, kinds), folder / "part-0.parquet")
         self.module.check_tables(self.url, of)
         staged = StagedTable(of.tables["orders"], folder, len(rows))
-        self.module.load(self.url, LoadPackage("1", of, (staged,), AT), silent)
+        self.module.load(self.url, LoadPackage("1", of, (staged,), AT), quiet)
 
     def raw_rows(self) -> list[dict[str, Any]]:
         read: Callable[[], pa.Table] = getattr(self, f"_read_{self.kind}")

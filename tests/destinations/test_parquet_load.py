@@ -83,50 +83,6 @@ def test_rows_that_lack_a_required_value_are_refused(
     assert rows(tmp_path / "warehouse", "orders", "id") == [(1,)]
 
 
-def test_a_load_is_not_loaded_again(tmp_path: Path, put: Callable[..., None]) -> None:
-    put(shop(orders()), "1", {"orders": [order(1)]}, inputs=(an_input("/a"),))
-    before = tree(tmp_path / "warehouse")
-    made = package(tmp_path / "again", shop(orders()), "1", {"orders": [order(1), order(2)]})
-    destination.load(f"parquet:{tmp_path / 'warehouse'}", made, quiet)
-    assert tree(tmp_path / "warehouse") == before
-    url = f"parquet:{tmp_path / 'warehouse'}"
-    assert destination.read_past_loads(url, "shop").load_ids == {"1"}
-    assert ledger_files(destination, url) == {"/a": an_input("/a")}
-
-
-def test_the_last_load_of_a_file_is_remembered(tmp_path: Path, put: Callable[..., None]) -> None:
-    assert destination.read_past_loads(f"parquet:{tmp_path / 'warehouse'}", "shop").load_ids == frozenset()
-    put(shop(orders()), "9", {"orders": [order(1)]}, inputs=(an_input("/a\u2028", 1), an_input("/b", 1)))
-    put(shop(orders()), "10", {"orders": [order(2)]}, inputs=(an_input("/a\u2028", 2),))
-    url = f"parquet:{tmp_path / 'warehouse'}"
-    assert {path: each.bytes for path, each in ledger_files(destination, url).items()} == {"/a\u2028": 2, "/b": 1}
-    assert ledger_files(destination, url, "other") == {}
-
-
-def test_a_new_column_is_null_in_older_rows(tmp_path: Path, put: Callable[..., None]) -> None:
-    put(shop(orders()), "1", {"orders": [order(1)]})
-    put(shop(orders({"paid": {"data_type": "bool"}})), "2", {"orders": [order(2, paid=True)]})
-    assert rows(tmp_path / "warehouse", "orders", "id", "paid") == [(1, None), (2, True)]
-    assert len(list((tmp_path / "warehouse" / "_dlt_version").iterdir())) == 2
-
-
-def test_replaced_resources_are_emptied_with_all_their_tables(tmp_path: Path, put: Callable[..., None]) -> None:
-    other = replace(orders(), name="returns", properties={"write_disposition": "replace", "resource": "orders"})
-    schema = shop(orders(write_disposition="replace"), lines(), other)
-    first = {"orders": [order(1)], "orders__lines": [line("r1.1", 0, "a")], "returns": [order(7)]}
-    put(schema, "1", first)
-    put(schema, "2", {"orders": [order(2)]})
-    folder = tmp_path / "warehouse"
-    assert rows(folder, "orders", "id") == [(2,)]
-    assert rows(folder, "orders__lines", "sku") == rows(folder, "returns", "id") == []
-
-
-def test_a_table_that_is_skipped_gets_no_rows(tmp_path: Path, put: Callable[..., None]) -> None:
-    put(shop(orders(write_disposition="skip")), "1", {"orders": [order(1)]})
-    assert not (tmp_path / "warehouse" / "orders").exists()
-    assert destination.read_past_loads(f"parquet:{tmp_path / 'warehouse'}", "shop").load_ids == {"1"}
-
-
 def test_rejects_are_appended_beside_the_tables(tmp_path: Path) -> None:
     rejects = table_from_dict("_rejects", {"columns": {"value": {"data_type": "text"}}})
     for load_id in ("1", "2"):
@@ -346,12 +302,6 @@ def test_names_that_are_no_names_of_folders_are_reported(tmp_path: Path) -> None
         schema = shop(replace(orders(), name=name))
         with pytest.raises(DestinationError, match="cannot be a folder of this name"):
             destination.check_tables(f"parquet:{tmp_path}/w", schema)
-
-
-def test_a_merge_without_the_columns_that_it_needs_is_reported(tmp_path: Path) -> None:
-    schema = shop(orders(**{"write_disposition": "merge", "x-merge-strategy": "upsert"}))
-    with pytest.raises(DestinationError, match="cannot be merged: its strategy `upsert` needs a primary key"):
-        destination.check_tables(f"parquet:{tmp_path}/w", schema)
 
 
 @pytest.mark.parametrize("place", ["s3://bucket/w", "gs://bucket", "abfss://a@b/c", "file:///tmp/w"])

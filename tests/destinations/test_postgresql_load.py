@@ -21,7 +21,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from staged_loads import an_input, ledger_files, line, lines, order, orders, package, quiet, shop
+from staged_loads import lines, order, order_and_lines, orders, package, quiet, shop
 
 from schemactl.destinations import postgresql as destination
 from schemactl.errors import DestinationError, InputError
@@ -55,17 +55,8 @@ def make(database: str, *statements: str) -> None:
             connection.execute(statement.encode())
 
 
-def two(folder: Path, load_id: str = "1", **properties: Any) -> LoadPackage:
-    """A load of orders 1 and 2 with two lines."""
-    rows = {
-        "orders": [order(1, load_id, note="a"), order(2, load_id)],
-        "orders__lines": [line(f"r1.{load_id}", 0, "x"), line(f"r2.{load_id}", 0, "y")],
-    }
-    return package(folder, shop(orders(**properties), lines()), load_id, rows)
-
-
 def test_a_load_makes_the_dataset_and_its_tables(database: str, tmp_path: Path) -> None:
-    made = two(tmp_path)
+    made = order_and_lines(tmp_path)
     load(database, made)
     assert ask(database, "select id, note from orders order by id") == [(1, "a"), (2, None)]
     assert ask(database, "select sku from orders__lines order by sku") == [("x",), ("y",)]
@@ -79,15 +70,6 @@ def test_a_load_makes_the_dataset_and_its_tables(database: str, tmp_path: Path) 
         assert found["_dlt_id"].properties["unique"]
         for name, column in table.columns.items():
             assert destination.stored(found[name]) == destination.stored(column)
-
-
-def test_every_type_is_made_as_the_catalogue_reads_it(database: str, tmp_path: Path) -> None:
-    columns = {name: kind for name, kind in TYPED.items() if "data_type" in kind}
-    made = package(tmp_path, shop(orders(columns)), "1", {"orders": [order(1, needed=1)]})
-    load(database, made)
-    found = destination.read_catalogue(f"{database}?dataset=sales").schema.tables["orders"].columns
-    for name, column in made.schema.tables["orders"].columns.items():
-        assert destination.stored(found[name]) == destination.stored(column)
 
 
 VALUES: dict[str, list[Any]] = {
@@ -159,43 +141,9 @@ def test_descriptions_are_comments_of_what_is_made(database: str, tmp_path: Path
     assert ask(database, asked) == [(False, "All orders"), (True, "added"), (True, "it's what\nthey said")]
 
 
-def test_the_same_load_again_does_nothing(database: str, tmp_path: Path) -> None:
-    for load_id in ("1", "1", "2"):
-        load(database, two(tmp_path, load_id))
-    assert ask(database, "select count(*) from orders") == [(4,)]
-    assert ask(database, "select load_id from _dlt_loads order by 1") == [("1",), ("2",)]
-    assert ask(database, "select count(*) from _dlt_version") == [(1,)]
-
-
-def test_past_loads_are_remembered_with_their_files(database: str, tmp_path: Path) -> None:
-    assert destination.read_past_loads(database, "shop").load_ids == frozenset()
-    load(database, replace(two(tmp_path), inputs=(an_input("/a"), an_input("/b", 2))))
-    load(database, replace(two(tmp_path, "2"), inputs=(an_input("/b", 3),)))
-    found = destination.read_past_loads(database, "shop")
-    assert found.load_ids == {"1", "2"}
-    assert ledger_files(destination, database) == {"/a": an_input("/a"), "/b": an_input("/b", 3)}
-    assert destination.read_past_loads(database, "other").load_ids == frozenset()
-
-
-def test_without_a_dataset_the_one_loaded_before_is_meant(database: str, tmp_path: Path) -> None:
-    destination.load(database, two(tmp_path), quiet)
-    assert ask(database, "select count(*) from shop.orders") == [(2,)]
-    load(database, two(tmp_path))
-    with pytest.raises(InputError, match="contains 2 datasets of schema `shop`: `sales`, `shop`"):
-        destination.load(database, two(tmp_path, "3"), quiet)
-
-
-def test_what_is_replaced_loses_its_nested_rows_too(database: str, tmp_path: Path) -> None:
-    load(database, two(tmp_path, write_disposition="replace"))
-    schema = shop(orders(write_disposition="replace"), lines())
-    load(database, package(tmp_path, schema, "2", {"orders": [order(7, "2")]}))
-    assert ask(database, "select id from orders") == [(7,)]
-    assert ask(database, "select count(*) from orders__lines") == [(0,)]
-
-
 def test_loads_at_the_same_time_go_one_after_the_other(database: str, tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda each: load(database, two(tmp_path, str(each))), range(1, 9)))
+        list(pool.map(lambda each: load(database, order_and_lines(tmp_path, str(each))), range(1, 9)))
     assert ask(database, "select count(*), count(distinct _dlt_load_id) from orders") == [(16, 8)]
     assert ask(database, "select count(*) from _dlt_version") == [(1,)]
 
@@ -210,7 +158,7 @@ def test_loads_at_the_same_time_need_no_luck_under_any_isolation(isolation: str,
         if "locking" in what:  # both have looked at what is there
             asked.wait(30)
 
-    made = two(tmp_path)
+    made = order_and_lines(tmp_path)
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(destination.load, f"{database}?dataset=sales", made, slow) for _ in range(2)]
     for each in both:
@@ -226,11 +174,13 @@ def test_a_check_waits_for_the_load_that_makes_its_tables(database: str, tmp_pat
         def check_meanwhile(what: str, share: float | None) -> None:
             quiet(what, share)
             if what == "completing the load":
-                checks.append(pool.submit(destination.check_tables, f"{database}?dataset=sales", two(tmp_path).schema))
+                checks.append(
+                    pool.submit(destination.check_tables, f"{database}?dataset=sales", order_and_lines(tmp_path).schema)
+                )
                 with psycopg.connect(database, autocommit=True) as connection:
                     await_waiting(connection)
 
-        destination.load(f"{database}?dataset=sales", two(tmp_path), check_meanwhile)
+        destination.load(f"{database}?dataset=sales", order_and_lines(tmp_path), check_meanwhile)
         checks[0].result()
 
 
@@ -311,7 +261,7 @@ def test_what_is_in_the_way_is_reported_and_nothing_is_written(case: str, databa
 
 
 def test_a_check_leaves_nothing(database: str, tmp_path: Path) -> None:
-    destination.check_tables(database, two(tmp_path).schema)
+    destination.check_tables(database, order_and_lines(tmp_path).schema)
     assert ask(database, "select 1 from pg_namespace where nspname = 'shop'") == []
 
 
@@ -370,7 +320,7 @@ def test_rights_that_are_missing_are_reported_before(database: str, tmp_path: Pa
         "grant usage, create on schema sales to guest",
     )
     url = re.sub("//.*@", "//guest:guest@", database)
-    schema = two(tmp_path).schema
+    schema = order_and_lines(tmp_path).schema
     with pytest.raises(DestinationError, match=r"cannot create dataset `shop`.*permission denied") as caught:
         destination.check_tables(url, schema)
     assert 'GRANT CREATE ON DATABASE "shop"' in str(caught.value.hint)
@@ -383,7 +333,7 @@ def test_rights_that_are_missing_are_reported_before(database: str, tmp_path: Pa
 
 
 def test_datasets_that_the_user_may_not_look_into_are_not_in_the_way(database: str, tmp_path: Path) -> None:
-    load(database, two(tmp_path), "of_others")
+    load(database, order_and_lines(tmp_path), "of_others")
     make(
         database,
         "drop role if exists guest",
@@ -392,21 +342,21 @@ def test_datasets_that_the_user_may_not_look_into_are_not_in_the_way(database: s
     )
     url = re.sub("//.*@", "//guest:guest@", database)
     assert not destination.read_past_loads(url, "shop").load_ids
-    destination.check_tables(url, two(tmp_path).schema)
-    destination.load(url, two(tmp_path), quiet)
+    destination.check_tables(url, order_and_lines(tmp_path).schema)
+    destination.load(url, order_and_lines(tmp_path), quiet)
     assert ask(database, "select count(*) from shop.orders") == [(2,)]
     with pytest.raises(DestinationError, match=r"cannot create dataset `of_others`") as caught:
-        destination.check_tables(f"{url}?dataset=of_others", two(tmp_path).schema)
+        destination.check_tables(f"{url}?dataset=of_others", order_and_lines(tmp_path).schema)
     assert "USAGE" in str(caught.value.hint)
     make(database, "grant create on database shop to guest")
     with pytest.raises(DestinationError, match='cannot insert rows into table "of_others"') as caught:
-        destination.check_tables(f"{url}?dataset=of_others", two(tmp_path).schema)
+        destination.check_tables(f"{url}?dataset=of_others", order_and_lines(tmp_path).schema)
     assert "grant the user" in str(caught.value.hint)
     make(database, "drop owned by guest cascade", "drop role guest")
 
 
 def test_a_server_that_goes_away_is_reported_and_leaves_the_old_state(database: str, tmp_path: Path) -> None:
-    load(database, two(tmp_path))
+    load(database, order_and_lines(tmp_path))
 
     def cut(what: str, share: float | None) -> None:
         quiet(what, share)
@@ -418,17 +368,17 @@ def test_a_server_that_goes_away_is_reported_and_leaves_the_old_state(database: 
             )
 
     with pytest.raises(DestinationError, match="cannot load table `orders__lines`") as caught:
-        destination.load(f"{database}?dataset=sales", two(tmp_path, "2"), cut)
+        destination.load(f"{database}?dataset=sales", order_and_lines(tmp_path, "2"), cut)
     assert "`--load-id`" in str(caught.value.hint)
     assert "s3cret" not in str(caught.value)
     assert ask(database, "select count(*) from orders") == [(2,)]
-    load(database, two(tmp_path, "2"))
+    load(database, order_and_lines(tmp_path, "2"))
     assert ask(database, "select count(*) from orders") == [(4,)]
 
 
 def test_rows_that_do_not_arrive_stop_the_load(database: str, tmp_path: Path) -> None:
     for load_id, disposition in (("1", "append"), ("2", "merge")):
-        made = two(tmp_path, load_id, write_disposition=disposition)
+        made = order_and_lines(tmp_path, load_id, write_disposition=disposition)
         short = replace(made, tables=(replace(made.tables[0], rows=3), made.tables[1]))
         with pytest.raises(DestinationError, match="table `orders`: 2 of 3 rows arrived"):
             load(database, short)
@@ -436,7 +386,7 @@ def test_rows_that_do_not_arrive_stop_the_load(database: str, tmp_path: Path) ->
 
 
 def test_readers_see_the_old_rows_until_all_is_loaded(database: str, tmp_path: Path) -> None:
-    load(database, two(tmp_path, write_disposition="replace"))
+    load(database, order_and_lines(tmp_path, write_disposition="replace"))
     seen: list[Any] = []
 
     def look(what: str, share: float | None) -> None:
@@ -444,7 +394,7 @@ def test_readers_see_the_old_rows_until_all_is_loaded(database: str, tmp_path: P
         if not what.startswith("locking"):
             seen.append(ask(database, "select count(*), min(_dlt_load_id) from orders")[0])
 
-    destination.load(f"{database}?dataset=sales", two(tmp_path, "2", write_disposition="replace"), look)
+    destination.load(f"{database}?dataset=sales", order_and_lines(tmp_path, "2", write_disposition="replace"), look)
     assert seen == [(2, "1")] * 3
     assert ask(database, "select count(*), min(_dlt_load_id) from orders") == [(2, "2")]
 
@@ -464,8 +414,8 @@ postgresql.load(sys.argv[1], pickle.loads(open(sys.argv[2], "rb").read()), progr
 
 @pytest.mark.parametrize("stop", [2, 3, 4])
 def test_a_killed_load_leaves_the_old_state_and_the_next_one_succeeds(stop: int, database: str, tmp_path: Path) -> None:
-    load(database, two(tmp_path))
-    made = two(tmp_path, "2", write_disposition="replace")
+    load(database, order_and_lines(tmp_path))
+    made = order_and_lines(tmp_path, "2", write_disposition="replace")
     file = tmp_path / "package"
     file.write_bytes(pickle.dumps(made))
     command = [sys.executable, "-c", IN_A_PROCESS, f"{database}?dataset=sales", str(file), str(stop)]
@@ -477,7 +427,7 @@ def test_a_killed_load_leaves_the_old_state_and_the_next_one_succeeds(stop: int,
 
 
 def test_addresses_and_servers_that_will_not_do_are_reported(tmp_path: Path) -> None:
-    schema = two(tmp_path).schema
+    schema = order_and_lines(tmp_path).schema
     with pytest.raises(InputError, match="cannot be read"):
         destination.check_tables("postgresql://a@b@c/d", schema)
     with pytest.raises(DestinationError, match=r"cannot reach the server in `postgresql://me@127\.0\.0\.1:1/db`"):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from staged_loads import an_input, ledger_files, line, lines, order, orders, package, quiet, shop, staged
+from staged_loads import order, order_and_lines, orders, package, quiet, shop, staged
 
 from schemactl.destinations import sqlite as destination
 from schemactl.errors import DestinationError, InputError
@@ -38,18 +38,9 @@ def ask(path: Path, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
-def two(folder: Path, load_id: str = "1", **properties: Any) -> LoadPackage:
-    """A load of orders 1 and 2 with two lines."""
-    rows = {
-        "orders": [order(1, load_id, note="a"), order(2, load_id)],
-        "orders__lines": [line(f"r1.{load_id}", 0, "x"), line(f"r2.{load_id}", 0, "y")],
-    }
-    return package(folder, shop(orders(**properties), lines()), load_id, rows)
-
-
 def test_a_load_makes_the_file_and_its_tables(path: Path, tmp_path: Path) -> None:
     path = path.parent / "new" / "folder" / path.name
-    made = two(tmp_path)
+    made = order_and_lines(tmp_path)
     destination.check_tables(f"sqlite:///{path}", made.schema)
     load(path, made)
     assert ask(path, "select id, note from orders order by id") == [(1, "a"), (2, None)]
@@ -59,15 +50,6 @@ def test_a_load_makes_the_file_and_its_tables(path: Path, tmp_path: Path) -> Non
     catalogue = destination.read_catalogue(f"sqlite:///{path}")
     assert catalogue.hashes == (made.schema.version_hash,)
     assert list(catalogue.schema.tables["orders"].columns) == list(orders().columns)
-
-
-def test_every_type_is_made_as_the_catalogue_reads_it(path: Path, tmp_path: Path) -> None:
-    columns = {name: kind for name, kind in TYPED.items() if "data_type" in kind}
-    made = package(tmp_path, shop(orders(columns)), "1", {"orders": [order(1, needed=1)]})
-    load(path, made)
-    found = destination.read_catalogue(f"sqlite:///{path}").schema.tables["orders"].columns
-    for name, column in made.schema.tables["orders"].columns.items():
-        assert destination.stored(found[name]) == destination.stored(column)
 
 
 STORED: dict[str, list[tuple[Any, Any]]] = {
@@ -129,68 +111,33 @@ def test_migrations_fill_columns_with_what_loads_would_store(
     assert (found, kind) == (kept, {str: "text", bytes: "blob", float: "real", int: "integer"}[type(kept)])
 
 
-def test_the_same_load_again_does_nothing(path: Path, tmp_path: Path) -> None:
-    for load_id in ("1", "1", "2"):
-        load(path, two(tmp_path, load_id))
-    assert ask(path, "select count(*) from orders") == [(4,)]
-    assert ask(path, "select load_id from _dlt_loads order by 1") == [("1",), ("2",)]
-    assert ask(path, "select count(*) from _dlt_version") == [(1,)]
-
-
-def test_past_loads_are_remembered_with_their_files(path: Path, tmp_path: Path) -> None:
-    url = f"sqlite:///{path}"
-    assert destination.read_past_loads(url, "shop").load_ids == frozenset()
-    assert not path.exists()
-    load(path, replace(two(tmp_path), inputs=(an_input("/a"), an_input("/b", 2))))
-    load(path, replace(two(tmp_path, "2"), inputs=(an_input("/b", 3),)))
-    found = destination.read_past_loads(url, "shop")
-    assert found.load_ids == {"1", "2"}
-    assert ledger_files(destination, url) == {"/a": an_input("/a"), "/b": an_input("/b", 3)}
-    assert destination.read_past_loads(url, "other").load_ids == frozenset()
-
-
 def test_a_dataset_is_a_file_beside_as_with_dlt(path: Path, tmp_path: Path) -> None:
-    destination.load(f"sqlite:///{path}?dataset=sales", two(tmp_path), quiet)
+    destination.load(f"sqlite:///{path}?dataset=sales", order_and_lines(tmp_path), quiet)
     beside = path.with_name("shop__sales.db")
     assert not path.exists()
     assert ask(beside, "select count(*) from orders") == [(2,)]
-    destination.load(f"sqlite:///{path}", two(tmp_path, "2"), quiet)
+    destination.load(f"sqlite:///{path}", order_and_lines(tmp_path, "2"), quiet)
     assert ask(beside, "select count(*) from orders") == [(4,)]
-    destination.load(f"sqlite:///{path}?dataset=more", two(tmp_path, "3"), quiet)
+    destination.load(f"sqlite:///{path}?dataset=more", order_and_lines(tmp_path, "3"), quiet)
     with pytest.raises(InputError, match="contains 2 datasets"):
-        destination.load(f"sqlite:///{path}", two(tmp_path, "4"), quiet)
-
-
-def test_what_is_replaced_loses_its_nested_rows_too(path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path, write_disposition="replace"))
-    schema = shop(orders(write_disposition="replace"), lines())
-    load(path, package(tmp_path, schema, "2", {"orders": [order(7, "2")]}))
-    assert ask(path, "select id from orders") == [(7,)]
-    assert ask(path, "select count(*) from orders__lines") == [(0,)]
-
-
-def test_new_columns_are_added(path: Path, tmp_path: Path) -> None:
-    load(path, two(tmp_path))
-    schema = shop(orders({"new": {"data_type": "double"}}), lines())
-    load(path, package(tmp_path, schema, "2", {"orders": [order(3, "2", new=0.5)]}))
-    assert ask(path, "select id, new from orders order by id") == [(1, None), (2, None), (3, 0.5)]
+        destination.load(f"sqlite:///{path}", order_and_lines(tmp_path, "4"), quiet)
 
 
 def test_rejects_are_appended(path: Path, tmp_path: Path) -> None:
     table = table_from_dict("_rejects", {"columns": {"why": {"data_type": "text"}, "row": {"data_type": "json"}}})
     for load_id in "12":
         rejects = staged(tmp_path, table, [{"why": "frozen", "row": '{"a":1}'}])
-        load(path, replace(two(tmp_path, load_id), rejects=rejects))
+        load(path, replace(order_and_lines(tmp_path, load_id), rejects=rejects))
     assert ask(path, "select why, row from _rejects") == [("frozen", '{"a": 1}')] * 2
 
 
 def test_a_load_that_fails_leaves_the_file_as_it_was(path: Path, tmp_path: Path) -> None:
-    bad = two(tmp_path)
+    bad = order_and_lines(tmp_path)
     bad = replace(bad, tables=(replace(bad.tables[0], rows=7), *bad.tables[1:]))
     with pytest.raises(DestinationError, match="2 of 7 rows"):
         load(path, bad)
     assert not path.exists()
-    load(path, two(tmp_path, "2"))
+    load(path, order_and_lines(tmp_path, "2"))
     with pytest.raises(DestinationError, match="2 of 7 rows"):
         load(path, bad)
     assert ask(path, "select load_id from _dlt_loads") == [("2",)]
@@ -212,13 +159,13 @@ def test_a_file_that_another_process_writes_is_waited_for_and_then_refused(
 ) -> None:
     module = sys.modules["schemactl.destinations.sqlite.load"]  # whose name a function has
     monkeypatch.setattr(module, "_PATIENCE_OF_LOADS_SECONDS", 0.1)
-    load(path, two(tmp_path))
+    load(path, order_and_lines(tmp_path))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("begin immediate")
         with pytest.raises(DestinationError, match="locked") as caught:
-            load(path, two(tmp_path, "2"))
+            load(path, order_and_lines(tmp_path, "2"))
     assert "another process has it open" in str(caught.value.hint)
-    load(path, two(tmp_path, "2"))
+    load(path, order_and_lines(tmp_path, "2"))
     assert ask(path, "select count(*) from orders") == [(4,)]
 
 
@@ -238,7 +185,7 @@ destination.load({url!r}, made, lambda *_: None)
 def test_a_killed_load_leaves_nothing_and_readers_see_what_was_there(path: Path, tmp_path: Path) -> None:
     import pickle
 
-    load(path, two(tmp_path))
+    load(path, order_and_lines(tmp_path))
     many = [order(number, "2", note="x" * 1000) for number in range(20_000)]  # more than SQLite keeps in memory
     (tmp_path / "made").write_bytes(pickle.dumps(package(tmp_path, shop(orders()), "2", {"orders": many})))
     code = KILLED.format(paths=sys.path, made=str(tmp_path / "made"), url=f"sqlite:///{path}")
@@ -247,5 +194,5 @@ def test_a_killed_load_leaves_nothing_and_readers_see_what_was_there(path: Path,
     assert destination.read_catalogue(f"sqlite:///{path}").schema.name == "shop"
     assert destination.read_past_loads(f"sqlite:///{path}", "shop").load_ids == {"1"}
     assert ask(path, "select count(*) from orders") == [(2,)]
-    load(path, two(tmp_path, "2"))
+    load(path, order_and_lines(tmp_path, "2"))
     assert ask(path, "select count(*) from orders") == [(4,)]

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import mysql_server
 import postgres_server
 import pytest
 from loading_shop import Shop
@@ -33,12 +32,6 @@ def loads_by_spark(shop: Shop, spark: SparkSession) -> SparkSession:
 @pytest.fixture(scope="module")
 def rejects_server(postgres_url: str) -> Iterator[str]:
     with postgres_server.database(postgres_url) as url:
-        yield url
-
-
-@pytest.fixture(scope="session")
-def mariadb_url() -> Iterator[str]:
-    with mysql_server.running() as url:
         yield url
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -21,11 +20,10 @@ from schemactl.flows.import_ import Imported, ImportRequest, import_files
 
 
 @pytest.fixture
-def mysql_address() -> Iterator[str]:
+def mysql_address(mariadb_url: str) -> str:
     """The address of a server with an empty dataset ``related``."""
-    with mysql_server.running() as url:
-        run_in_mysql(url, "create database related", dataset="mysql")
-        yield url
+    run_in_mysql(mariadb_url, "create database related", dataset="mysql")
+    return mariadb_url
 
 
 def run_in_mysql(url: str, *statements: str, dataset: str = "related") -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import mysql_server
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -129,16 +128,10 @@ class Engine:
         }
 
 
-@pytest.fixture(scope="module")
-def mysql_url() -> Iterator[str]:
-    with mysql_server.running() as url:
-        yield url
-
-
 @pytest.fixture(params=list(TYPES))
 def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     monkeypatch.chdir(tmp_path)
-    server = {"postgresql": "postgres_url", "mysql": "mysql_url"}.get(request.param)
+    server = {"postgresql": "postgres_url", "mysql": "mariadb_url"}.get(request.param)
     return Engine(request.param, tmp_path, request.getfixturevalue(server) if server else "")
 
 

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -381,14 +381,12 @@ class MariaDb:
 
 
 @pytest.fixture(scope="module")
-def mysql_url() -> Iterator[str | None]:
-    """Run a server; None where the machine has none, which tests/destinations/test_mysql_load.py reports."""
-    with ExitStack() as running:
-        try:
-            url = running.enter_context(mysql_server.running())
-        except pytest.skip.Exception:
-            url = None
-        yield url
+def mysql_url(request: pytest.FixtureRequest) -> str | None:
+    """Return None if the machine has no server, which tests/destinations/test_mysql_load.py reports."""
+    try:
+        return str(request.getfixturevalue("mariadb_server"))
+    except pytest.skip.Exception:
+        return None
 
 
 @pytest.fixture

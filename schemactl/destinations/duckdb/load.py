@@ -12,7 +12,7 @@ from schemactl.destinations._errors import wrap_errors
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._sql_load import (
     SqlDataset,
-    check_names,
+    check_new_database,
     check_schema,
     dataset_to_read,
     load_package,
@@ -53,7 +53,7 @@ def check_tables(url: str, schema: Schema) -> None:
         with await_session(address, _PATIENCE_SECONDS) as session:
             check_schema(session, address.dataset, schema)
     else:
-        check_names(schema, NAMES, str(address))
+        check_new_database(schema, NAMES, str(address))
         check_folder(address)
 
 

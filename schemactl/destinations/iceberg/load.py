@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.load import LakeLoad, check_schema
 from schemactl.destinations._lake.lock import check_writable, holding
 from schemactl.destinations._load import carry_out
@@ -37,9 +38,7 @@ def check_tables(url: str, schema: Schema) -> None:
     """Find out whether the tables of a schema can be loaded; see ``Loader``."""
     address = read_address(url)
     _check_folder(address, schema.name)
-    lake = _existing(address, schema.name)
-    if lake is not None:
-        check_schema(lake, schema)
+    check_schema(_existing(address, schema.name) or _empty_lake(address, schema.name), schema)
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
@@ -60,6 +59,13 @@ def _check_folder(address: Address, schema_name: str) -> None:
         check_writable(address.folder)
     hint = "load into another folder, or use the same catalog for dlt and schemactl: iceberg:CATALOG?dataset=NAME"
     check_place(address, schema_name, "loaded", hint)
+
+
+def _empty_lake(address: Address, schema_name: str) -> IcebergLake:
+    """Return the dataset that a load would create, in an empty catalog of this process."""
+    with driver("sqlalchemy", "iceberg"):
+        from pyiceberg.catalog.memory import InMemoryCatalog
+    return IcebergLake(address, InMemoryCatalog("empty"), address.dataset or schema_name)
 
 
 def _existing(address: Address, schema_name: str) -> IcebergLake | None:

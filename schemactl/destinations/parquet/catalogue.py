@@ -158,6 +158,8 @@ def stored(column: Column) -> Properties:
     if column.data_type is DataType.BIGINT:
         size = properties.get("precision")
         properties["precision"] = next((bits for bits in (8, 16, 32) if size is not None and size <= bits), 64)
+    if column.data_type is DataType.BINARY:
+        properties.pop("precision", None)  # dlt's files have a fixed length, and loads write any: both may be there
     of = arrow_type_of(column)
     try:
         return _kind(scalar_type(properties) if of is None else of)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from schemactl.destinations import Catalogue, Definition, StoredQuery
-from schemactl.destinations._address import file_address
+from schemactl.destinations._address import parse_file_address, require_file
 from schemactl.destinations._catalogue import catalogue_of, choose_dataset
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, dataset_file, files_of, has_tables, reading
 from schemactl.destinations.sqlite.types import kind_of, kind_of_key
@@ -79,10 +79,13 @@ def read_queries(url: str) -> tuple[StoredQuery, ...]:
 @contextmanager
 def _open_dataset(url: str) -> Iterator[tuple[SqliteDatabase, str]]:
     """Open the file of the dataset that an address names."""
-    address = file_address(url)
+    address = parse_file_address(url)
     if address.dataset is not None:
         dataset_file(address.path, address.dataset)  # a link is not read
-    files = {name: path for name, path in files_of(address.path) if has_tables(path)}
+    files = {name: path for name, path in files_of(address.path) if path.is_file()}
+    if not files:
+        require_file(address)
+    files = {name: path for name, path in files.items() if has_tables(path)}
     dataset = choose_dataset(files, address.dataset, str(address))
     path = files[dataset]
     with reading(path) as connection:

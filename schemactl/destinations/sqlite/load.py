@@ -10,7 +10,7 @@ from schemactl.destinations._address import check_folder, parse_file_address
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._sql_load import (
     SqlDataset,
-    check_names,
+    check_new_database,
     check_schema,
     dataset_to_read,
     load_package,
@@ -49,7 +49,7 @@ def check_tables(url: str, schema: Schema) -> None:
     address = parse_file_address(url)
     _, path = choose_file(address, schema.name)
     if not path.exists():
-        check_names(schema, NAMES, str(address))
+        check_new_database(schema, NAMES, str(address))
         check_folder(address)
         return
     with open_database(address, path, patience=_PATIENCE_SECONDS) as session, _transaction(session):

@@ -263,7 +263,7 @@ def connect(
 
 def choose_file(address: FileAddress, schema_name: str) -> tuple[str, Path]:
     """Return the dataset that is meant with its file: the one asked for, that of the schema, the only one, `main`."""
-    files = dict(files_of(address.path)) if address.path.parent.is_dir() else {MAIN: address.path}
+    files = dict(files_of(address.path))
     if address.dataset is not None:
         return address.dataset, files.get(address.dataset) or dataset_file(address.path, address.dataset)
     datasets = {name: path for name, path in files.items() if path.is_file() and has_tables(path)}

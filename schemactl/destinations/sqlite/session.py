@@ -158,6 +158,8 @@ def distrust(connection: sqlite3.Connection) -> None:
 def files_of(path: Path) -> Iterator[tuple[str, Path]]:
     """Yield the datasets of a file with their own files, including datasets without tables; links do not count."""
     yield MAIN, path
+    if not path.parent.is_dir():
+        return
     start = f"{path.stem}__"
     for beside in sorted(path.parent.iterdir()):
         if beside.suffix == path.suffix and beside.stem.startswith(start) and not is_link(beside):
