@@ -35,18 +35,18 @@ class Clash:
 
     Attributes:
         field: its path: names joined by dots, ``[]`` after the names of lists and maps; empty for the column itself.
-        there: the type in the table.
-        ours: the type in the load.
+        stored_type: of the table.
+        load_type: of the load.
     """
 
     field: str
-    there: NestedType
-    ours: NestedType
+    stored_type: NestedType
+    load_type: NestedType
 
     def describe(self, column: str) -> str:
         """Return it in words."""
         full_path = column + (self.field if self.field.startswith("[") else f".{self.field}" if self.field else "")
-        return f"`{full_path}` is {shown(self.there)} there, and {shown(self.ours)} in the schema"
+        return f"`{full_path}` is {shown(self.stored_type)} there, and {shown(self.load_type)} in the schema"
 
 
 def as_stored(schema: Schema) -> Schema:

@@ -30,7 +30,7 @@ from schemactl.kernel.partitions import (
     BadRecord,
     BlockCounts,
     Gaps,
-    Part,
+    PartitionResult,
     Share,
     row_number,
 )
@@ -364,7 +364,7 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
     is_needed = options.dispatch is not None or options.model is not None
     if not counts and not is_needed and sample.is_full:
         blocks = {key: BlockCounts(rows, rows, rows) for key, rows in batch.count_by_block().items()}
-        return _BatchFindings((Part({}, blocks),), nulls=batch.nulls)
+        return _BatchFindings((PartitionResult({}, blocks),), nulls=batch.nulls)
     row_counts = {} if sample.is_full else batch.count_by_block()
     share = sample.share_of(sum(row_counts.values()))
     rows = batch.rows()
@@ -401,7 +401,10 @@ class _BatchFindings:
     """
 
     def __init__(
-        self, partitions: tuple[Part, ...], gaps: Gaps | None = None, nulls: Mapping[Path, bool] | None = None
+        self,
+        partitions: tuple[PartitionResult, ...],
+        gaps: Gaps | None = None,
+        nulls: Mapping[Path, bool] | None = None,
     ) -> None:
         self.partitions, self._gaps, self.nulls = partitions, gaps, nulls or {}
         self._blocks = sorted((key, counts) for partition in partitions for key, counts in partition.blocks.items())
@@ -437,15 +440,15 @@ class _BatchFindings:
     def shares(self) -> Iterator[tuple[str | None, Share]]:
         """Yield the records of each partition for each table."""
         for partition in self.partitions:
-            yield from partition.found.items()
+            yield from partition.result.items()
 
     def has(self, table: str) -> bool:
         """Return whether a table has documents here."""
-        return any(table in partition.found for partition in self.partitions)
+        return any(table in partition.result for partition in self.partitions)
 
     def filled(self, table: str) -> set[str | None]:
         """Return the columns of a table that are counted as their source states them, and have a value."""
-        shares = (partition.found[table] for partition in self.partitions if table in partition.found)
+        shares = (partition.result[table] for partition in self.partitions if table in partition.result)
         return {
             path[0]
             for share in shares
@@ -457,8 +460,8 @@ class _BatchFindings:
         """Return the evidence of the files for one table of several, by input."""
         counts: Counter[str] = Counter()
         for partition in self.partitions:
-            if table in partition.found:
-                counts.update(partition.found[table].documents)
+            if table in partition.result:
+                counts.update(partition.result[table].documents)
         return {file: FileEvidence(documents=count, records=count) for file, count in counts.items()}
 
     def bad_files(self) -> dict[str, FileEvidence]:
@@ -480,7 +483,7 @@ class _BatchFindings:
         for partition in self.partitions:
             yield tuple(
                 replace(tally, first=None if tally.first is None else self.position(tally.first))
-                for tally in partition.found
+                for tally in partition.result
             )
 
 
@@ -495,7 +498,7 @@ def _evidence(findings: _BatchFindings, table: str) -> Evidence:
     ]
     if deep:
         raise too_deep(min(deep))
-    shares = [partition.found[table].evidence for partition in findings.partitions if table in partition.found]
+    shares = [partition.result[table].evidence for partition in findings.partitions if table in partition.result]
     return merge(
         *(
             Evidence(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from schemactl.errors import InputError
 from schemactl.flows.loaded_files import is_listed, replaces_rows, state_of
-from schemactl.flows.root_tables import Part
+from schemactl.flows.root_tables import TableInput
 from schemactl.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ class LoadLimits:
         return self.files is not None or self.bytes is not None
 
 
-def cut_backlog(parts: Sequence[Part], limits: LoadLimits, before: Schema) -> tuple[tuple[Part, ...], ...]:
+def cut_backlog(
+    table_inputs: Sequence[TableInput], limits: LoadLimits, before: Schema
+) -> tuple[tuple[TableInput, ...], ...]:
     """Return the data of each load: the files that have waited longest first, by time of change and then by path.
 
     Raises:
@@ -43,18 +45,18 @@ def cut_backlog(parts: Sequence[Part], limits: LoadLimits, before: Schema) -> tu
             age of a file is unknown.
     """
     if not limits.is_set:
-        return (tuple(parts),) if parts else ()
-    inputs = [file for table_part in parts for file in table_part.inputs]
+        return (tuple(table_inputs),) if table_inputs else ()
+    inputs = [file for table_input in table_inputs for file in table_input.inputs]
     unlisted = next((file for file in inputs if not is_listed(file)), None)
     if unlisted is not None:
         hint = "name files or folders, or leave `--max-files` and `--max-bytes` out"
         raise InputError(f"the age and the size of `{unlisted.path}` are unknown", hint=hint)
     cuts = list(_cut({file.path: state_of(file) for file in inputs}, limits))
-    replaced = next((table_part for table_part in parts if replaces_rows(table_part, before)), None)
+    replaced = next((table_input for table_input in table_inputs if replaces_rows(table_input, before)), None)
     if len(cuts) > 1 and replaced is not None:
         message = f"each of {len(cuts)} loads would replace the rows of the load before it"
         raise InputError(message, hint="leave `--max-files` and `--max-bytes` out")
-    return tuple(keep_inputs(parts, paths) for paths in cuts)
+    return tuple(keep_inputs(table_inputs, paths) for paths in cuts)
 
 
 def _cut(files: Mapping[str, LoadedInput], limits: LoadLimits) -> Iterator[frozenset[str]]:
@@ -72,10 +74,10 @@ def _cut(files: Mapping[str, LoadedInput], limits: LoadLimits) -> Iterator[froze
         yield frozenset(paths)
 
 
-def keep_inputs(parts: Sequence[Part], paths: Set[str]) -> tuple[Part, ...]:
+def keep_inputs(table_inputs: Sequence[TableInput], paths: Set[str]) -> tuple[TableInput, ...]:
     """Return the data of the files with some paths, in the order of the call."""
     reduced = (
-        replace(table_part, inputs=tuple(file for file in table_part.inputs if file.path in paths))
-        for table_part in parts
+        replace(table_input, inputs=tuple(file for file in table_input.inputs if file.path in paths))
+        for table_input in table_inputs
     )
-    return tuple(table_part for table_part in reduced if table_part.inputs)
+    return tuple(table_input for table_input in reduced if table_input.inputs)

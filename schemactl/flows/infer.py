@@ -16,7 +16,14 @@ from schemactl.flows.evolution import Evolution, schema_before
 from schemactl.flows.lineage import save_lineage
 from schemactl.flows.normalizers import check_normalizers
 from schemactl.flows.request import InferRequest
-from schemactl.flows.root_tables import Part, TableData, part_by_table, split_by_table, warn_of_unlike, with_empty
+from schemactl.flows.root_tables import (
+    TableData,
+    TableInput,
+    inputs_by_table,
+    split_by_table,
+    warn_of_unlike,
+    with_empty,
+)
 from schemactl.flows.schemas import Opened, open_schemas, save
 from schemactl.inference.evidence import FileEvidence, Position, merge, observe
 from schemactl.inference.identifiers import SystemNames
@@ -64,11 +71,11 @@ def infer(
             target = find_destination(request.to)
             held_tables = with_lost(stored_schema, target)
             request = replace(request, max_identifier_length=target.max_identifier_length, held=held_tables)
-        parts = part_by_table(request, stored_schema)
-        warn_of_unlike(parts)
-        if request.evidence_file and len(parts) > 1:
+        table_inputs = inputs_by_table(request, stored_schema)
+        warn_of_unlike(table_inputs)
+        if request.evidence_file and len(table_inputs) > 1:
             raise InputError("evidence can be saved for one table only", hint="run `--evidence` once for each table")
-        with collected(parts, stored_schema, sample, progress or no_progress, open_engine) as data:
+        with collected(table_inputs, stored_schema, sample, progress or no_progress, open_engine) as data:
             report = data.complete(evolve_all(data.tables, folder))
     return replace(report, warnings=tuple(warnings_by_text.values()))
 
@@ -114,18 +121,18 @@ def _warn_of_own_columns(opened: Opened) -> None:
         warnings.warn(LeftOutWarning(message), stacklevel=2)
 
 
-def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceReport:
+def evolve_all(data: Sequence[TableData], folder: SchemasFolder) -> InferenceReport:
     """Evolve the stored schema by the evidence of each root table's data, and save it once."""
-    request = parts[0].request
+    request = data[0].request
     for _ in range(MOST_ATTEMPTS):
         opened = open_schemas(folder, request.name)
         evolutions: list[Evolution] = []
-        for table_data in parts:
+        for table_data in data:
             evolutions.append(table_data.evolve_by_accepted(opened, evolutions[-1] if evolutions else None))
         report = merge_reports(
             [
                 with_records(evolution.report, table_data.reader, evolution.resolution.schema)
-                for table_data, evolution in zip(parts, evolutions, strict=True)
+                for table_data, evolution in zip(data, evolutions, strict=True)
             ]
         )
         if request.is_check or report.is_refused:
@@ -133,8 +140,10 @@ def evolve_all(parts: Sequence[TableData], folder: SchemasFolder) -> InferenceRe
         last_evolution = evolutions[-1]
         # If another command was quicker, build on its schema rather than read the data again.
         if (written := try_save(folder, opened, last_evolution.schema, last_evolution.hints)) is not None:
-            part_evolutions = zip(parts, evolutions, strict=True)
-            evidence = (hide_values(data.evidence, evolution.resolution) for data, evolution in part_evolutions)
+            table_evolutions = zip(data, evolutions, strict=True)
+            evidence = (
+                hide_values(table_data.evidence, evolution.resolution) for table_data, evolution in table_evolutions
+            )
             merged_evidence = merge(*evidence)
             _, lineage = save_lineage(folder, request.name, [evolution.lineage for evolution in evolutions])
             evidence_files = () if request.evidence_file is None else (str(request.evidence_file),)
@@ -181,7 +190,7 @@ class CollectedData:
 
 @contextmanager
 def collected(
-    parts: Sequence[Part],
+    table_inputs: Sequence[TableInput],
     before: Schema,
     sample: Sample,
     progress: Progress,
@@ -193,18 +202,20 @@ def collected(
 
     A load counts the values of columnar rows only if the schema is known, and warns of nanoseconds later.
     """
-    saved_evidences = [read_saved(table_part.saved, {file.path for file in table_part.inputs}) for table_part in parts]
-    if not any(table_part.inputs for table_part in parts):
-        for table_part, saved_evidence in zip(parts, saved_evidences, strict=True):
-            check_documents(table_part.request.sources, saved_evidence.files)
-        requests = (table_part.request for table_part in parts)
+    saved_evidences = [
+        read_saved(table_input.saved, {file.path for file in table_input.inputs}) for table_input in table_inputs
+    ]
+    if not any(table_input.inputs for table_input in table_inputs):
+        for table_input, saved_evidence in zip(table_inputs, saved_evidences, strict=True):
+            check_documents(table_input.request.sources, saved_evidence.files)
+        requests = (table_input.request for table_input in table_inputs)
         yield CollectedData(list(map(TableData, requests, saved_evidences)))
         return
     from schemactl.engine.choice import EngineOptions, describe_reading, hint_at_engine
     from schemactl.engine.choice import open_engine as open_chosen_engine
 
-    request = parts[0].request
-    inputs = [file for table_part in parts for file in table_part.inputs]
+    request = table_inputs[0].request
+    inputs = [file for table_input in table_inputs for file in table_input.inputs]
     engine_options = request.engine or EngineOptions()
     begin = time.monotonic()
     with (open_engine or open_chosen_engine)(engine_options, inputs, progress) as engine:
@@ -215,21 +226,23 @@ def collected(
         is_known = open_schemas(SchemasFolder.at(request.schemas), request.name).schema is not None if is_load else True
         table_data: list[TableData] = []
         empty_files: dict[str, FileEvidence] = {}
-        for table_part, saved_evidence in zip(parts, saved_evidences, strict=True):
-            with engine.explaining(table_part.inputs):
-                options = table_part.request.reading
-                scan = scan_inputs(engine, table_part.inputs, sample, progress, counts_values=is_known, options=options)
+        for table_input, saved_evidence in zip(table_inputs, saved_evidences, strict=True):
+            with engine.explaining(table_input.inputs):
+                options = table_input.request.reading
+                scan = scan_inputs(
+                    engine, table_input.inputs, sample, progress, counts_values=is_known, options=options
+                )
             if not is_load:
                 scan.warn_of_nanoseconds()
-            check_bad_records(scan, table_part.request.on_bad_record)
+            check_bad_records(scan, table_input.request.on_bad_record)
             if request.selection is not None and request.selection != stored_selection(before.settings):
                 check_context_keys(scan, request.selection)
-            if table_part.is_skipped(scan):
+            if table_input.is_skipped(scan):
                 empty_files.update(scan.files)
                 continue
-            check_documents(table_part.request.sources, {**saved_evidence.files, **scan.files})
-            reader = ScanReader(engine, scan, progress) if sample.is_full and not table_part.saved else None
-            for split_data in split_by_table(table_part.request, scan, before, reader):
+            check_documents(table_input.request.sources, {**saved_evidence.files, **scan.files})
+            reader = ScanReader(engine, scan, progress) if sample.is_full and not table_input.saved else None
+            for split_data in split_by_table(table_input.request, scan, before, reader):
                 table_data.append(replace(split_data, evidence=merge(saved_evidence, split_data.evidence)))
         reading = describe_reading(engine, engine_options, inputs, start_seconds, time.monotonic() - begin)
         hint = "" if engine.session_origin else hint_at_engine(reading, engine_options, inputs)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from schemactl.engine.input import read_errors, shown_path
 from schemactl.errors import InputError, Problem
 from schemactl.flows.evidence import table_of
-from schemactl.flows.root_tables import Part
+from schemactl.flows.root_tables import TableInput
 from schemactl.inference.evidence import Evidence
 from schemactl.inference.source_names import root_table
 from schemactl.kernel.stores import is_store, object_version
@@ -271,11 +271,13 @@ class NewFiles:
         skipped: the paths of the files that were left out.
     """
 
-    parts: tuple[Part, ...]
+    table_inputs: tuple[TableInput, ...]
     skipped: tuple[str, ...] = field(default=())
 
 
-def find_new(parts: Sequence[Part], ledger: FileLedger, before: Schema, changed: Changed | None = None) -> NewFiles:
+def find_new(
+    table_inputs: Sequence[TableInput], ledger: FileLedger, before: Schema, changed: Changed | None = None
+) -> NewFiles:
     """Return the data without files that earlier loads have loaded as they are now.
 
     A file that has changed since, or was loaded under another path, is loaded as ``changed`` says; by default into
@@ -285,13 +287,13 @@ def find_new(parts: Sequence[Part], ledger: FileLedger, before: Schema, changed:
     Raises:
         InputError: files have changed and ``changed`` does not allow to load or skip them.
     """
-    new_parts: list[Part] = []
+    new_inputs: list[TableInput] = []
     skipped: list[str] = []
     failed: list[str] = []
     appended: list[str] = []
-    for table_part in parts:
-        roots = root_tables(table_part, before)
-        repeats = {file: ledger.find_repeated(file) for file in table_part.inputs if not ledger.is_loaded(file)}
+    for table_input in table_inputs:
+        roots = root_tables(table_input, before)
+        repeats = {file: ledger.find_repeated(file) for file in table_input.inputs if not ledger.is_loaded(file)}
         repeated = [description for description in repeats.values() if description is not None]
         inputs = list(repeats)
         if changed is Changed.SKIP:
@@ -300,12 +302,12 @@ def find_new(parts: Sequence[Part], ledger: FileLedger, before: Schema, changed:
             failed += repeated
         elif not roots or any(map(keeps_repeated_rows, roots)):
             appended += repeated
-        if inputs and replaces_rows(table_part, before):
-            inputs = list(table_part.inputs)
+        if inputs and replaces_rows(table_input, before):
+            inputs = list(table_input.inputs)
         new_paths = {file.path for file in inputs}
-        skipped += [file.path for file in table_part.inputs if file.path not in new_paths]
+        skipped += [file.path for file in table_input.inputs if file.path not in new_paths]
         if inputs:
-            new_parts.append(replace(table_part, inputs=tuple(inputs)))
+            new_inputs.append(replace(table_input, inputs=tuple(inputs)))
     if appended:
         hint = (
             "skip these files with `--changed skip`, or remove `--new-only` to append their rows again. A table with a "
@@ -321,7 +323,7 @@ def find_new(parts: Sequence[Part], ledger: FileLedger, before: Schema, changed:
         raise InputError(
             f"{_counted_files(failed)} changed since they were loaded", problems=tuple(map(Problem, failed)), hint=hint
         )
-    return NewFiles(tuple(new_parts), tuple(skipped))
+    return NewFiles(tuple(new_inputs), tuple(skipped))
 
 
 def _counted_files(descriptions: Sequence[str]) -> str:
@@ -339,15 +341,15 @@ def _has_same_content(file: LoadedInput, loaded: LoadedInput) -> bool:
     return bool(loaded.modified.microsecond) or Path(file.path).name == path.name
 
 
-def replaces_rows(table_part: Part, before: Schema) -> bool:
+def replaces_rows(table_input: TableInput, before: Schema) -> bool:
     """Return whether a load replaces all rows of the tables that the data goes to."""
-    roots = root_tables(table_part, before)
+    roots = root_tables(table_input, before)
     return bool(roots) and all(root.properties.get("write_disposition") == "replace" for root in roots)
 
 
-def root_tables(table_part: Part, before: Schema) -> list[Table]:
+def root_tables(table_input: TableInput, before: Schema) -> list[Table]:
     """Return the root tables that the data goes to, as far as the schema has them."""
-    request = table_part.request
+    request = table_input.request
     if request.dispatch is not None:  # the records name their tables
         prefix = system_prefix(naming_of(before))
         return [table for name, table in before.tables.items() if not (table.is_nested or name.startswith(prefix))]

@@ -40,7 +40,7 @@ from schemactl.flows.loaded_files import (
 from schemactl.flows.migrate.ledger_schemas import check_swaps, with_lost
 from schemactl.flows.rejects import rejects_table
 from schemactl.flows.request import InferRequest
-from schemactl.flows.root_tables import Part, TableData, part_by_table, warn_of_unlike
+from schemactl.flows.root_tables import TableData, TableInput, inputs_by_table, warn_of_unlike
 from schemactl.flows.schemas import Opened, open_schemas
 from schemactl.flows.target import LoadTarget, loadable
 from schemactl.inference.evidence import Evidence, merge
@@ -142,7 +142,7 @@ class Call:
     Attributes:
         before: the schema when the call was checked.
         checked: the schema whose tables the destination has checked.
-        parts: the data of each root table; empty if nothing is new.
+        table_inputs: the data of each root table; empty if nothing is new.
         seen: paths of files that were left out, ``MOST_SEEN`` at most.
         skipped: the number of files that were left out.
         compared_loads: the loads whose files were left out; None if files may be loaded again.
@@ -155,7 +155,7 @@ class Call:
     load: LoadTime
     before: Schema
     checked: Schema
-    parts: tuple[Part, ...]
+    table_inputs: tuple[TableInput, ...]
     seen: tuple[str, ...] = ()
     skipped: int = 0
     compared_loads: frozenset[str] | None = None
@@ -175,7 +175,7 @@ class Call:
 
     def with_files(self) -> Call:
         """Return the call with the current state of its files; a file that changes later counts as another file."""
-        inputs = tuple(filter(is_listed, _inputs_of(self.parts)))
+        inputs = tuple(filter(is_listed, _inputs_of(self.table_inputs)))
         return replace(self, files=dict(zip((file.path for file in inputs), remember(inputs), strict=True)))
 
     def find_new_files(self) -> Call:
@@ -183,10 +183,10 @@ class Call:
         name = self.request.inference.name
         past = self.target.destination.read_past_loads(self.target.url, name)
         with open_ledger(self.target.destination.read_ledger(self.target.url, name)) as ledger:
-            new = find_new(self.parts, ledger, self.held, self.request.changed)
+            new = find_new(self.table_inputs, ledger, self.held, self.request.changed)
         skipped = self.skipped + len(new.skipped)
         seen = (*self.seen, *new.skipped)[:MOST_SEEN]
-        return replace(self, parts=new.parts, seen=seen, skipped=skipped, compared_loads=past.load_ids)
+        return replace(self, table_inputs=new.table_inputs, seen=seen, skipped=skipped, compared_loads=past.load_ids)
 
     def count_stored(self, table: str, column: str, wider: FullType) -> StoredValues:  # noqa: ARG002
         """Return the stored values of a column that would not survive a wider type."""
@@ -221,22 +221,22 @@ def _normalize(
     call = prepare(request)
     if isinstance(call, NormalizeReport):
         return call
-    cuts = cut_backlog(call.parts, request.limits, call.held)
+    cuts = cut_backlog(call.table_inputs, request.limits, call.held)
     if len(cuts) == 1:
         return _load_files(call, progress, open_engine)
-    waiting = sum(len(table_part.inputs) for table_part in call.parts)
+    waiting = sum(len(table_input.inputs) for table_input in call.table_inputs)
     total = waiting
     reports: list[NormalizeReport] = []
     with _shared_engine(call, progress, open_engine) as open_shared:
-        for number, parts in enumerate(cuts, start=1):
+        for number, table_inputs in enumerate(cuts, start=1):
             load = LoadTime(choose_load_id(None), datetime.now(UTC))
             stage = f"load {number:,} of {len(cuts):,}, {total - waiting:,} of {total:,} files loaded"
             load_progress = _named_stage(progress, stage, 1 - waiting / total)
-            report = _load_files(replace(call, load=load, parts=parts), load_progress, open_shared)
+            report = _load_files(replace(call, load=load, table_inputs=table_inputs), load_progress, open_shared)
             reports.append(report)
             if report.outcome is Outcome.STOPPED:
                 break
-            waiting -= sum(len(table_part.inputs) for table_part in parts)
+            waiting -= sum(len(table_input.inputs) for table_input in table_inputs)
             if is_ended():
                 break
     return replace(join_loads(reports), waiting=waiting)
@@ -252,7 +252,7 @@ def _shared_engine(call: Call, progress: Progress, open_engine: OpenEngine | Non
     """Yield the function that gives all loads of a backlog one engine."""
     from schemactl.engine.choice import open_engine as open_chosen_engine
 
-    with (open_engine or open_chosen_engine)(_engine_options(call), _inputs_of(call.parts), progress) as engine:
+    with (open_engine or open_chosen_engine)(_engine_options(call), _inputs_of(call.table_inputs), progress) as engine:
         yield lambda _options, _inputs, _progress: nullcontext(engine)
 
 
@@ -263,7 +263,7 @@ def _load_files(call: Call, progress: Progress, open_engine: OpenEngine | None) 
             return _load_call(call.with_files(), progress, open_engine)
         except ConcurrentLoadError:
             call = call.find_new_files()
-            if not call.parts:
+            if not call.table_inputs:
                 return call.report(Outcome.NOTHING_NEW)
     raise unsteady(call.request.inference.name)
 
@@ -283,8 +283,11 @@ def _load_call(call: Call, progress: Progress, open_engine: OpenEngine | None) -
         if request.staging is not None:
             # The engine keeps documents in files until they become rows.
             options = options.with_temporary_files(staging)
-        parts = [replace(table_part, request=replace(table_part.request, engine=options)) for table_part in call.parts]
-        with collected(parts, call.before, parse_sample("full"), progress, open_engine, is_load=True) as data:
+        table_inputs = [
+            replace(table_input, request=replace(table_input.request, engine=options))
+            for table_input in call.table_inputs
+        ]
+        with collected(table_inputs, call.before, parse_sample("full"), progress, open_engine, is_load=True) as data:
             report = _load(call, data.tables, staging, progress)
     return report if report.inference is None else replace(report, inference=data.complete(report.inference))
 
@@ -314,14 +317,14 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     # Longer names are checked later: only the data tells their short forms.
     checked = without_long_names(held_schema, limit)
     load = LoadTime(load_id, datetime.now(UTC), request.replay.origins if request.replay else {})
-    call = Call(request, folder, target, load, before, checked, parts=())
+    call = Call(request, folder, target, load, before, checked, table_inputs=())
     if request.new_only or request.limits.is_set or request.changed is not None:
         call = _find_new_data(call, past.load_ids)
-        if not call.parts:
+        if not call.table_inputs:
             return call.report(Outcome.NOTHING_NEW)
     else:
-        call = replace(call, parts=_find_data(call))
-    _check_hinted_types(target, held_schema, call.parts)
+        call = replace(call, table_inputs=_find_data(call))
+    _check_hinted_types(target, held_schema, call.table_inputs)
     target.destination.check_tables(target.url, checked)
     return call
 
@@ -336,11 +339,11 @@ def _find_new_data(call: Call, load_ids: frozenset[str]) -> Call:
         # A table that is replaced gets all of its files if one is new.
         is_wanted = None if _may_replace(call) else ledger.is_new
         listing = replace(call, request=replace(call.request, inference=replace(inference, is_wanted=is_wanted)))
-        parts = _find_data(listing, are_others_loaded=lambda: bool(ledger.skipped))
-        new = find_new(parts, ledger, call.held, call.request.changed)
+        table_inputs = _find_data(listing, are_others_loaded=lambda: bool(ledger.skipped))
+        new = find_new(table_inputs, ledger, call.held, call.request.changed)
         seen = (*ledger.seen, *new.skipped)[:MOST_SEEN]
         skipped = ledger.skipped + len(new.skipped)
-    return replace(call, parts=new.parts, seen=seen, skipped=skipped, compared_loads=load_ids)
+    return replace(call, table_inputs=new.table_inputs, seen=seen, skipped=skipped, compared_loads=load_ids)
 
 
 def _may_replace(call: Call) -> bool:
@@ -351,22 +354,22 @@ def _may_replace(call: Call) -> bool:
     return "replace" in dispositions or (hints is not None and hints.write_disposition == "replace")
 
 
-def _find_data(call: Call, are_others_loaded: Callable[[], bool] = lambda: False) -> tuple[Part, ...]:
+def _find_data(call: Call, are_others_loaded: Callable[[], bool] = lambda: False) -> tuple[TableInput, ...]:
     """Return the data by root table, without the files that schemactl itself writes.
 
     ``are_others_loaded`` answers after the listing whether it has left out files that were loaded before.
     """
     request, folder = call.request, call.folder
-    parts = part_by_table(request.inference, call.before)
-    for table_part in parts:
-        if table_part.saved:
+    table_inputs = inputs_by_table(request.inference, call.before)
+    for table_input in table_inputs:
+        if table_input.saved:
             raise InputError(
-                f"`{table_part.saved[0]}` is saved evidence, which contains no rows", hint="name the data itself"
+                f"`{table_input.saved[0]}` is saved evidence, which contains no rows", hint="name the data itself"
             )
     leftovers = request.staging.glob(f"{PREFIX}{ROWS}-*") if request.staging else ()
     folders = (folder_of(call.target.url), folder.root if folder.is_usual else None, *leftovers)
     inputs = without_written_files(
-        _inputs_of(parts),
+        _inputs_of(table_inputs),
         request.inference.all_sources,
         [path for path in folders if path is not None],
         request.rejects,
@@ -374,13 +377,13 @@ def _find_data(call: Call, are_others_loaded: Callable[[], bool] = lambda: False
         may_be_empty=are_others_loaded(),
     )
     paths = {file.path for file in inputs}
-    parts = keep_inputs(parts, paths)
-    warn_of_unlike(parts)
-    return parts
+    table_inputs = keep_inputs(table_inputs, paths)
+    warn_of_unlike(table_inputs)
+    return table_inputs
 
 
-def _inputs_of(parts: Iterable[Part]) -> tuple[Input, ...]:
-    return tuple(file for table_part in parts for file in table_part.inputs)
+def _inputs_of(table_inputs: Iterable[TableInput]) -> tuple[Input, ...]:
+    return tuple(file for table_input in table_inputs for file in table_input.inputs)
 
 
 def _check_types(target: LoadTarget, tables: Iterable[Table]) -> None:
@@ -408,9 +411,9 @@ def _type_problem(target: LoadTarget, table: str, column: Column) -> Problem | N
     return None
 
 
-def _check_hinted_types(target: LoadTarget, before: Schema, parts: Iterable[Part]) -> None:
+def _check_hinted_types(target: LoadTarget, before: Schema, table_inputs: Iterable[TableInput]) -> None:
     """Check the types of the tables that the data goes to, with the hints of the call."""
-    for request in (table_part.request for table_part in parts):
+    for request in (table_input.request for table_input in table_inputs):
         if request.dispatch is not None:
             continue  # only the records tell which tables there are
         root = root_table(before, table_of(request.table, request.sources, Evidence(), request.name))

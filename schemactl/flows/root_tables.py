@@ -42,7 +42,7 @@ _MOST_FILES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TableInput:
     """The data of one root table.
 
     Attributes:
@@ -62,7 +62,7 @@ class Part:
         return self.request.table_per_file and not self.is_named and is_empty
 
 
-def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
+def inputs_by_table(request: InferRequest, before: Schema) -> tuple[TableInput, ...]:
     """Find the sources and divide them by root table; all are typed alike.
 
     A dispatch names tables only once records are read (``split_by_table``), so its sources are one part.
@@ -72,27 +72,27 @@ def part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
             "`--model` and `--typing` cannot be used together",
             hint="remove `--typing`: a model types text values itself",
         )
-    parts = _part_by_table(with_selection(request, before), before)
+    table_inputs = _inputs_by_table(with_selection(request, before), before)
     if request.selection is not None and not request.selection.is_whole:
-        _check_are_json(parts)
+        _check_are_json(table_inputs)
     is_by_schema = request.typing is None and request.model is None and request.dispatch is None
     has_applied = any(table.properties.get(APPLIED_TYPING) for table in before.tables.values())
     if request.typing is None and not (is_by_schema and has_applied):
-        return parts
+        return table_inputs
     from schemactl.flows.typing import applied_typing, with_typing
 
     if is_by_schema:
-        parts = tuple(
+        table_inputs = tuple(
             replace(
-                table_part,
+                table_input,
                 request=replace(
-                    table_part.request,
-                    typing=applied_typing(table_part.request, before, {file.format for file in table_part.inputs}),
+                    table_input.request,
+                    typing=applied_typing(table_input.request, before, {file.format for file in table_input.inputs}),
                 ),
             )
-            for table_part in parts
+            for table_input in table_inputs
         )
-    return tuple(replace(table_part, request=with_typing(table_part.request, before)) for table_part in parts)
+    return tuple(replace(table_input, request=with_typing(table_input.request, before)) for table_input in table_inputs)
 
 
 def with_selection(request: InferRequest, before: Schema) -> InferRequest:
@@ -104,16 +104,16 @@ def with_selection(request: InferRequest, before: Schema) -> InferRequest:
     return replace(request, selection=stored_selection(settings))
 
 
-def _check_are_json(parts: Iterable[Part]) -> None:
+def _check_are_json(table_inputs: Iterable[TableInput]) -> None:
     """Refuse sources that `--records` cannot read."""
-    for file in (file for table_part in parts for file in table_part.inputs):
+    for file in (file for table_input in table_inputs for file in table_input.inputs):
         if file.format not in JSON_FORMATS:
             hint = "name the elements that are records: `--input-format xml:TAG`" if file.format == "xml" else None
             message = f"`--records` reads JSON, and this file is read as `{file.format}`"
             raise InputError(message, at=Location(file.path), hint=hint)
 
 
-def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
+def _inputs_by_table(request: InferRequest, before: Schema) -> tuple[TableInput, ...]:
     """Find the sources and divide them by root table.
 
     A source of ``--table NAME=SOURCE`` goes only to that table, even if another source contains it. The other sources
@@ -124,15 +124,15 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
     if request.dispatch is not None:
         return (_to_dispatch(request),)
     sources_by_table = _sources_by_table(request, before)
-    parts = [
-        _part(request, table, *_find_sources(request, sources), is_named=True)
+    table_inputs = [
+        _table_input(request, table, *_find_sources(request, sources), is_named=True)
         for table, sources in sources_by_table.items()
     ]
-    claimed_paths = {file.path for table_part in parts for file in table_part.inputs}
+    claimed_paths = {file.path for table_input in table_inputs for file in table_input.inputs}
     evidence_files, inputs = _find_sources(request, request.sources) if request.sources else ((), ())
     unclaimed = tuple(file for file in inputs if file.path not in claimed_paths)
     if not (evidence_files or unclaimed):
-        return tuple(_checked(table_part, before) for table_part in parts)
+        return tuple(_checked(table_input, before) for table_input in table_inputs)
     if request.table_per_file:
         if evidence_files:
             raise InputError(
@@ -143,15 +143,17 @@ def _part_by_table(request: InferRequest, before: Schema) -> tuple[Part, ...]:
             by_name.setdefault(_root(request, before, table_name([file.path], request.name)), []).append(file)
         for root, files in by_name.items():
             _warn_of_names(request, root, files)
-            parts.append(_part(request, root, (), tuple(files), is_named=False))
+            table_inputs.append(_table_input(request, root, (), tuple(files), is_named=False))
     else:
-        table = _table_of_unclaimed(request, before, has_others=bool(parts), is_saved=bool(evidence_files))
-        parts.append(
-            Part(replace(request, table=table, table_sources=()), evidence_files, unclaimed, request.table is not None)
+        table = _table_of_unclaimed(request, before, has_others=bool(table_inputs), is_saved=bool(evidence_files))
+        table_inputs.append(
+            TableInput(
+                replace(request, table=table, table_sources=()), evidence_files, unclaimed, request.table is not None
+            )
         )
-    if len(parts) > 1 and request.hints is not None:
+    if len(table_inputs) > 1 and request.hints is not None:
         _check_hints(request.hints)
-    return tuple(_checked(table_part, before) for table_part in parts)
+    return tuple(_checked(table_input, before) for table_input in table_inputs)
 
 
 def _find_sources(request: InferRequest, sources: Sequence[str]) -> tuple[tuple[str, ...], tuple[Input, ...]]:
@@ -176,7 +178,7 @@ def _by(request: InferRequest) -> str:
     return "--model" if request.model is not None and request.model.key is not None else "--table-by"
 
 
-def _to_dispatch(request: InferRequest) -> Part:
+def _to_dispatch(request: InferRequest) -> TableInput:
     conflicts = {"--table-per-file": request.table_per_file, "--table TABLE=SOURCE": bool(request.table_sources)}
     conflicts["--typing"] = request.typing is not None
     if other := next((option for option, is_set in conflicts.items() if is_set), None):
@@ -184,7 +186,7 @@ def _to_dispatch(request: InferRequest) -> Part:
     evidence_files, inputs = _find_sources(request, request.sources)
     if evidence_files:
         raise InputError(f"`{evidence_files[0]}` is evidence of one table", hint=f"`{_by(request)}` takes data only")
-    return Part(request, (), inputs, is_named=False)
+    return TableInput(request, (), inputs, is_named=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +264,7 @@ def split_by_table(request: InferRequest, scan: Scan, before: Schema, reader: Sc
     tables = []
     for names in by_root.values():
         table_request = replace(request, table=names[0], agrees=None)
-        _checked(Part(table_request, (), (), is_named=True), before)
+        _checked(TableInput(table_request, (), (), is_named=True), before)
         errors = tuple(finding for name in names for finding in scan.typing.get(name, ()))
         evidence = merge(*(scan.tables[name] for name in names))
         tables.append(TableData(table_request, evidence, tuple(names), errors, reader=reader))
@@ -297,11 +299,13 @@ def _root(request: InferRequest, before: Schema, table: str) -> str:
     return root_table(before, table, request.max_identifier_length)
 
 
-def _part(
+def _table_input(
     request: InferRequest, table: str, evidence_files: tuple[str, ...], inputs: tuple[Input, ...], *, is_named: bool
-) -> Part:
+) -> TableInput:
     sources = (*evidence_files, *(file.path for file in inputs))
-    return Part(replace(request, table=table, sources=sources, table_sources=()), evidence_files, inputs, is_named)
+    return TableInput(
+        replace(request, table=table, sources=sources, table_sources=()), evidence_files, inputs, is_named
+    )
 
 
 def _table_of_unclaimed(request: InferRequest, before: Schema, *, has_others: bool, is_saved: bool) -> str | None:
@@ -319,26 +323,26 @@ def _table_of_unclaimed(request: InferRequest, before: Schema, *, has_others: bo
     return only
 
 
-def _checked(table_part: Part, before: Schema) -> Part:
+def _checked(table_input: TableInput, before: Schema) -> TableInput:
     """Return a part if its table exists, has no near namesake in the schema, or the user agrees to a new table."""
-    request = table_part.request
+    request = table_input.request
     if request.table is None or (new := _root(request, before, request.table)) in before.tables:
-        return table_part
+        return table_input
     roots = (name for name, table in before.tables.items() if not table.is_nested)
     twin = next((name for name in roots if _letters(name) == _letters(new)), None)
     if twin is None:
-        return table_part
+        return table_input
     message = f"there is no table `{new}`, but a table `{twin}`"
     if request.agrees is not None:
         if not request.agrees(f"{message}; create a new table `{new}`"):
             raise InputError("nothing changed", hint=f"use `--table {twin}` to add to that table")
-    elif table_part.is_named:
+    elif table_input.is_named:
         warnings.warn(LeftOutWarning(f"{message}: creating a new table"), stacklevel=2)
     else:
         raise InputError(
             message, hint=f"use `--table {twin}` to add to that table, or `--table {new}` to create a table"
         )
-    return table_part
+    return table_input
 
 
 def _letters(name: str) -> str:
@@ -346,10 +350,10 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
-def warn_of_unlike(parts: Iterable[Part]) -> None:
+def warn_of_unlike(table_inputs: Iterable[TableInput]) -> None:
     """Warn if files of different shape go into one table."""
-    for table_part in parts:
-        if len(table_part.inputs) > 1 and table_part.request.dispatch is None:
+    for table_input in table_inputs:
+        if len(table_input.inputs) > 1 and table_input.request.dispatch is None:
             from schemactl.engine import input_warnings
 
-            input_warnings.warn_of_unlike(table_part.inputs)
+            input_warnings.warn_of_unlike(table_input.inputs)

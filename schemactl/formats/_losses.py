@@ -28,13 +28,13 @@ class Loss:
     """One thing that a file does not say, or says otherwise.
 
     Attributes:
-        place: ``table.column``, a table, or empty for the schema.
-        what: the property, ``type``, ``column`` or ``table``; of a foreign file its own word.
+        path: ``table.column``, a table, or empty for the schema.
+        item: the property, ``type``, ``column`` or ``table``; of a foreign file its own word.
         after: the value that comes back, if any.
     """
 
-    place: str
-    what: str
+    path: str
+    item: str
     before: Any = None
     after: Any = None
 
@@ -66,7 +66,7 @@ def unstated(schema: Schema, shown: Iterable[str]) -> tuple[Loss, ...]:
     shown_properties = frozenset((*shown, "type"))
     start = new_schema("shown", schema.normalizers.get("names") or "snake_case")
     losses = (loss for loss in _losses(schema, start, with_tables=False) if loss.before is not None)
-    return tuple(loss for loss in losses if loss.what.partition(".")[0] not in shown_properties)
+    return tuple(loss for loss in losses if loss.item.partition(".")[0] not in shown_properties)
 
 
 def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Iterator[Loss]:
@@ -136,13 +136,13 @@ def _in_spark(properties: Properties) -> dict[str, Any]:
 
 def describe_loss(loss: Loss) -> str:
     """Return a loss in words: ``orders.id: `primary_key: true` ``, with what comes back in its place."""
-    prefix = f"{loss.place}: " if loss.place else ""
+    prefix = f"{loss.path}: " if loss.path else ""
     if loss.before is None and loss.after is None:
-        return f"{prefix}{loss.what}"
-    before = f"`{loss.what}: {_shown(loss.what, loss.before)}`" if loss.what != "type" else _shown_type(loss.before)
-    if loss.after is None or (loss.what == "type" and not loss.after):
+        return f"{prefix}{loss.item}"
+    before = f"`{loss.item}: {_shown(loss.item, loss.before)}`" if loss.item != "type" else _shown_type(loss.before)
+    if loss.after is None or (loss.item == "type" and not loss.after):
         return f"{prefix}{before}"
-    after = _shown_type(loss.after) if loss.what == "type" else f"`{loss.what}: {_shown(loss.what, loss.after)}`"
+    after = _shown_type(loss.after) if loss.item == "type" else f"`{loss.item}: {_shown(loss.item, loss.after)}`"
     return f"{prefix}{before} becomes {after}"
 
 

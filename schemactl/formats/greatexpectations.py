@@ -39,7 +39,7 @@ _SHOWN: Final = ("description", "nullable", "unique", "primary_key", "x-enum", "
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return the parts of a schema that no expectation covers."""
-    return tuple(loss for loss in unstated(schema, _SHOWN) if loss.what != "write_disposition")
+    return tuple(loss for loss in unstated(schema, _SHOWN) if loss.item != "write_disposition")
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings

@@ -16,7 +16,7 @@ ENDINGS: Final = (".md", ".markdown")
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
     """Return the losses of the dictionary: the settings of the schema."""
-    return tuple(loss for loss in unstated(schema, ("description",)) if not loss.place)
+    return tuple(loss for loss in unstated(schema, ("description",)) if not loss.path)
 
 
 def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one form for all endings

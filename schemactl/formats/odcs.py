@@ -266,7 +266,7 @@ def _lost_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     logical, physical = native.get("logicalType"), native.get("physicalType")
     field = _physical_type(native)
     if field is not None:
-        yield from ((loss.what, loss.before, loss.after) for loss in losses_of([field], ""))
+        yield from ((loss.item, loss.before, loss.after) for loss in losses_of([field], ""))
     if logical is not None and logical not in _BY_LOGICAL:
         yield ("type", {"type": logical}, {"data_type": "text"}) if field is None else ("logicalType", logical, None)
     elif logical is None and field is None:

@@ -200,7 +200,7 @@ class SqlDialect:
             trees += [] if tree is None else [tree]
         records, table_losses = read_tables(trees, self.name, self.codec, "", {})
         references = {record.name: list(record.properties.get("references") or ()) for record in records}
-        return references, [*(loss for loss in table_losses if loss.what != "type"), *losses]
+        return references, [*(loss for loss in table_losses if loss.item != "type"), *losses]
 
     def _no_table(self, trees: Sequence[exp.Expr], path: str) -> InputError:
         """Return the error for a script without tables; it names the first statement that is no SQL of the dialect."""

@@ -128,7 +128,7 @@ class Evidence:
         files: the counts of each input.
         declared: columns whose type the source itself declares (Parquet, tables ...), in order: path -> dlt column
             properties. Inference reads no values of these.
-        stated: for columns of ``declared`` that sources do not agree about, all data types that they declare.
+        conflicting_types: all data types that sources declare for columns of ``declared``, if they differ.
         nullable: whether columns of ``declared`` may be null, if their sources declare that too.
         counted: counts of values in sources that declare types; no schema depends on them. Classes are named by the
             declared data type, beside ``null``, ``object`` and ``list``.
@@ -139,15 +139,15 @@ class Evidence:
     witnesses: Mapping[Position, Any] = field(default_factory=dict)
     files: Mapping[str, FileEvidence] = field(default_factory=dict)
     declared: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
-    stated: Mapping[Path, frozenset[DataType]] = field(default_factory=dict)
+    conflicting_types: Mapping[Path, frozenset[DataType]] = field(default_factory=dict)
     nullable: Mapping[Path, bool] = field(default_factory=dict)
     counted: Mapping[Path, PathEvidence] = field(default_factory=dict)
     room: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
     def declared_types(self, path: Path) -> frozenset[DataType]:
         """Return the types that sources declare at ``path``; empty if undeclared."""
-        if path in self.stated:
-            return self.stated[path]
+        if path in self.conflicting_types:
+            return self.conflicting_types[path]
         return frozenset({DataType(self.declared[path]["data_type"])}) if path in self.declared else frozenset()
 
     @property
@@ -193,7 +193,7 @@ def merge(*parts: Evidence) -> Evidence:
         witnesses,
         files=_merge_keyed((partial.files for partial in parts), FileEvidence.with_part),
         declared=declared,
-        stated={path: types for path, types in all_types.items() if len(types) > 1},
+        conflicting_types={path: types for path, types in all_types.items() if len(types) > 1},
         nullable=_merge_nullable(parts),
         counted=_merge_paths(partial.counted for partial in parts),
         room=_merge_keyed((partial.room for partial in parts), widen),

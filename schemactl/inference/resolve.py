@@ -69,7 +69,7 @@ def documents_of_declared(evidence: Evidence) -> list[dict[str, Any]]:
         declared.append((path, DeclaredValue(column, room=_room(column, counted), first_null=first_null)))
     narrower = [
         (path, DeclaredValue({"data_type": str(data_type)}))
-        for path, declared_types in evidence.stated.items()
+        for path, declared_types in evidence.conflicting_types.items()
         for data_type in sorted(declared_types - {DataType(evidence.declared[path]["data_type"])})
     ]
     for path, value in (*declared, *narrower):

@@ -30,7 +30,7 @@ def write_evidence(evidence: Evidence) -> str:
         "paths": _paths_to_list(evidence.paths),
         "typed": [
             {"path": list(path), "column": dict(column)}
-            | ({"stated": sorted(evidence.stated[path])} if path in evidence.stated else {})
+            | ({"stated": sorted(evidence.conflicting_types[path])} if path in evidence.conflicting_types else {})
             for path, column in evidence.declared.items()
         ],
         **({"nullable": nullable} if nullable else {}),
@@ -55,7 +55,7 @@ def _evidence(stored: Mapping[str, Any]) -> Evidence:
         witnesses={Position(item["file"], item["number"]): item["document"] for item in stored["witnesses"]},
         files={path: FileEvidence(**file) for path, file in stored["files"].items()},
         declared={tuple(column["path"]): column["column"] for column in stored["typed"]},
-        stated={tuple(column["path"]): frozenset(map(DataType, column["stated"])) for column in disagreed},
+        conflicting_types={tuple(column["path"]): frozenset(map(DataType, column["stated"])) for column in disagreed},
         # Not in files of earlier versions.
         nullable={tuple(column["path"]): bool(column["nullable"]) for column in stored.get("nullable", ())},
         counted=_paths_from_list(stored.get("counted", ())),

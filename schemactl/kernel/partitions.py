@@ -353,11 +353,11 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The findings of one partition.
+class PartitionResult:
+    """The result of one partition.
 
     Attributes:
-        found: shares by table, or what else was asked for; positions count from the beginning of their block.
+        result: shares by table, or the tallies of a recount; positions count from the beginning of their block.
         blocks, bad_records: as of ``RecordReader``.
         too_deep: as of ``Observer``.
         too_many: as of ``Shares``.
@@ -366,7 +366,7 @@ class Part:
         converted: how many texts of each field of a typing became values.
     """
 
-    found: Any
+    result: Any
     blocks: dict[tuple[str, int], BlockCounts]
     bad_records: tuple[BadRecord, ...] = ()
     too_deep: Position | None = None
@@ -383,7 +383,7 @@ def observe_partition(
     options: ReadOptions = AS_THEY_ARE,
     columns: Sequence[str] = (),
     source: ColumnarSource | None = None,
-) -> Part:
+) -> PartitionResult:
     """Return the findings of a partition, which have the evidence of each table.
 
     Args:
@@ -413,7 +413,7 @@ def observe_partition(
             shares.count(piece.piece.table, piece.file, len(piece.errors), piece.piece.positions[0])
         _add_errors(errors, piece.piece.table, piece.found())
     bad = tuple(reader.bad_records)
-    return Part(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected)
+    return PartitionResult(shares.found(), reader.blocks, bad, shares.too_deep(), shares.too_many, errors, rejected)
 
 
 def _add_errors(errors: Errors, table: str | None, more: Mapping[tuple[str, str], FieldErrors]) -> None:
@@ -427,12 +427,12 @@ def count_partition(batches: Iterable[pa.RecordBatch]) -> int:
 
 def recount_partition(
     batches: Iterable[pa.RecordBatch], folder: str, questions: Sequence[Scalars | Absences], share: float = 1
-) -> Part:
+) -> PartitionResult:
     """Return the findings of a partition, which have a tally for each question."""
     reader, recount = RecordReader(folder, share), Recount(questions)
     for piece in reader.read(batches):
         recount.add(piece.documents, piece.positions)
-    return Part(recount.tallies(), reader.blocks)
+    return PartitionResult(recount.tallies(), reader.blocks)
 
 
 def observe_rows_partition(
@@ -442,7 +442,7 @@ def observe_rows_partition(
     types: Mapping[Path, str],
     dispatch: Dispatch | None = None,
     sample: RowSample | None = None,
-) -> Part:
+) -> PartitionResult:
     """Return the findings of a partition of a source that states its types.
 
     Args:
@@ -468,7 +468,7 @@ def observe_rows_partition(
                 shares.add_columnar(table, rows, file, base, is_table_row)
         if shares.too_many:
             break
-    return Part(shares.found(), blocks, too_many=shares.too_many)
+    return PartitionResult(shares.found(), blocks, too_many=shares.too_many)
 
 
 def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:

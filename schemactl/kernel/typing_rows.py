@@ -18,14 +18,14 @@ from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.columnar import ColumnarSource, chunks_of
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
 from schemactl.kernel.outcome import REJECTS_SCHEMA, FieldErrors
-from schemactl.kernel.partitions import MAX_BAD_RECORDS, BadRecord, BlockCounts, Part, read_rows
+from schemactl.kernel.partitions import MAX_BAD_RECORDS, BadRecord, BlockCounts, PartitionResult, read_rows
 from schemactl.normalization.tally import LoadTime
 
 TYPING: Final = "typing"
 """The entity of rejects of typing."""
 
 
-def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: TypingTask) -> Part:
+def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: TypingTask) -> PartitionResult:
     """Type the texts of a partition; return its findings, which have the errors by field, and no contract.
 
     Args:
@@ -51,7 +51,7 @@ def check_partition(batches: Iterable[pa.RecordBatch], folder: str, task: Typing
             number = base + int(good_rows[error.first.number])
             placed = replace(error, first=Position(file, number))
             errors[name, ""] = errors[name, ""].merged(placed) if (name, "") in errors else placed
-    return Part({}, blocks, tuple(bad), errors={ONE_TABLE: errors}, converted=typer.converted)
+    return PartitionResult({}, blocks, tuple(bad), errors={ONE_TABLE: errors}, converted=typer.converted)
 
 
 def _first_errors(errors: pa.Array) -> dict[str, FieldErrors]:

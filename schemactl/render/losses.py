@@ -29,7 +29,7 @@ def print_losses(losses: Sequence[Loss], holder: str, *, is_verbose: bool = Fals
     """Return a line for each lost property, with its first places, or all of them if ``is_verbose``."""
     by_property: dict[str, list[Loss]] = {}
     for loss in losses:
-        by_property.setdefault(loss.what, []).append(loss)
+        by_property.setdefault(loss.item, []).append(loss)
     lines = []
     for property_losses in by_property.values():
         listed = property_losses if is_verbose else property_losses[:_SHOWN]

@@ -90,11 +90,11 @@ Point = Fraction | str
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The least or the greatest point, permitted or not; ``stated`` is the hint's value."""
+    """The least or the greatest point, permitted or not; ``hint_value`` is the hint's value."""
 
     point: Point
     is_inclusive: bool = True
-    stated: Any = field(default=None, compare=False)
+    hint_value: Any = field(default=None, compare=False)
 
 
 def listed_values(enum: Any) -> list[Any] | None:
@@ -109,7 +109,7 @@ class PermittedValues:
     Attributes:
         type: of the column; None for a column that waits for data.
         bounds, sizes: lower and upper bounds, lengths and numbers of items that hints set.
-        stated_step: the divisor of all values, by the hint.
+        hint_step: the divisor of all values, by the hint.
         listed: the values of ``x-enum``.
         unreadable: hints that cannot be read, by their limits; they can only be compared for equality.
     """
@@ -117,7 +117,7 @@ class PermittedValues:
     type: FullType | None
     bounds: Mapping[Limit, Bound]
     sizes: Mapping[Limit, int]
-    stated_step: Fraction | None
+    hint_step: Fraction | None
     is_unique: bool
     listed: tuple[Any, ...] | None
     unreadable: Mapping[Limit, Mapping[str, str]]
@@ -158,7 +158,7 @@ class PermittedValues:
                 bound, other_bound = self._bound_of_values(limit), other.bounds.get(limit)
                 return other_bound is None or (bound is not None and _is_inside(bound, other_bound, limit) is True)
             case Limit.STEP:
-                other_step = other.stated_step
+                other_step = other.hint_step
                 return other_step is None or (self.step is not None and (self.step / other_step).denominator == 1)
             case Limit.SHORTEST | Limit.LONGEST | Limit.FEWEST | Limit.MOST:
                 size, other_size = self._size_of_values(limit), other.sizes.get(limit)
@@ -184,9 +184,9 @@ class PermittedValues:
             case Limit.LOWER | Limit.UPPER if limit in self.bounds:
                 point = _point(value, self.type)
                 return None if point is None else _is_inside(Bound(point), self.bounds[limit], limit)
-            case Limit.STEP if self.stated_step is not None:
+            case Limit.STEP if self.hint_step is not None:
                 point = _point(value, self.type)
-                return (point / self.stated_step).denominator == 1 if isinstance(point, Fraction) else None
+                return (point / self.hint_step).denominator == 1 if isinstance(point, Fraction) else None
             case Limit.SHORTEST | Limit.LONGEST if limit in self.sizes:
                 return _is_size_inside(len(value), self.sizes[limit], limit) if isinstance(value, str) else None
             case Limit.FEWEST | Limit.MOST if limit in self.sizes:
@@ -225,7 +225,7 @@ class PermittedValues:
     @cached_property
     def step(self) -> Fraction | None:
         """The number that all values are a multiple of, by the hint and the type, if any."""
-        hint, unit = self.stated_step, _unit(self.type)
+        hint, unit = self.hint_step, _unit(self.type)
         if hint is None or unit is None:
             return hint or unit
         denominator = hint.denominator * unit.denominator

@@ -159,6 +159,6 @@ def test_whoever_only_loads_does_not_count(engine: Engine) -> None:
     loaded = scan_inputs(engine, find_inputs(["a.parquet"]), parse_sample("full"), counts_values=False).evidence
     inferred = scan(engine, "a.parquet")
     assert loaded.counted == {}
-    assert (loaded.declared, loaded.stated, loaded.paths, loaded.witnesses, loaded.files) == (
-        inferred.declared, inferred.stated, inferred.paths, inferred.witnesses, inferred.files
+    assert (loaded.declared, loaded.conflicting_types, loaded.paths, loaded.witnesses, loaded.files) == (
+        inferred.declared, inferred.conflicting_types, inferred.paths, inferred.witnesses, inferred.files
     )  # fmt: skip

@@ -495,7 +495,7 @@ def test_a_parquet_column_of_nulls_states_no_type(engine: Engine) -> None:
     found = scan(engine, "d").evidence
     assert {path[0]: column["data_type"] for path, column in found.declared.items()} == {"id": "bigint", "day": "date"}
     assert found.documents == 2
-    assert not found.stated
+    assert not found.conflicting_types
 
 
 def test_a_parquet_column_of_nulls_beside_timestamps_of_nanoseconds(engine: Engine) -> None:
@@ -523,7 +523,7 @@ def test_parquet_files_that_do_not_agree_are_read_by_their_columns(engine: Engin
     assert len(found.rows) == 2
     assert found.evidence.documents == 4
     assert found.evidence.declared == {("id",): {"data_type": "double"}}
-    assert found.evidence.stated == {("id",): {"bigint", "double"}}
+    assert found.evidence.conflicting_types == {("id",): {"bigint", "double"}}
 
 
 @pytest.mark.spark

@@ -16,7 +16,7 @@ from schemactl.engine.protocol import Engine
 from schemactl.errors import InputError
 from schemactl.flows.backlog import LoadLimits, cut_backlog
 from schemactl.flows.request import InferRequest
-from schemactl.flows.root_tables import Part
+from schemactl.flows.root_tables import TableInput
 from schemactl.normalization.report import Outcome
 from schemactl.progress import no_progress
 from schemactl.schema.templates import new_schema
@@ -47,16 +47,18 @@ def write(shop: Shop, name: str, day: int, *ids: int) -> None:
     os.utime(f"landing/{name}", (FIRST_DAY + day * DAY,) * 2)
 
 
-def part(*names: str) -> Part:
+def part(*names: str) -> TableInput:
     request = InferRequest(("landing",), name="shop", table="orders", schemas=Path("schemas"))
-    return Part(request, (), tuple(Input(f"landing/{name}", "ndjson") for name in names), True)
+    return TableInput(request, (), tuple(Input(f"landing/{name}", "ndjson") for name in names), True)
 
 
 def cut(before: Schema = APPENDED, files: int | None = None, size: int | None = None) -> list[list[str]]:
     """Return the names of the files of each load of the folder."""
     landing = part(*sorted(path.name for path in Path("landing").iterdir()))
     loads = cut_backlog([landing], LoadLimits(files, size), before)
-    return [[Path(file.path).stem for table_part in parts for file in table_part.inputs] for parts in loads]
+    return [
+        [Path(file.path).stem for table_input in table_inputs for file in table_input.inputs] for table_inputs in loads
+    ]
 
 
 def test_the_oldest_files_are_loaded_first(shop: Shop) -> None:
@@ -139,7 +141,7 @@ def test_a_backlog_has_no_single_load_id(shop: Shop) -> None:
 
 
 def test_the_size_of_a_table_of_spark_is_unknown() -> None:
-    table = Part(part().request, (), (Input("table:a.b", "table"),), True)
+    table = TableInput(part().request, (), (Input("table:a.b", "table"),), True)
     with pytest.raises(InputError, match=r"the size of `table:a\.b` are unknown"):
         cut_backlog([table], LoadLimits(1), APPENDED)
 

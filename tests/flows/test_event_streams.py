@@ -17,7 +17,7 @@ from schemactl.engine.scan import Scan
 from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest
 from schemactl.flows.normalize import check_root
-from schemactl.flows.root_tables import part_by_table, split_by_table
+from schemactl.flows.root_tables import inputs_by_table, split_by_table
 from schemactl.flows.schemas import open_schemas
 from schemactl.inference.evidence import Position, observe
 from schemactl.kernel.dispatch import MOST_TABLES, Dispatch
@@ -176,4 +176,4 @@ def test_calls_that_name_tables_twice(
     Path("events.jsonl").write_text(json.dumps(EVENTS[0]))
     call = {"sources": ("events.jsonl",), "name": "shop", "table": None, "schemas": Path("schemas"), **asked}
     with pytest.raises(InputError, match=message):
-        part_by_table(InferRequest(**call, dispatch=Dispatch(("kind",))), new_schema("shop"))
+        inputs_by_table(InferRequest(**call, dispatch=Dispatch(("kind",))), new_schema("shop"))

@@ -15,7 +15,7 @@ from schemactl.engine.input import Input
 from schemactl.errors import InputError
 from schemactl.flows.loaded_files import Changed, find_new, open_ledger, remember
 from schemactl.flows.request import InferRequest
-from schemactl.flows.root_tables import Part
+from schemactl.flows.root_tables import TableInput
 from schemactl.kernel.dispatch import Dispatch
 from schemactl.normalization.package import LedgerEntry
 from schemactl.schema.templates import new_schema
@@ -43,9 +43,9 @@ def inputs(*names: str) -> tuple[Input, ...]:
     return tuple(Input(name, "ndjson") for name in names)
 
 
-def part(*names: str, **asked: Any) -> Part:
+def part(*names: str, **asked: Any) -> TableInput:
     request = InferRequest(names, name="shop", table="orders", schemas=Path("schemas"), **asked)
-    return Part(request, (), inputs(*names), True)
+    return TableInput(request, (), inputs(*names), True)
 
 
 def loaded(*names: str) -> list[LedgerEntry]:
@@ -63,7 +63,7 @@ def new(
     """Return the files to load, and those that were loaded before."""
     with open_ledger(past) as ledger:
         files = find_new([part(*names, **asked)], ledger, before, changed)
-    return [file.path for table_part in files.parts for file in table_part.inputs], list(files.skipped)
+    return [file.path for table_input in files.table_inputs for file in table_input.inputs], list(files.skipped)
 
 
 def refused(past: list[LedgerEntry], *names: str, before: Schema = NEW, changed: Changed | None = None) -> list[str]:

@@ -30,7 +30,7 @@ from schemactl.flows.edit import read_hints
 from schemactl.flows.import_ import ImportRequest, import_files
 from schemactl.flows.models import find_model, unfilled_columns
 from schemactl.flows.request import InferRequest
-from schemactl.flows.root_tables import part_by_table
+from schemactl.flows.root_tables import inputs_by_table
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.typing import find_typing
 from schemactl.kernel.dispatch import Dispatch
@@ -583,11 +583,11 @@ def test_options_that_a_model_leaves_no_room_for() -> None:
     call = {"sources": ("a.csv",), "name": "shop", "table": None, "schemas": Path("schemas")}
     both = InferRequest(**call, typing=typing, model=find_model("order_models:Order", None))
     with pytest.raises(InputError, match="`--model` and `--typing` cannot be used together"):
-        part_by_table(both, new_schema("shop"))
+        inputs_by_table(both, new_schema("shop"))
     union = find_model("order_models:Event", None)
     by_file = InferRequest(**call, model=union, dispatch=Dispatch(("kind",)), table_per_file=True)
     with pytest.raises(InputError, match="`--model` and `--table-per-file` do not go together"):
-        part_by_table(by_file, new_schema("shop"))
+        inputs_by_table(by_file, new_schema("shop"))
     with pytest.raises(InputError, match="`--table` cannot name the tables"):
         import_files(ImportRequest((), None, "shop", Path("schemas"), model="order_models:Event", table="t"))
 

@@ -13,7 +13,7 @@ import pytest
 from schemactl.engine.protocol import Engine
 from schemactl.errors import InputError
 from schemactl.flows.infer import InferRequest, infer
-from schemactl.flows.root_tables import part_by_table, warn_of_unlike
+from schemactl.flows.root_tables import inputs_by_table, warn_of_unlike
 from schemactl.formats.dlt import read
 from schemactl.inference.evidence import Position, observe
 from schemactl.inference.report import InferenceReport
@@ -49,7 +49,9 @@ def shop(*tables: str) -> Schema:
 
 def parted(asked: InferRequest, before: Schema | None = None) -> dict[str | None, list[str]]:
     """The files by the table that they go to."""
-    return {part.request.table: [each.path for each in part.inputs] for part in part_by_table(asked, before or shop())}
+    return {
+        part.request.table: [each.path for each in part.inputs] for part in inputs_by_table(asked, before or shop())
+    }
 
 
 def test_tables_with_sources_take_these_and_leave_the_rest_to_the_others() -> None:
@@ -150,7 +152,7 @@ def test_unlike_files_in_one_table_are_warned_of() -> None:
     with pytest.warns(
         LeftOutWarning, match=r"files with different fields go to the same table: `in/people\.csv` has `id`"
     ) as caught:
-        warn_of_unlike(part_by_table(request("in"), shop()))
+        warn_of_unlike(inputs_by_table(request("in"), shop()))
     [warning] = [each.message for each in caught]
     assert isinstance(warning, LeftOutWarning)
     assert warning.files == ("in/people.csv", "in/prices.jsonl")
@@ -162,7 +164,7 @@ def test_files_with_some_keys_in_common_are_not_warned_of() -> None:
     write("in/b.jsonl", {"id": 1, "price": 2, "since": 3})
     Path("in/c.json").write_text('[{"id": 1, "x": 1}, {"id": 2, "y": 1}]')
 
-    warn_of_unlike(part_by_table(request("in"), shop()))
+    warn_of_unlike(inputs_by_table(request("in"), shop()))
 
 
 @pytest.mark.parametrize(
@@ -228,4 +230,4 @@ def test_headers_with_a_stated_separator_or_separators_in_quotes_are_alike() -> 
     Path("in/a.csv").write_text("sep=;\nid;total\n1;2\n")
     Path("in/b.csv").write_text('id,total,"from; to; by; at"\n1,2,x\n')
 
-    warn_of_unlike(part_by_table(request("in"), shop()))
+    warn_of_unlike(inputs_by_table(request("in"), shop()))

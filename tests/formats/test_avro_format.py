@@ -112,7 +112,7 @@ def test_a_schema_of_others_becomes_a_table():
     assert (stated["code"]["data_type"], stated["code"]["precision"]) == ("binary", 16)
     assert stated["mixed"]["data_type"] == "json"
     assert stated["rates"]["x-spark-type"] == "map<string,double>"
-    assert {(loss.place, loss.what) for loss in losses} == {
+    assert {(loss.path, loss.item) for loss in losses} == {
         ("Orders.state", "default"), ("Orders.mixed", "union"), ("Orders.rates", "aliases"),
     }  # fmt: skip
 

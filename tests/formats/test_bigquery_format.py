@@ -109,7 +109,7 @@ def test_a_schema_of_others():
         "big": {"data_type": "wei", "nullable": True},
         "at": {"data_type": "timestamp", "timezone": False, "nullable": True},
     }
-    assert [(loss.place, loss.what) for loss in losses] == [("orders.Id", "policyTags"), ("orders.place", "type")]
+    assert [(loss.path, loss.item) for loss in losses] == [("orders.Id", "policyTags"), ("orders.place", "type")]
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ TableGroup all { lines }
 
 def read(text: str) -> tuple[Schema, list[tuple[str, str, Any]]]:
     document = dbml.read(text, "shop.dbml")
-    return document.schema, [(loss.place, loss.what, loss.before) for loss in document.losses]
+    return document.schema, [(loss.path, loss.item, loss.before) for loss in document.losses]
 
 
 def test_a_file_of_others():

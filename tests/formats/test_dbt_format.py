@@ -84,7 +84,7 @@ def test_models_with_contracts_become_tables():
     assert orders.properties["schema_contract"] == {"columns": "freeze", "data_type": "freeze"}
     assert orders.properties["description"] == "All orders"
     assert "countries" in document.schema.tables
-    assert {(loss.place, loss.what) for loss in document.losses} == {
+    assert {(loss.path, loss.item) for loss in document.losses} == {
         ("orders.state", "test"), ("orders.customer_id", "type"), ("countries.code", "quote"),
     }  # fmt: skip
 
@@ -126,7 +126,7 @@ models:
     assert {name: each.get("x-spark-type", each["data_type"]) for name, each in columns_of(text).items()} == {
         "a": "array<string>", "b": "json", "c": "text", "d": "text",
     }  # fmt: skip
-    assert {(loss.place, loss.what) for loss in dbt.read(text, "s.yml").losses} == {
+    assert {(loss.path, loss.item) for loss in dbt.read(text, "s.yml").losses} == {
         ("t.a", "type"), ("t.b", "type"), ("t.c", "constraint"), ("t.d", "type"),
     }  # fmt: skip
 
@@ -188,7 +188,7 @@ def test_the_latest_version_of_a_model_is_its_table():
     assert customers.properties["schema_contract"] == {"columns": "freeze", "data_type": "freeze"}
     (reference,) = document.schema.tables["orders"].properties["references"]
     assert (reference["columns"], reference["referenced_table"]) == (["customer_id"], "customers")
-    assert {(loss.place, loss.what, str(loss.before)) for loss in document.losses} == {
+    assert {(loss.path, loss.item, str(loss.before)) for loss in document.losses} == {
         ("customers", "version", "1"), ("customers", "version", "10"), ("customers.v2", "exclude", "planet"),
         ("orders", "references", "{'to': \"ref('customers', v=1)\", 'field': 'id'}"),
     }  # fmt: skip
@@ -205,7 +205,7 @@ def test_all_versions_of_a_model_are_tables_where_that_is_wanted():
     }
     references = document.schema.tables["orders"].properties["references"]
     assert [each["referenced_table"] for each in references] == ["customers_v2", "old_customers"]
-    assert [loss.what for loss in document.losses] == ["exclude"]
+    assert [loss.item for loss in document.losses] == ["exclude"]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ models:
         (["order_id", "number"], "heads", ["id", "number"]),
         (["code"], "codes", ["code"]),
     ]
-    assert [(loss.place, loss.what) for loss in document.losses] == [
+    assert [(loss.path, loss.item) for loss in document.losses] == [
         ("lines", "constraint"), ("lines", "constraint"), ("lines.code", "constraint"),
     ]  # fmt: skip
 
@@ -328,7 +328,7 @@ models:
   columns: [{name: id, config: {tags: [pii]}}]
 exposures: [{name: board}]
 """
-    assert {(loss.place, loss.what) for loss in dbt.read(text, "s.yml").losses} == {
+    assert {(loss.path, loss.item) for loss in dbt.read(text, "s.yml").losses} == {
         ("t", "deprecation_date"), ("t", "partition_by"), ("t", "unique_key"), ("t", "meta"), ("t.id", "tags"),
     }  # fmt: skip
 

@@ -92,7 +92,7 @@ def test_a_schema_of_others_becomes_a_table():
     assert (stated["mail"]["data_type"], stated["mail"]["x-pattern"]) == ("text", "@")
     assert stated["mixed"]["data_type"] == "json"
     assert table.properties["description"] == "All orders"
-    assert {(loss.place, loss.what) for loss in losses} == {
+    assert {(loss.path, loss.item) for loss in losses} == {
         ("orders", "additionalProperties"), ("orders.mail", "format"), ("orders.mixed", "oneOf"),
     }  # fmt: skip
 
@@ -100,7 +100,7 @@ def test_a_schema_of_others_becomes_a_table():
 def test_a_title_that_is_not_the_table_s_name_is_lost():
     schema = {"type": "object", "properties": {"id": {"type": "integer"}}}
     _, losses = table_of({**schema, "title": "Customer"})
-    assert [(loss.place, loss.what, loss.before) for loss in losses] == [("orders", "title", "Customer")]
+    assert [(loss.path, loss.item, loss.before) for loss in losses] == [("orders", "title", "Customer")]
     assert table_of({**schema, "title": "Orders"})[1] == ()
 
 
@@ -180,7 +180,7 @@ def test_types_that_do_not_exist_are_reported(stated: object, lost: str):
 
 def test_a_list_whose_items_have_different_schemas_is_reported():
     _, losses = table_of({"properties": {"a": {"type": "array", "items": [{"type": "string"}]}}})
-    assert [(loss.place, loss.what) for loss in losses] == [("orders.a", "items")]
+    assert [(loss.path, loss.item) for loss in losses] == [("orders.a", "items")]
 
 
 def test_definitions_that_all_refer_to_each_other_end_as_json():
@@ -240,7 +240,7 @@ def test_a_schema_loses_the_same_wherever_it_is_and_however_it_is_referred_to(lo
     schema, words = LOSSY[lossy]
     definitions = {"lossy": {"$anchor": "lossy", **schema}, "chain": {"$ref": "#/$defs/lossy"}, "any": True}
     _, losses = table_of({"properties": {"pet": PLACES[place](schema)}, "$defs": definitions})
-    assert [(loss.place, loss.what) for loss in losses] == [("orders.pet", word) for word in words]
+    assert [(loss.path, loss.item) for loss in losses] == [("orders.pet", word) for word in words]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_schema_loses_the_same_wherever_it_is_and_however_it_is_referred_to(lo
 @pytest.mark.parametrize("place", ["in a list", "in a map"])
 def test_what_no_hint_of_a_list_or_a_map_has_is_lost(place: str, items: dict[str, Any], words: list[str]):
     _, losses = table_of({"properties": {"pet": PLACES[place](items)}, "$defs": {"lossy": items}})
-    assert sorted((loss.place, loss.what) for loss in losses) == [("orders.pet", word) for word in sorted(words)]
+    assert sorted((loss.path, loss.item) for loss in losses) == [("orders.pet", word) for word in sorted(words)]
 
 
 @pytest.mark.parametrize("place", ["by reference", "in allOf", "by reference in allOf", "beside a reference"])
@@ -271,7 +271,7 @@ def test_a_table_loses_the_same_however_it_is_referred_to(place: str):
     }  # fmt: skip
     definitions = {"lossy": schema, "any": True}
     _, losses = table_of({**PLACES[place](schema), "$defs": definitions})
-    assert sorted((loss.place, loss.what) for loss in losses) == [
+    assert sorted((loss.path, loss.item) for loss in losses) == [
         ("orders", word) for word in ("additionalProperties", "default", "oneOf", "required")
     ]
 
@@ -383,7 +383,7 @@ def test_definitions_that_lead_to_each_other_without_end_are_any_json(count: int
     )
     types = {"a": "json" if count > 150 else "text", "b": "json"}
     assert {name: column.data_type for name, column in table.columns.items()} == types
-    assert [loss.place for loss in losses if loss.what == "nested fields"] == [
+    assert [loss.path for loss in losses if loss.item == "nested fields"] == [
         f"orders.{name}" for name in types if types[name] == "json"
     ]
 
@@ -442,7 +442,7 @@ def test_a_model_of_pydantic_is_read_with_its_definitions():
     assert columns["color"].properties["x-enum"] == ["red", "blue"]
     assert columns["work"].properties["description"] == "Office"
     assert [name for name, column in columns.items() if column.nullable] == ["name", "work", "boss"]
-    lost = {(loss.place, loss.what) for loss in document.losses if not loss.place.startswith("person.boss.")}
+    lost = {(loss.path, loss.item) for loss in document.losses if not loss.path.startswith("person.boss.")}
     assert lost == {
         ("person.name", "default"), ("person.pair", "prefixItems"), ("person.pet", "oneOf"),
         ("person.pet", "discriminator"), ("person.uid", "format"), ("person.others", "description"),
@@ -479,7 +479,7 @@ def test_components_of_openapi_are_tables():
     pet = tables["pet"].columns
     assert dict(pet["weight"].properties) == {"data_type": "double", "x-exclusive-minimum": 0}
     assert (pet["id"].nullable, pet["tag"].nullable) == (False, True)
-    assert {(loss.place, loss.what) for loss in document.losses} == {
+    assert {(loss.path, loss.item) for loss in document.losses} == {
         ("", "definition"), ("", "info"), ("", "paths"), ("Puppy", "discriminator"),
         ("Pet.tag.name", "example"), ("Puppy.tag.name", "example"), ("Tag.name", "example"),
     }  # fmt: skip

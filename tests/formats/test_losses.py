@@ -31,7 +31,7 @@ def test_a_hint_that_comes_besides_is_no_loss():
         new_schema("shop").with_table(Table("t", {"id": Column("id", {"data_type": "bigint", **more})}))
         for more in ({}, {"x-typing": {"type": "long"}, "unique": True})
     )
-    assert [loss.what for loss in losses_between(before, after)] == ["unique"]
+    assert [loss.item for loss in losses_between(before, after)] == ["unique"]
 
 
 def direct(*names: str) -> Schema:
@@ -46,7 +46,7 @@ def test_names_that_a_file_keeps_are_not_lost_where_it_does_not_say_their_conven
     assert isinstance(text, str)
     assert all(column in text for column in schema.tables["t"].columns)
     lost = find_losses(FORMATS[name], schema, text, "t")
-    assert [loss.what for loss in lost] == ["normalizers.names"]
+    assert [loss.item for loss in lost] == ["normalizers.names"]
 
 
 @pytest.mark.parametrize("name", ["spark", "sparkddl", "bigquery", "delta"])
@@ -72,7 +72,7 @@ def test_decimals_of_more_digits_than_a_format_has_are_texts_there(name: str):
     lost = find_losses(FORMATS[name], schema, text, "t")
     if name == "sparkddl":
         assert text == "d STRING,\nc ARRAY<STRUCT<d: STRING>>\n"
-        assert [loss.what for loss in lost] == ["type", "type"]
+        assert [loss.item for loss in lost] == ["type", "type"]
     else:  # hints say what it is
         assert "decimal(" not in text.partition("x-dlt")[0]
         assert lost == ()

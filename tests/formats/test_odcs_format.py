@@ -96,7 +96,7 @@ def test_a_contract_of_others_becomes_a_schema():
         },
         "at": {"data_type": "date", "nullable": True},
     }  # fmt: skip
-    assert {(loss.place, loss.what) for loss in document.losses} >= {("tbl_1", "quality"), ("tbl_1.at", "examples")}
+    assert {(loss.path, loss.item) for loss in document.losses} >= {("tbl_1", "quality"), ("tbl_1.at", "examples")}
 
 
 PHYSICAL = """
@@ -279,6 +279,6 @@ def test_limits_of_items_are_lost():
         "schema": [{"name": "t", "properties": [tags]}],
     }  # fmt: skip
     document = odcs.read(json.dumps(contract), "t.odcs.json")
-    assert sorted((loss.place, loss.what, loss.before) for loss in document.losses) == [
+    assert sorted((loss.path, loss.item, loss.before) for loss in document.losses) == [
         ("t.tags", "precision", 5), ("t.tags", "x-classification", "pii"), ("t.tags", "x-pattern", "x"),
     ]  # fmt: skip

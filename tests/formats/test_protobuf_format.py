@@ -148,7 +148,7 @@ def test_a_file_of_others_becomes_tables():
     }  # fmt: skip
     assert order.properties["x-proto-reserved"] == ["4, 9 to 11"]
     assert document.schema.extensions["x-proto-package"] == "acme.shop.v1"
-    assert {(loss.place, loss.what) for loss in document.losses} == {
+    assert {(loss.path, loss.item) for loss in document.losses} == {
         ("Order.placed_at", "(acme.rule).required"), ("Order.placed_at", "(acme.other)"),
         ("Order.card", "oneof"), ("Order.invoice", "oneof"), ("Order.parent", "type"), ("", "option"),
         ("State", "STATE_PAID.deprecated"), ("", "service"),
@@ -348,12 +348,12 @@ extend M { optional int32 bar = 126; }
 service S { rpc Get (M) returns (M); }
 """
     losses = protobuf.read(text, "m.proto").losses
-    assert {(loss.place, loss.what, loss.before) for loss in losses if loss.what != "type"} == {
+    assert {(loss.path, loss.item, loss.before) for loss in losses if loss.item != "type"} == {
         ("", "option", 'java_package = "x"'), ("", "extend", "M"), ("", "service", "S"), ("", "enum", "Nobody"),
         ("M", "extensions", "100 to 199"), ("M", "option", "deprecated = true"), ("M", "extend", "Other"),
         ("M.e", "default", "B"), ("M", "message", "Unused"), ("M", "enum", "UnusedToo"), ("E", "reserved", "5"),
     }  # fmt: skip
-    assert {(loss.place, loss.before["type"]) for loss in losses if loss.what == "type"} == {
+    assert {(loss.path, loss.before["type"]) for loss in losses if loss.item == "type"} == {
         ("M.self", "M"), ("M.nothing", "Empty"),
     }  # fmt: skip
 
@@ -408,7 +408,7 @@ def test_members_of_a_oneof_and_options_within_messages_are_lost() -> None:
     message Deep { string c = 1 [(checked) = true, deprecated = true]; oneof d { int32 e = 2; } }
     """
     document = protobuf.read(text, "order.proto")
-    assert sorted((loss.place, loss.what) for loss in document.losses) == [
+    assert sorted((loss.path, loss.item) for loss in document.losses) == [
         ("Buyer", "option"), ("Buyer.mail", "oneof"), ("Buyer.phone", "oneof"), ("Deep.c", "(checked)"),
         ("Deep.c", "deprecated"), ("Deep.e", "oneof"), ("Order.Line.a", "oneof"), ("Order.Line.b", "oneof"),
     ]  # fmt: skip
@@ -424,7 +424,7 @@ def test_a_group_of_proto2_is_a_message_whose_encoding_is_lost() -> None:
     document = protobuf.read(text, "order.proto")
     column = document.schema.tables["order"].columns["line"]
     assert column.properties["x-spark-type"] == "array<struct<sku:string,size:struct<cm:int>>>"
-    assert [(loss.place, loss.what) for loss in document.losses] == [
+    assert [(loss.path, loss.item) for loss in document.losses] == [
         ("Order.line", "group"),
         ("Order.Line.size", "group"),
     ]

@@ -160,7 +160,7 @@ def test_what_models_do_not_say_is_reported():
     stated = Schema(
         **{**{k: getattr(schema, k) for k in Schema.__dataclass_fields__}, "settings": {"schema_contract": "freeze"}}
     )
-    assert [(each.place, each.what) for each in source.losses(stated)] == [
+    assert [(each.path, each.item) for each in source.losses(stated)] == [
         ("", "settings.schema_contract"),
         ("orders__lines", "x-owner"),
     ]

@@ -61,7 +61,7 @@ def test_a_suite_expects_what_columns_state():
         ("column_values_to_be_between", "share", {"max_value": 1}),
         ("compound_columns_to_be_unique", None, {"column_list": ["id", "day"]}),
     ]
-    assert [(each.place, each.what) for each in greatexpectations.losses(shop())] == [("orders.code", "x-owner")]
+    assert [(each.path, each.item) for each in greatexpectations.losses(shop())] == [("orders.code", "x-owner")]
 
 
 def test_great_expectations_finds_the_rows_that_break_a_suite():
@@ -93,7 +93,7 @@ def test_the_source_names_types_checks_and_hints():
     assert "'price': Column(T.DecimalType(10, 2), nullable=True),\n" in text
     assert "checks=[Check.isin(['new', 'paid'])], description='Its state'" in text
     assert "'point': Column(None, " in text
-    assert [(each.place, each.what) for each in pandera.losses(shop())] == [
+    assert [(each.path, each.item) for each in pandera.losses(shop())] == [
         ("orders.point", "type"),
         ("orders.clock", "type"),
     ]

@@ -102,7 +102,7 @@ def assert_nothing_else_is_lost(name: str, schema: Schema):
     text = module.write(schema, path)
     lost = find_losses(module, schema, text, path)
     permitted = lost_properties(name)
-    assert [loss for loss in lost if (loss.what, _kind(loss.before)) not in permitted] == []
+    assert [loss for loss in lost if (loss.item, _kind(loss.before)) not in permitted] == []
     # A second trip loses nothing more.
     again = module.read(text, path).schema
     assert find_losses(module, again, module.write(again, path), path) == ()
@@ -130,7 +130,7 @@ def lost_properties(name: str) -> set[tuple[str, str | None]]:
                 schema = Schema(**{**_fields(schema), "tables": kept})
             path = f"{own[-1]}{module.ENDINGS[0]}"
             losses = find_losses(module, schema, module.write(schema, path), path)
-            found |= {(loss.what, _kind(loss.before)) for loss in losses}
+            found |= {(loss.item, _kind(loss.before)) for loss in losses}
     return found
 
 

@@ -73,7 +73,7 @@ def test_types_of_others():
         "e": {"data_type": "json", "nullable": True},
         "f_g": {"data_type": "date", "nullable": True},
     }
-    assert [(loss.place, loss.what) for loss in document.losses] == [("t.e", "type")]
+    assert [(loss.path, loss.item) for loss in document.losses] == [("t.e", "type")]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_struct_of_others():
     document = spark_json.read(json.dumps({"type": "struct", "fields": fields}), "t.spark.json")
     columns = document.schema.tables["t"].columns
     assert dict(columns["a"].properties) == {"data_type": "text", "precision": 5, "nullable": False}
-    assert {(loss.place, loss.what) for loss in document.losses} == {("t.a", "pii"), ("t.b", "type")}
+    assert {(loss.path, loss.item) for loss in document.losses} == {("t.a", "pii"), ("t.b", "type")}
 
 
 def test_several_tables_are_refused():

@@ -140,7 +140,7 @@ def test_a_file_of_others() -> None:
         {"columns": ["a"], "referenced_table": "lines", "referenced_columns": ["x"]},
     ]
     assert document.schema.tables["lines"].properties["references"][0]["referenced_table"] == "orders"
-    assert [(loss.place, loss.what) for loss in document.losses] == [
+    assert [(loss.path, loss.item) for loss in document.losses] == [
         ("customers.balance", "constraint"), ("customers.balance", "constraint"), ("customers.place", "type"),
         ("line 22", "statement"),
     ]  # fmt: skip
@@ -475,7 +475,7 @@ def test_which_columns_take_nulls_may_be_altered(caplog: pytest.LogCaptureFixtur
     """
     document = sql.read(text, "t.sql")
     assert [each.nullable for each in document.schema.tables["c"].columns.values()] == [False, True, True]
-    assert [(loss.place, loss.what) for loss in document.losses] == [("c", "statement"), ("line 5", "statement")]
+    assert [(loss.path, loss.item) for loss in document.losses] == [("c", "statement"), ("line 5", "statement")]
     assert not caplog.records
 
 
@@ -678,7 +678,7 @@ def test_no_kind_of_change_to_a_table_is_dropped_in_silence() -> None:
         statements = [statement for statement in sqlglot.parse(f"{PLAIN}; ALTER TABLE t ADD COLUMN b INT") if statement]
         statements[1].set("actions", [node_of(kind)])
         _, losses = read_tables(statements, "postgres", sql.SqlDialect().codec, "t.sql", {})
-        silent += [kind] if [loss.what for loss in losses] != ["statement"] else []
+        silent += [kind] if [loss.item for loss in losses] != ["statement"] else []
     assert silent == []
 
 
@@ -769,7 +769,7 @@ def test_clauses_after_the_columns_that_sqlglot_does_not_parse_are_lost_and_the_
 ) -> None:
     document = sql.in_dialect(dialect).read(f"CREATE TABLE t (a int, b varchar(5)) {clauses};", "t.sql")
     assert list(document.schema.tables["t"].columns) == ["a", "b"]
-    assert [(loss.place, loss.what, loss.before) for loss in document.losses] == [("t", "clause", clauses)]
+    assert [(loss.path, loss.item, loss.before) for loss in document.losses] == [("t", "clause", clauses)]
 
 
 @pytest.mark.parametrize(
@@ -827,7 +827,7 @@ def test_a_statement_that_defines_no_table_is_a_loss_with_its_line(dialect: str,
     text = f"CREATE TABLE t (a int);\n-- it's; new\n/* a; 'b */\n{statement};\nCREATE TABLE u (b int);\n"
     document = sql.in_dialect(dialect).read(text, "t.sql")
     assert [name for name in document.schema.tables if not name.startswith("_dlt")] == ["t", "u"]
-    assert [(loss.place, loss.what) for loss in document.losses] == [("line 4", "statement")]
+    assert [(loss.path, loss.item) for loss in document.losses] == [("line 4", "statement")]
 
 
 @pytest.mark.parametrize(
@@ -908,7 +908,7 @@ CREATE TABLE v (c INT)"""
     document = sql.in_dialect("tsql").read(text, "t.sql")
     assert [name for name in document.schema.tables if not name.startswith("_dlt")] == ["t", "u", "v"]
     assert document.schema.tables["u"].columns["b"].properties["primary_key"] is True
-    assert [(loss.place, loss.what) for loss in document.losses] == [("line 1", "statement"), ("line 7", "statement")]
+    assert [(loss.path, loss.item) for loss in document.losses] == [("line 1", "statement"), ("line 7", "statement")]
 
 
 @pytest.mark.parametrize(("dialect", "line"), [("tsql", "GO"), ("tsql", " go \t\r"), ("oracle", "/")])

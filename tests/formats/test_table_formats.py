@@ -89,7 +89,7 @@ def test_a_parquet_file_of_others_with_rows(tmp_path: Path):
         "took": {"data_type": "text", "nullable": True},
         "none": {"nullable": True},
     }
-    assert [(loss.place, loss.what) for loss in document.losses] == [("orders.Id", "pandas"), ("orders.took", "type")]
+    assert [(loss.path, loss.item) for loss in document.losses] == [("orders.Id", "pandas"), ("orders.took", "type")]
 
 
 @pytest.mark.parametrize("name", ["arrow", "parquet"])
@@ -192,7 +192,7 @@ def test_metadata_that_pyiceberg_writes():
         "hash": {"data_type": "binary", "precision": 16, "nullable": True, "x-id": 5},
     }  # fmt: skip
     assert document.schema.tables["orders"].properties["description"] == "All"
-    assert [(loss.what, loss.before) for loss in document.losses] == [
+    assert [(loss.item, loss.before) for loss in document.losses] == [
         ("partition-spec", "bucket[4](Id)"), ("sort-order", "identity(price)"), ("owner", "crm"),
     ]  # fmt: skip
     alone = iceberg.read(made.schema().model_dump_json(), "orders.iceberg.json")
@@ -271,7 +271,7 @@ def test_a_commit_that_deltalake_writes(tmp_path: Path):
         "tags": {"data_type": "json", "nullable": True, "x-spark-type": "array<string>"},
     }
     assert document.schema.tables["orders"].properties["description"] == "All"
-    assert [(loss.what, loss.before) for loss in document.losses] == [("delta.appendOnly", "true")]
+    assert [(loss.item, loss.before) for loss in document.losses] == [("delta.appendOnly", "true")]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"metaData": {"schemaString": "x"}}'])

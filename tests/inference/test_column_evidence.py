@@ -35,7 +35,7 @@ def test_values_that_do_not_fit_the_schema_count_for_the_variant_alone():
     evidence = Evidence(
         files=FILES,
         declared={("n",): {"data_type": "text"}},
-        stated={("n",): frozenset({"text", "bigint"})},
+        conflicting_types={("n",): frozenset({"text", "bigint"})},
         counted={("n",): {"bigint": values(6), "text": values(4, 7)}},
     )
     variant = columns_of(evidence, known)["n__v_text"]
@@ -47,7 +47,7 @@ def test_types_that_do_not_agree_are_reported_by_kind():
     evidence = Evidence(
         files=FILES,
         declared={("n",): {"data_type": "double"}},
-        stated={("n",): frozenset({"bigint", "double"})},
+        conflicting_types={("n",): frozenset({"bigint", "double"})},
         counted={("n",): {"bigint": values(6), "double": values(4)}},
     )
     assert columns_of(evidence)["n"].kinds == {"bigint": 6, "double": 4}

@@ -214,7 +214,7 @@ def test_types_that_sources_do_not_agree_about_are_all_kept() -> None:
     stated = ("date", "text", "date")
     parts = [Evidence(declared={("a",): {"data_type": kind}, ("b",): {"data_type": "bool"}}) for kind in stated]
     together = merge(*parts)
-    assert together.stated == {("a",): {"date", "text"}}
+    assert together.conflicting_types == {("a",): {"date", "text"}}
     assert together == merge(parts[0], merge(parts[1], parts[2])) == merge(*parts[::-1])
     assert together.declared_types(("b",)) == {"bool"}
     assert together.declared_types(("c",)) == set()

@@ -24,7 +24,9 @@ def test_one_document_stands_for_all_paths_that_agree():
 
 
 def test_the_types_that_a_column_is_widened_from_come_after_its_own():
-    widened = Evidence(declared={("a",): {"data_type": "double"}}, stated={("a",): {DataType.BIGINT, DataType.DOUBLE}})
+    widened = Evidence(
+        declared={("a",): {"data_type": "double"}}, conflicting_types={("a",): {DataType.BIGINT, DataType.DOUBLE}}
+    )
     assert [document["a"].data_type for document in documents_of_declared(widened)] == [
         DataType.DOUBLE,
         DataType.BIGINT,

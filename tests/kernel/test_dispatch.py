@@ -69,12 +69,12 @@ def test_the_value_of_the_field_names_the_table(value, table):
 def test_evidence_is_that_of_the_documents_of_each_table():
     part = observed([lines(*RECORDS, (B, 0, RECORDS[0][2]))], Dispatch(("type",)))
 
-    assert set(part.found) == {"click", "buy", "Buy", None}
+    assert set(part.result) == {"click", "buy", "Buy", None}
     places = [(Position(FILE, at), EVENTS[at]) for at in (0, 2)]
     wanted = observe([*places, (Position("other.jsonl", 0), EVENTS[0])])
-    assert replace(part.found["click"].evidence, files=wanted.files) == wanted
-    assert part.found["click"].documents == {FILE: 2, "other.jsonl": 1}
-    assert (part.found[None].documents, part.found[None].first) == ({FILE: 1}, Position(FILE, 4))
+    assert replace(part.result["click"].evidence, files=wanted.files) == wanted
+    assert part.result["click"].documents == {FILE: 2, "other.jsonl": 1}
+    assert (part.result[None].documents, part.result[None].first) == ({FILE: 1}, Position(FILE, 4))
     assert part.blocks[FILE, 0].documents == 5
 
 
@@ -97,9 +97,9 @@ def test_texts_that_look_as_if_they_went_elsewhere_go_where_their_field_says():
     for table in ("a", "b"):
         own = {at: document for at, document in documents.items() if document["type"] == table}
         wanted = observe((Position(FILE, at), document) for at, document in own.items())
-        assert replace(part.found[table].evidence, files=wanted.files) == wanted
-        assert part.found[table].documents == {FILE: len(own)}
-        assert part.found[table].first == Position(FILE, min(own))
+        assert replace(part.result[table].evidence, files=wanted.files) == wanted
+        assert part.result[table].documents == {FILE: len(own)}
+        assert part.result[table].first == Position(FILE, min(own))
     bad = [at for at in range(len(texts)) if at not in documents]
     assert [record.position.number for record in part.bad_records] == bad[:20]
     counts = part.blocks[FILE, 0]
@@ -125,12 +125,12 @@ def test_a_field_within_objects_names_tables():
     records = [
         (A, 0, json.dumps(each)) for each in ({"meta": {"kind": "a"}}, {"meta": {"kind": "b"}}, {"meta": 1}, [1])
     ]
-    assert set(observed([lines(*records)], Dispatch(("meta", "kind"), rest="rest")).found) == {"a", "b", "rest"}
+    assert set(observed([lines(*records)], Dispatch(("meta", "kind"), rest="rest")).result) == {"a", "b", "rest"}
 
 
 def test_a_field_that_stands_twice_in_one_text_and_in_another_not_misplaces_no_record():
     texts = ['{"type": "a", "of": {"type": "b"}}', '{"of": 1}', '{"type": "b"}']
-    found = observed([lines(*((A, 0, text) for text in texts))], Dispatch(("type",), rest="rest")).found
+    found = observed([lines(*((A, 0, text) for text in texts))], Dispatch(("type",), rest="rest")).result
     assert {table: share.first.number for table, share in found.items()} == {"a": 0, "rest": 1, "b": 2}
 
 
@@ -172,7 +172,7 @@ def test_rows_that_state_their_types_are_sorted_too(tmp_path):
     dispatch = Dispatch(("type",))
 
     types = {("type",): "text", ("n",): "bigint"}
-    found = observe_rows_partition([rows], HERE, ("type", "n"), types, dispatch).found
+    found = observe_rows_partition([rows], HERE, ("type", "n"), types, dispatch).result
     assert {table: share.documents for table, share in found.items()} == {
         "click": {FILE: 2}, "buy": {FILE: 1}, None: {FILE: 1}
     }  # fmt: skip

@@ -426,7 +426,7 @@ def test_rows_out_of_the_sample_are_counted_and_not_validated():
     part = observe_partition([batch], "/data", options=ReadOptions(model=task), source=source)
     counts = part.blocks["a.parquet", 0]
     assert (counts.lines, counts.records, counts.documents, part.errors) == (4, 4, 3, {})
-    evidence = part.found[""].evidence
+    evidence = part.result[""].evidence
     assert [(seen.count, seen.first) for seen in evidence.paths["id",].values()] == [(3, Position("a.parquet", 0))]
     assert {name: (seen.count, seen.first.number) for name, seen in evidence.counted["since",].items()} == {
         "null": (2, 0), "date": (1, 3)
@@ -435,7 +435,7 @@ def test_rows_out_of_the_sample_are_counted_and_not_validated():
     # Nulls count in batches without a value, too: how rows are parted makes no difference.
     parted = [batch.slice(at, 1) for at in range(4)]
     again = observe_partition(parted, "/data", options=ReadOptions(model=task), source=source)
-    assert again.found[""].evidence == evidence
+    assert again.result[""].evidence == evidence
 
 
 class Renamed(BaseModel):

@@ -19,7 +19,7 @@ from schemactl.kernel.cells import CsvLayout
 from schemactl.kernel.dispatch import ONE_TABLE
 from schemactl.kernel.files import FilePart, Form
 from schemactl.kernel.package import RowsJob, write_documents
-from schemactl.kernel.partitions import Part, observe_partition
+from schemactl.kernel.partitions import PartitionResult, observe_partition
 from schemactl.normalization.normalizers import make_plan
 from schemactl.normalization.request import PlanRequest
 from schemactl.normalization.tally import LoadTime
@@ -47,7 +47,7 @@ def shares(path: Path) -> list[pa.RecordBatch]:
     return [pa.RecordBatch.from_arrays([binary_array([pickle.dumps((part,))])], ["share"])]
 
 
-def observed(path: Path, columns: tuple[str, ...]) -> Part:
+def observed(path: Path, columns: tuple[str, ...]) -> PartitionResult:
     return observe_partition(shares(path), HERE, columns=columns)
 
 
@@ -60,8 +60,8 @@ def test_the_evidence_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found, wanted = observed(tmp_path / "a.csv", NAMES), observed(tmp_path / "a.csv", ())
 
     assert found == wanted
-    assert [list(each) for each in found.found[ONE_TABLE].evidence.witnesses.values()] == [
-        list(each) for each in wanted.found[ONE_TABLE].evidence.witnesses.values()
+    assert [list(each) for each in found.result[ONE_TABLE].evidence.witnesses.values()] == [
+        list(each) for each in wanted.result[ONE_TABLE].evidence.witnesses.values()
     ]
     assert len(found.bad_records) == has_bad
 
@@ -80,7 +80,7 @@ TABLES = {
 def test_the_rows_are_the_same(tmp_path: Path, name: str) -> None:
     before, contract = TABLES[name]
     write_rows(tmp_path / "a.csv", 1, has_bad=True)
-    evidence = observed(tmp_path / "a.csv", ()).found[ONE_TABLE].evidence
+    evidence = observed(tmp_path / "a.csv", ()).result[ONE_TABLE].evidence
     resolution = resolve(evidence, before, "t")
     plan = make_plan(PlanRequest(evidence, resolution, judge(before, resolution.schema, contract)))
     compared = {"t": ("id",)} if name == "a primary key" else {}

@@ -14,7 +14,7 @@ from schemactl.kernel.chunks import Chunk
 from schemactl.kernel.columnar import ColumnarSource
 from schemactl.kernel.dispatch import BLOCK_SHIFT, ONE_TABLE
 from schemactl.kernel.outcome import FieldErrors
-from schemactl.kernel.partitions import BlockCounts, Part
+from schemactl.kernel.partitions import BlockCounts, PartitionResult
 from schemactl.kernel.typing_rows import RejectedRows, check_partition, typed_rows
 from schemactl.normalization.tally import LoadTime
 
@@ -30,7 +30,7 @@ def batch(*rows: Row, file: str = "file:/data/a.csv", block: int = 0) -> pa.Reco
     return pa.RecordBatch.from_arrays([*columns, *locations], ["c0", "c1", "fault", "file", "block"])
 
 
-def look(*batches: pa.RecordBatch) -> Part:
+def look(*batches: pa.RecordBatch) -> PartitionResult:
     return check_partition(batches, "/data", TypingTask(TYPING))
 
 

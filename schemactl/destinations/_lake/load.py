@@ -53,7 +53,7 @@ class LakeLoad(Load[_Commit]):
     """See ``Load``: new files are staged, and known to no table before the commits."""
 
     lake: Lake
-    there: Mapping[str, LakeTable | None] = field(init=False)
+    lake_tables: Mapping[str, LakeTable | None] = field(init=False)
     journal: Versions = field(init=False)
 
     @property
@@ -71,10 +71,10 @@ class LakeLoad(Load[_Commit]):
         return self.lake
 
     def check(self, chains: Sequence[Chain]) -> None:
-        self.there = {table.name: self.lake.open(table.name) for chain in chains for table in chain.tables}
+        self.lake_tables = {table.name: self.lake.open(table.name) for chain in chains for table in chain.tables}
         for chain in chains:
             for name, staged in chain.staged.items():
-                check_table(self.lake, staged.table, self.there[name])
+                check_table(self.lake, staged.table, self.lake_tables[name])
         _check_renames(self.lake, self.package.schema, chains)
 
     def prepare(self, chains: Sequence[Chain]) -> None:  # noqa: ARG002 - `check` has seen them
@@ -83,7 +83,7 @@ class LakeLoad(Load[_Commit]):
             self.package.load_id,
             self.package.schema.name,
             uuid.uuid4().hex,
-            {name: table.version if table else None for name, table in {**self.there, **system_tables}.items()},
+            {name: table.version if table else None for name, table in {**self.lake_tables, **system_tables}.items()},
             tuple(self.lake.own_files(self.package)),
         )
         self.lake.write_journal(self.journal)

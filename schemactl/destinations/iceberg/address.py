@@ -32,12 +32,12 @@ _SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://.*", re.IGNORECASE
 class Address:
     """A folder or the name of a configured catalog, and a dataset in it, None for the only one."""
 
-    stated: str
+    location: str
     folder: Path | None
     dataset: str | None
 
     def __str__(self) -> str:
-        return f"iceberg:{self.stated}"
+        return f"iceberg:{self.location}"
 
     @property
     def database(self) -> Path | None:
@@ -84,12 +84,12 @@ def open_catalog(address: Address, *, is_written: bool) -> Catalog:
     if address.folder is None:
         from pyiceberg.catalog import load_catalog
 
-        properties = _configured(address.stated) or {}
+        properties = _configured(address.location) or {}
         try:
-            with wrap_iceberg_errors(f"open the catalog `{address.stated}`"):
-                return load_catalog(address.stated, **{key: str(value) for key, value in properties.items()})
+            with wrap_iceberg_errors(f"open the catalog `{address.location}`"):
+                return load_catalog(address.location, **{key: str(value) for key, value in properties.items()})
         except ValueError as error:
-            raise InputError(f"invalid configuration of the catalog `{address.stated}`: {error}") from error
+            raise InputError(f"invalid configuration of the catalog `{address.location}`: {error}") from error
     with driver("sqlalchemy", "iceberg"):
         from schemactl.destinations.iceberg.folder_catalog import FolderCatalog
     from sqlalchemy.engine import URL
@@ -114,10 +114,10 @@ def lock_folder(address: Address) -> Path:
     """
     if address.folder is not None:
         return address.folder
-    properties = _configured(address.stated) or {}
+    properties = _configured(address.location) or {}
     # Two configurations may call one catalog differently.
     return machine_folder(
-        "iceberg", str(properties.get("uri") or address.stated), str(properties.get("warehouse") or "")
+        "iceberg", str(properties.get("uri") or address.location), str(properties.get("warehouse") or "")
     )
 
 

@@ -203,7 +203,7 @@ def _merged(listing: Listing, package: LoadPackage, chain: Chain) -> Iterator[_C
             tables[table.name] = FolderTable(old, target, pyarrow.schema(fields))
     for name, added, removed in merge_chain(chain, package.inserted_at, tables, "merged"):
         files = tuple(map(Path, added))
-        if not files and len(removed) == len(tables[name].held):
+        if not files and len(removed) == len(tables[name].paths):
             # A file without rows holds the columns of a table.
             files = (tables[name].folder / "merged-empty.parquet",)
             pyarrow.parquet.write_table(tables[name].fields.empty_table(), files[0])

@@ -226,11 +226,11 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         if step.column.name in fields.names:
             raise DestinationError(f"`{step.table}` already has a column `{step.column.name}`")
         after, name = fields.append(field_of(step.column)), _new_name()
-        if name < max(table.held):
+        if name < max(table.paths):
             new = after.field(step.column.name)
             self.rewrite(table, after, lambda rows: rows.append_column(new, pyarrow.nulls(rows.num_rows, new.type)))
             return
-        empty = [name for name, file in table.held.items() if not rows_in(file)]
+        empty = [name for name, file in table.paths.items() if not rows_in(file)]
         with self._gathering():
             self._replace(step.table, empty, after, {name: ()})
 
@@ -241,7 +241,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         # A new name has the place of the old one, so that the last file stays the last one.
         come = {_successor(file.path): map(alter, table.read(file, columns)) for file in filled_files}
         with self._gathering():
-            self._replace(table.name, list(table.held), fields, come)
+            self._replace(table.name, list(table.paths), fields, come)
 
     def _replace(
         self,

@@ -31,12 +31,12 @@ class FolderTable(FilesTable):
     """A table of a folder of Parquet.
 
     Attributes:
-        held: its files, by their path in the table's folder.
+        paths: of its files, by their path in the table's folder.
         folder: the folder of new files, named after the table.
         new_fields: the columns of new files; None for the joint columns of all files.
     """
 
-    held: Mapping[str, Path]
+    paths: Mapping[str, Path]
     folder: Path
     new_fields: pyarrow.Schema | None = None
 
@@ -50,10 +50,10 @@ class FolderTable(FilesTable):
 
     @cached_property
     def fields(self) -> pyarrow.Schema:
-        return joint_fields(self.held) if self.new_fields is None else self.new_fields
+        return joint_fields(self.paths) if self.new_fields is None else self.new_fields
 
     def files(self) -> Sequence[DataFile]:
-        return [DataFile(name, path) for name, path in self.held.items()]
+        return [DataFile(name, path) for name, path in self.paths.items()]
 
     @contextmanager
     def open_file(self, file: DataFile) -> Iterator[pyarrow.parquet.ParquetFile]:
@@ -75,7 +75,7 @@ class FolderTable(FilesTable):
         return names, {name: value for name, value in values.items() if name not in file_schema.names}
 
     def row_count(self) -> int:
-        return sum(map(rows_in, self.held.values()))
+        return sum(map(rows_in, self.paths.values()))
 
 
 def write_file(file: Path, fields: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch]) -> None:

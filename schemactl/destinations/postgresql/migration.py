@@ -90,7 +90,7 @@ from schemactl.schema.structure import DATABASE_TYPE
 from schemactl.schema.types import Column, DataType, Table
 from schemactl.type_systems.ddl import Dialect
 
-Part = TypeVar("Part")
+Node = TypeVar("Node")
 
 _PAUSE_SECONDS: Final = 0.2
 _LOCKED: Final = (
@@ -309,7 +309,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
                 self.holder.query("SELECT 1")
         self.database.begin()
 
-    def in_full(self, step: Part) -> Part:
+    def in_full(self, step: Node) -> Node:
         """Return a step whose types are named with their schemas, as its statements cannot find them otherwise."""
 
         def name_type(column: Column) -> Column:
@@ -575,7 +575,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         return trial_error(self.database, self.dataset, step.table, statements)
 
 
-def _with_columns(node: Part, change: Callable[[Column], Column]) -> Part:
+def _with_columns(node: Node, change: Callable[[Column], Column]) -> Node:
     """Return a step, or a part of one, with its columns changed."""
     changed: Any = node
     match node:
@@ -586,7 +586,7 @@ def _with_columns(node: Part, change: Callable[[Column], Column]) -> Part:
         case _ if is_dataclass(node) and not isinstance(node, type):
             inside = {name: _with_columns(value, change) for name, value in field_values(node).items()}
             changed = replace(node, **inside)
-    return cast("Part", changed)
+    return cast("Node", changed)
 
 
 @contextmanager

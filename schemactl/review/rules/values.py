@@ -151,7 +151,7 @@ def _bound_words(bound: Bound | None, limit: Limit) -> str | None:
     if bound is None:
         return None
     word = "" if bound.is_inclusive else "less than " if limit is Limit.UPPER else "more than "
-    return f"{word}{quote_value(bound.stated)}"
+    return f"{word}{quote_value(bound.hint_value)}"
 
 
 def _other_bound(comparison: Comparison, change: ColumnPropertyChanged) -> tuple[Properties, Properties] | None:
