@@ -1,8 +1,8 @@
-"""A schema of a Spark catalogue: ``spark:CATALOG.SCHEMA``, for one ``spark:spark_catalog.analytics``.
+"""A schema of a Spark catalog: ``spark:CATALOG.SCHEMA``, for example ``spark:spark_catalog.analytics``.
 
-It works with the session that is open, which knows the user's ``--conf``; where none is open, with one of its own,
-which knows Spark's ``spark-defaults.conf`` alone. Spark's catalog in memory forgets its tables with the session:
-a lasting one (Hive, JDBC, Iceberg …) comes by the user's settings.
+It uses the open session, which knows the user's ``--conf``. Without an open session it starts one, which only knows
+Spark's ``spark-defaults.conf``. Spark's catalog in memory forgets its tables with the session: the user's settings
+can name a lasting one (Hive, JDBC, Iceberg …).
 """
 
 from schemactl.destinations.spark.address import NAMES

@@ -49,10 +49,10 @@ class Namespace:
 def read_address(url: str) -> Namespace:
     """Return the schema that an address names: ``spark:CATALOG.SCHEMA``, ``spark:CATALOG?dataset=SCHEMA``.
 
-    ``spark:?dataset=CATALOG.SCHEMA`` is how a migration's plan says it.
+    A migration's plan contains the form ``spark:?dataset=CATALOG.SCHEMA``.
 
     Raises:
-        InputError: it names none.
+        InputError: it does not name a schema.
     """
     kind, _, remainder = url.partition(":")
     location, _, query = remainder.partition("?")

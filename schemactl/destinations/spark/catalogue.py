@@ -75,7 +75,7 @@ def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | Non
 
 def _kind(written: str) -> Properties:
     structure = structure_in(written)
-    # The schema's DDL has integers and floats of one size alone: of ``array<int>`` it would say another type.
+    # The schema's DDL has only one size of integers and floats: for ``array<int>`` it would name another type.
     if structure is not None and ddl_of(structure) == written:
         return unknown(write_type(structure, has_comments=False))
     data_type = parse_type(written)

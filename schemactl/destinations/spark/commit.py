@@ -1,7 +1,7 @@
-"""Loads into a Spark catalog that are certain: a table beside the others holds their steps until all are taken.
+"""Loads into a Spark catalog that are certain to complete: a table of steps exists until all steps are done.
 
-Each step can be taken again, by the next load where one was killed: rows are appended unless their key is there, tables
-are overwritten, or the new one takes the old one's name. ``staging`` makes the steps.
+Each step can be repeated, by the next load if a load was killed: rows are appended unless their key exists, tables
+are overwritten, or the new table takes the old one's name. ``staging`` makes the steps.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_pending(target: Tables) -> Pending | None:
         if not _is(name, PENDING):
             continue
         journal_name = target.namespace.table(name)
-        # A view would read, with our rights, what the one who has made it may not.
+        # A view would read, with our rights, tables that the view's creator may not read.
         views = find_views(target.spark, target.namespace)
         if name in views:
             raise journal_error(journal_name, "it is a view")
@@ -81,7 +81,7 @@ def _is(name: str, head: str) -> bool:
 
 
 def recover(target: Tables) -> Tables:
-    """Finish or forget what a killed migration or load has left; return what is there then."""
+    """Finish or forget a killed migration or load; return the tables afterwards."""
     mend_copies(target)
     target = refreshed(target)
     for name in target.held:
@@ -104,7 +104,7 @@ def commit(target: Tables, pending: Pending) -> None:
     frame = target.spark.createDataFrame(pa.table({_LOAD: [journal_text(pending)]}))
     target.check()
     for table in (target.namespace.table(step.table) for step in pending.steps if step.is_new):
-        # The load has made it. Unless others have filled it, it makes room for the one with rows.
+        # The load has created this table. Unless another program has filled it, the table with rows replaces it.
         target.spark.catalog.refreshTable(table)
         if target.spark.table(table).isEmpty():
             target.spark.sql(f"DROP TABLE {table}")
@@ -113,7 +113,7 @@ def commit(target: Tables, pending: Pending) -> None:
 
 
 def _check_whole(target: Tables, pending: Pending) -> None:
-    """Raise ``DestinationError`` where a table is gone that a step of a load needs, before the first one is taken."""
+    """Raise ``DestinationError`` if a table that a step of a load needs is gone, before the first step is done."""
     needed: list[str] = []
     for step in pending.steps:
         is_renamed = step.takes_place or step.is_new
@@ -143,9 +143,9 @@ def carry_out(target: Tables, pending: Pending, *, is_again: bool) -> None:
 
 
 def forget(target: Tables) -> None:
-    """Drop the tables of loads that are not certain, or done: of this one, and of those that held the lease before."""
+    """Drop the tables of uncertain and completed loads: this load's, and tables of earlier holders of the lease."""
     limit = target.lease.number if target.lease else 0
-    # First what makes a load certain: without it, what is left of the load is nothing.
+    # First the table that makes a load certain: without it, the other tables can be dropped at any time.
     for head in (PENDING, NEW):
         for name in target.held:
             if _is(name, head) and int(name.removeprefix(head).partition("_")[0]) <= limit:
@@ -188,13 +188,14 @@ def _take(target: Tables, step: TableMove, *, is_again: bool) -> None:
 
 
 def create_table(target: Tables, name: str, frame: DataFrame) -> str:
-    """Make a table of a frame; one of this name that a killed load left is gone by then.
+    """Make a table of a frame; a table of this name that a killed load left is gone by then.
 
-    In Spark's own catalog the table is there before its files are: were it killed else, these would be in the way of
-    each load that follows, and no statement of SQL would remove them.
+    In Spark's own catalog the table is created before its files: files without a table would make every later load
+    fail,
+    and no SQL statement would remove them.
 
     Returns:
-        The table's name: another one where files that belong to no table have this one.
+        The table's name: another name if files without a table have this one.
     """
     if not target.namespace.has_files:
         frame.write.mode("errorifexists").saveAsTable(target.namespace.table(name))

@@ -80,7 +80,7 @@ def changes_of(steps: Sequence[Step]) -> list[Change]:
 
 
 def copied_columns(step: Copied, frame: DataFrame, fields: Sequence[T.StructField]) -> tuple[Filled, ...]:
-    """Return the columns of a table's copy after a step; ``fields`` are what the table says of those of its rows.
+    """Return the columns of a table's copy after a step; ``fields`` are the table's declared columns.
 
     Raises:
         DestinationError: the table lacks the column that the step is about, or has one that it adds.
@@ -151,7 +151,7 @@ def _kind(frame: DataFrame, value: Column) -> T.DataType:
 
 
 def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
-    """Count the values that block a step by one query; where there is something, another one fetches examples."""
+    """Count the values that block a step by one query; if the count is not zero, a second query fetches examples."""
     match step:
         case ChangeType() | Backfill(taken=Taken.FITTING):
             value = _value((step.before if isinstance(step, ChangeType) else step.source).name)
@@ -170,7 +170,7 @@ def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
 def count_not_undone(step: ChangeType, frame: DataFrame) -> Unfit:
     """Count the texts that an undo of a step does not bring back as they are; arguments as in ``count_unfit``."""
     name = step.before.name
-    frame = frame.withColumn(_MADE, survivor(_value(name), retype_of(step)))  # in a projection of its own
+    frame = frame.withColumn(_MADE, survivor(_value(name), retype_of(step)))  # in a separate projection
     again = survivor(_value(_MADE), Retype(step.after, step.before, is_strict=False))
     is_other = _value(_MADE).isNotNull() & ~again.eqNullSafe(_value(name))
     return _counted(frame, _value(name), is_other, again)
@@ -200,10 +200,10 @@ def _sampled(frame: DataFrame, share: float) -> DataFrame:
 
 
 def survivor(value: Column, retype: Retype) -> Column:
-    """Return a stored value in the type of another column; null where it does not survive there.
+    """Return a stored value in the type of another column; null if it does not survive.
 
-    Spark casts by itself where its own writing of the result is the value again, or nothing can be lost; all other
-    values go through ``coerce_value``. It needs a projection of its own level (no lambda), as it may call Python. Times
+    Spark casts by itself if its text of the result is the value again, or nothing can be lost; all other
+    values go through ``coerce_value``. It needs a separate projection (no lambda), as it may call Python. Times
     of day need Spark's setting ``spark.sql.timeType.enabled``.
     """
     kind = spark_type(retype.after)

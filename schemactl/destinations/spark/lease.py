@@ -1,10 +1,10 @@
-"""Lets one load or migration at a time write to a schema of a catalog, whatever machine and user it comes from.
+"""Lets one load or migration at a time write to a schema of a catalog, from any machine and user.
 
-A catalog has no locks, but makes a table of a name only once. Who writes holds the table ``_schemactl_lease_N``, with N
-one greater than that of the holder before, and says in a property of it who it is, and every few seconds that it is
-still at work. A holder that says nothing for ``LEASE_SECONDS`` has lost the lease to the next one: no clocks of two
-machines are compared, the next one watches for as long. N names what a load puts beside the tables, so that
-nobody takes the tables of one that is at work for leftovers.
+A catalog has no locks, but creates a table of a name only once. A writer holds the table ``_schemactl_lease_N``, with N
+one greater than the previous holder's. A property of the table identifies the writer, and is updated every few seconds
+as a sign of life. After ``LEASE_SECONDS`` without a sign, the next writer takes the lease: no clocks of two
+machines are compared, the next writer watches for as long. N is in the names of a load's temporary tables, so that
+no one drops the tables of a running load as leftovers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Lease:
     """The right to write to a schema; ``hold`` takes it, ``release`` gives it back. An object serves once."""
 
     def __init__(self, spark: SparkSession, namespace: Namespace, patience: float) -> None:
-        """Keep what is needed to take it; a holder that is at work is waited for ``patience`` seconds."""
+        """Prepare the lease without taking it; ``hold`` waits ``patience`` seconds for a running holder."""
         self.number = 0  # while it is not held
         self._spark, self._namespace, self._patience = spark, namespace, patience
         self._holder = {**_process(os.getpid()), "user": getpass.getuser(), "token": secrets.token_hex(8)}
@@ -52,10 +52,10 @@ class Lease:
         self._stopped, self._beats = Event(), Thread(target=self._beat, daemon=True)
 
     def hold(self) -> None:
-        """Take the lease, if it is not held yet; the schema is there.
+        """Take the lease, if it is not held yet; the schema must exist.
 
         Raises:
-            DestinationError: another one holds it, and is at work.
+            DestinationError: a running process holds it.
         """
         if self.number:
             return
@@ -78,10 +78,10 @@ class Lease:
                 self._drop(number)
 
     def check(self) -> None:
-        """Find out whether the lease is still held; asked before what cannot be taken back.
+        """Find out whether the lease is still held; called before changes that cannot be undone.
 
         Raises:
-            DestinationError: another one has it, as this process did not say for long that it is at work.
+            DestinationError: another process has it, as this process gave no sign of life for too long.
         """
         if time.monotonic() - self._beaten >= LEASE_SECONDS or max(self._numbers(), default=0) != self.number:
             raise DestinationError(
@@ -104,7 +104,7 @@ class Lease:
         try:
             self._spark.sql(f"{statement} TBLPROPERTIES ({_said(self._holder)})")
         except PySparkException as error:
-            # One that was there may be dropped by the next holder before it is looked for.
+            # The next holder may drop an existing lease before this looks for it.
             if error.getCondition() != _EXISTS and number not in self._numbers():
                 raise
         last, holder = self._last()
@@ -113,7 +113,7 @@ class Lease:
                 return False
             self.number, self._beaten = number, time.monotonic()
             return True
-        # Looked at long ago: others have held and released the lease meanwhile.
+        # The look was long ago: another process has held and released the lease meanwhile.
         self._drop(number)
         return False
 
@@ -121,7 +121,7 @@ class Lease:
         """Say again and again that the holder is at work; a lease that has run out is the next one's."""
         number, beats = self.number, count(1)
         while not self._stopped.wait(_BEAT_SECONDS) and time.monotonic() - self._beaten < LEASE_SECONDS:
-            with _tolerating_spark():  # a beat that fails is none, as `check` notices
+            with _tolerating_spark():  # `check` notices a failed beat
                 self._say(number, {**self._holder, "beats": next(beats)})
                 self._beaten = time.monotonic()
 
@@ -129,7 +129,7 @@ class Lease:
         self._spark.sql(f"ALTER TABLE {self._table(number)} SET TBLPROPERTIES ({_said(holder)})")
 
     def _last(self) -> tuple[int, Mapping[str, Any]]:
-        """Return the last lease's number, and who holds it; nobody where it was given back."""
+        """Return the last lease's number and its holder, which is empty for a released lease."""
         number = max(self._numbers(), default=0)
         if not number:
             return 0, {}
@@ -175,7 +175,7 @@ def _read_holder(written: str) -> Mapping[str, Any] | None:
 
 @contextmanager
 def leased(spark: SparkSession, namespace: Namespace, patience: float) -> Iterator[Lease]:
-    """Yield a lease, which is given back at the end where the block has taken it."""
+    """Yield a lease, which is released at the end if the block has taken it."""
     lease = Lease(spark, namespace, patience)
     try:
         yield lease
@@ -193,7 +193,7 @@ def _tolerating_spark() -> Iterator[None]:
 
 
 def _process(pid: int) -> dict[str, Any]:
-    """Return the identity of a process among those of all machines, ``began`` if the system says it."""
+    """Return the identity of a process across machines, with ``began`` if the system knows it."""
     identity: dict[str, Any] = {"host": socket.gethostname(), "pid": pid}
     with suppress(OSError):  # no Linux
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

@@ -1,9 +1,9 @@
 """Loads rows into a schema of a Spark catalog.
 
-Spark commits each table on its own. A load that was killed before it was certain leaves nothing but tables named
+Spark commits each table separately. A load that was killed before it was certain leaves nothing but tables named
 ``_schemactl_new_N_…``, which the next load drops; one that was killed later is finished by the next load. Between, a
-reader may see the new rows of some tables and not yet those of others: nested ones come before those that they are
-nested in, the row in ``_dlt_loads`` comes last. Loads and migrations wait for each other (``lease``).
+reader may see the new rows of some tables and not yet of all: nested tables come before their parents, and the row
+in ``_dlt_loads`` comes last. Loads and migrations wait for each other (``lease``).
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read
 
 
 def check_tables(url: str, schema: Schema) -> None:
-    """Find out whether a catalog takes the tables of a schema; see ``Loader``.
+    """Find out whether a catalog accepts the tables of a schema; see ``Loader``.
 
-    Where no session is open only the schema is looked at: a session of its own would not know the user's catalogs.
-    ``load`` looks at the tables that are there.
+    Without an open session only the schema is checked: a new session would not know the user's catalogs.
+    ``load`` checks the existing tables.
     """
     namespace = read_address(url)
     chains = chains_to_check(schema)
@@ -114,7 +114,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Bring the rows of a load into a schema of a catalog; see the module for what is not atomic."""
+    """Write the rows of a load to a schema of a catalog; the module's docstring tells which parts are not atomic."""
     namespace = read_address(url)
     with running_session() as spark, configured(spark), leased(spark, namespace, LOAD_PATIENCE_SECONDS) as lease:
         carry_out(SparkLoad(package, progress, Tables(spark, namespace, lease=lease), lease))
@@ -122,7 +122,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
 
 @dataclass(slots=True)
 class SparkLoad(Load[TableMove]):
-    """See ``Load``: rows are staged in tables of their own, and a table of steps makes them certain.
+    """See ``Load``: rows are staged in separate tables, and a table of steps makes them certain.
 
     Attributes:
         made: the names of the tables that this load has made.
@@ -179,7 +179,7 @@ class SparkLoad(Load[TableMove]):
         pending = Pending(self.package.load_id, self.package.schema.name, steps, self.target.beside(PENDING))
         commit(self.target, pending)
 
-    def restore(self, error: BaseException) -> None:  # noqa: ARG002 - what is staged is in nobody's way
+    def restore(self, error: BaseException) -> None:  # noqa: ARG002 - staged tables disturb no one
         if not self.is_certain:
             forget(refreshed(self.target))
 
@@ -196,7 +196,7 @@ def _structures(table: Table, target: Tables) -> Structures:
 
 
 def _check_chains(schema: Schema, chains: Sequence[Chain], target: Tables | None, namespace: Namespace) -> None:
-    """Refuse what a catalog cannot take; where no session is open, of the tables there nothing is known."""
+    """Refuse tables that a catalog does not support; without an open session, existing tables are not checked."""
     tables = [(table, chain.is_replaced) for chain in chains for table in chain.tables]
     for name in (table.name for table, _ in tables):
         if name.startswith(OURS):
@@ -234,7 +234,7 @@ def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bo
         if isinstance(after, Clash):
             hint = "drop the table first" if is_replaced else "load into another schema, or drop the table first"
             raise DestinationError(after.describe(f"{table.name}.{column.name}"), hint=hint)
-        # Spark's own catalog gives a struct another field by a copy alone.
+        # Spark's own catalog can add a field to a struct only by a copy.
         fields = gained(read_type(stored_type), after) if target.namespace.has_files else ()
         blocker = copy_blocker(target, table.name) if fields else None
         if fields and blocker is not None:
@@ -244,7 +244,7 @@ def _check_table(table: Table, target: Tables, *, is_view: bool, is_replaced: bo
 
 
 def _after(column: Column, stored_type: str) -> NestedType | Clash:
-    """Return the type that holds what is there and what comes, or why there is none: all but structures stay."""
+    """Return the type that holds stored and new values, or why no type does: only structures can change."""
     ours = structure_of(column)
     if ours is None:
         return Clash("", Leaf(cut(stored_type)), Leaf(cut(column_type(column))))
@@ -252,6 +252,6 @@ def _after(column: Column, stored_type: str) -> NestedType | Clash:
         stored = read_type(stored_type)
     except ValueError:  # a type of Spark's that nested data is not kept in
         return Clash("", Leaf(cut(stored_type)), ours)
-    # The schema's DDL has integers and floats of one size alone: what it does not say stays as it is.
+    # The schema's DDL has only one size of integers and floats: a type that it cannot express stays as it is.
     joint = grown(stored, ours) if ddl_of(stored) == stored_type else Clash("", Leaf(cut(stored_type)), ours)
     return joint if isinstance(joint, Clash) else read_type(write_type(joint, has_comments=False))

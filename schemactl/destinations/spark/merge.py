@@ -23,10 +23,10 @@ _TIE: Final = "_schemactl_tie"
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table's rows: those that are there, and those that a load brings; it has one of them.
+    """The rows of a table: the stored rows, and the rows of a load; it has at least one kind.
 
     Attributes:
-        superseded: rows that a load does not bring; old ones with their merge keys go all the same.
+        superseded: rows that a load does not bring; old rows with their merge keys go all the same.
     """
 
     table: Table
@@ -44,9 +44,9 @@ class Merged:
 
 
 def merge_tables(spark: SparkSession, family: Sequence[Rows], merge: Merge) -> Mapping[str, Merged]:
-    """Return the changes to a root table and to those nested in it, parents first; some may stay as they are.
+    """Return the changes to a root table and its nested tables, parents first; some may stay as they are.
 
-    Rows have the columns of old ones and of new ones; what one lacks is null there.
+    Rows have the columns of old and of new rows; missing values are null.
 
     Raises:
         DestinationError: a table lacks a column that links its rows.
@@ -100,7 +100,7 @@ def _select(spark: SparkSession, query: str, frames: Mapping[str, DataFrame]) ->
     import sqlglot
 
     (written,) = sqlglot.transpile(query, read="postgres", write="spark")
-    # Spark takes frames for names in braces.
+    # Spark reads names in braces as frames.
     written = written.replace("{", "{{").replace("}", "}}")
     used: dict[str, Any] = {name: frame for name, frame in frames.items() if quoted(name) in written}
     for name in used:

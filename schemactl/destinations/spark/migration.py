@@ -1,8 +1,8 @@
-"""Migrations of a schema of a Spark catalogue: what Spark can do, and a session.
+"""Migrations of a schema of a Spark catalog: Spark's abilities, and a session.
 
-Spark has no transactions over tables: each step is kept when it is done. Types, names and values of a column's rows are
-changed by a copy of the table, whatever its format: partitioned, clustered and external tables are refused, as a copy
-would lose what they are.
+Spark has no transactions over tables: each step is committed when it is done. Types, names and values of a column's
+rows are changed by a copy of the table, whatever its format: partitioned, clustered and external tables are refused,
+as a copy would lose these properties.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def connect(
 ) -> Iterator[SparkMigration]:
     """Open a schema of a catalog for migrating, with the session that is open; see ``destinations.Migrator``.
 
-    Who may write first finishes what a killed migration or load has left.
+    A session that can write first finishes a killed migration or load.
     """
     namespace = read_address(url)
     with running_session() as spark, configured(spark), leased(spark, namespace, patience.seconds) as lease:
@@ -99,12 +99,12 @@ def connect(
 class SparkMigration(Ledger):
     """See ``destinations.MigrationSession``.
 
-    A table of files cannot change a row: tables of the ledger that are ours take a new line each time, and the last
-    line of a run or a step counts (``line`` says the order). ``_dlt_version`` is small, and rewritten by a copy
-    where a line has to go.
+    A table of files cannot change a row: our tables of the ledger get a new line each time, and the last
+    line of a run or a step counts (``line`` is the order). ``_dlt_version`` is small, and a line is removed
+    by rewriting it as a copy.
 
     Attributes:
-        lines: the last line of tables of the ledger, as far as it is known: nobody else writes to them.
+        lines: the last line of tables of the ledger, as far as known: no other process writes to them.
     """
 
     tables: catalog.Tables
@@ -126,7 +126,7 @@ class SparkMigration(Ledger):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Return a context in which each statement is kept when it is done: Spark cannot take one back."""
+        """Return a context in which each statement is committed when it is done: Spark cannot roll back."""
         yield
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
@@ -135,7 +135,7 @@ class SparkMigration(Ledger):
             return
         self.prepare_writing()
         if isinstance(step, ChangeType):
-            return  # the type is another one in the schema alone
+            return  # only the schema's type changes
         with wrap_errors("migrate"):
             for statement in statements:
                 self.tables.spark.sql(statement)

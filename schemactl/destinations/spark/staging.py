@@ -1,14 +1,15 @@
-"""Stages a load into tables of a Spark catalog, which commits each table on its own.
+"""Stages a load into tables of a Spark catalog, which commits each table separately.
 
-A load first puts everything that it will write into tables of its own in the same schema (``_schemactl_new_N_…``;
-``lease`` says what N is), the rows to be appended, or all rows that a table will hold. Then one table more,
-``_schemactl_pending_N``, holds the steps, with the few rows that say what was loaded: from then on the load is certain,
-and ``commit`` takes the steps. What is left of a load that was killed before is dropped, after it is carried out.
+A load first writes all of its rows into temporary tables in the same schema (``_schemactl_new_N_…``;
+``lease`` explains N): the rows to be appended, or all rows that a table will hold. Then one more table,
+``_schemactl_pending_N``, gets the steps, with the few rows that record the load: from then on the load is certain,
+and ``commit`` does the steps. The next load finishes a killed load or drops its temporary tables.
 
-Tables of Spark's own catalog are files, which cannot be moved from one to the other: rows are written a second time.
-But a table that the load has made is no one's yet, and the staged one takes its place. So does a table with all rows
-where a struct gets another field, for which there is no statement (4.3: ``ALTER TABLE`` refuses such columns, with and
-without Hive); other catalogs take one. Any other table stays, as a new one would lose its grants and its owner.
+Tables of Spark's own catalog are files, which cannot be moved between tables: rows are written a second time.
+But a new table of the load has no users yet, and is replaced by the staged one. A table whose rows are all rewritten
+is also replaced if a struct gets another field, for which Spark has no statement (4.3: ``ALTER TABLE`` refuses such
+columns, with and without Hive); other catalogs have one. Any other table stays, as a new one would lose its grants and
+its owner.
 """
 
 from __future__ import annotations
@@ -108,8 +109,8 @@ class Brought:
     """A table of a load.
 
     Attributes:
-        staged: its rows; None if only others that belong to it have some.
-        structures: what columns of structs, lists and maps hold afterwards, in the tables that are there.
+        staged: its rows; None if only related tables have rows.
+        structures: the types of columns of structs, lists and maps afterwards, in existing tables.
         is_new: whether this load has made the table: it has no rows.
     """
 
@@ -120,9 +121,9 @@ class Brought:
 
 
 def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, Structures]) -> Tables:
-    """Make the tables, the columns and, where a statement can, the fields that are missing; return what is there then.
+    """Make the missing tables, columns and, if a statement can, fields; return the tables afterwards.
 
-    ``structures`` are what columns of structs, lists and maps are to hold, by table.
+    ``structures`` are the types for columns of structs, lists and maps, by table.
     """
     statements = []
     for table in tables:
@@ -149,7 +150,7 @@ def prepare(target: Tables, tables: Sequence[Table], structures: Mapping[str, St
 def stage(
     target: Tables, table_rows: Sequence[Brought], merge: Merge | None, *, is_replaced: bool
 ) -> Iterator[TableMove]:
-    """Put the rows of tables that belong together beside the tables; yield the steps that bring them in."""
+    """Write the rows of related tables to temporary tables; yield the steps that move the rows."""
     if merge is None:
         for table in table_rows:
             if (rows := _rows_in(target, table)) is not None:
@@ -174,7 +175,7 @@ def _staged(target: Tables, table_rows: Brought, frame: DataFrame, overwrites: b
     old = _old_rows(target, table_rows)
     grown = grows(target.held[name].columns, table_rows.structures)
     if not overwrites and old is not None and (grown or _shares_key(old, frame, key)):
-        # Rows cannot be distinguished from those that an earlier step of this load has appended: all are rewritten.
+        # Rows look the same as rows that an earlier step of this load has appended, so the whole table is rewritten.
         frame, overwrites = old.unionByName(frame, allowMissingColumns=True), True
     # A table of Spark's own that this load has made has nothing that would be lost: its rows are written once.
     is_new = table_rows.is_new and target.namespace.has_files
@@ -189,7 +190,7 @@ def _staged(target: Tables, table_rows: Brought, frame: DataFrame, overwrites: b
 
 
 def _as_held(target: Tables, table_rows: Brought, frame: DataFrame) -> tuple[T.StructType, DataFrame]:
-    """Return the columns of the table that is there, with the fields inside them that it is to have, and rows so."""
+    """Return the columns of the existing table, with the load's further fields, and the rows in these types."""
     fields, values = [], []
     for field in target.spark.table(target.namespace.table(table_rows.table.name)).schema.fields:
         of = table_rows.structures.get(field.name)

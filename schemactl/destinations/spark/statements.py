@@ -65,16 +65,16 @@ def engine_of(dataset: str) -> Engine:
 
 
 def is_same_type(before: Column, after: Column) -> bool:
-    """Return whether a column's type is another one in the schema alone."""
+    """Return whether a column's type changes only in the schema."""
     return before.data_type is after.data_type and column_type(before) == column_type(after)
 
 
 def column_type(column: Column) -> str:
-    """Return a column's type, checked; raises ``InputError`` where it is none, or Spark has no such type."""
+    """Return a column's type, checked; raises ``InputError`` if it is no type, or Spark has no such type."""
     database_type = str(column.properties.get(DATABASE_TYPE, ""))
     structure = structure_in(database_type)
     if structure is not None and write_type(structure, has_comments=False) == database_type:
-        return database_type  # whose names may hold what no other type does
+        return database_type  # the names of its fields may contain any character
     # void is a type that sqlglot does not know.
     if database_type and database_type != "void" and not is_type(database_type, "spark"):
         raise InputError(f"`{DATABASE_TYPE}` of column `{column.name}` is not a type: `{database_type}`")

@@ -1,8 +1,9 @@
 """Schemas of Spark's catalogs: their tables, rows of small ones, and copies of tables that get other columns.
 
-A table of files can be made, renamed, dropped, and given new columns. For all else it is copied: a table named
-``_schemactl_copy_NAME`` takes its rows, then the old one is dropped and the copy gets its name. A copy beside its table
-may be half done, and is dropped by the next migration or load; one whose table is gone is whole, and is that table.
+A table of files can be created, renamed, dropped, and given new columns. For any other change it is copied: a table
+named ``_schemactl_copy_NAME`` takes its rows, then the old table is dropped and the copy gets its name. A copy whose
+table exists may be incomplete, and the next migration or load drops it; a copy whose table is gone is complete, and is
+that table.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ class HeldTable:
 
 
 class HeldTables(Mapping[str, HeldTable]):
-    """The tables of a schema that were there when this was made, sorted by name; no data is read.
+    """The tables of a schema when this was made, sorted by name; no data is read.
 
-    Spark has no table of all columns: it is asked for those of a table when somebody wants them.
+    Spark has no table of all columns: the columns of a table are read on demand.
     """
 
     def __init__(self, spark: SparkSession, namespace: Namespace, names: Collection[str]) -> None:
@@ -69,8 +70,8 @@ class HeldTables(Mapping[str, HeldTable]):
 
 
 def held_tables(spark: SparkSession, namespace: Namespace) -> HeldTables:
-    """Return the tables of a schema; those of a session alone are left out."""
-    # A lease comes and goes beside those who only read.
+    """Return the tables of a schema, without temporary tables of the session."""
+    # A lease may disappear while a reader lists the tables.
     return HeldTables(spark, namespace, [name for name in _names(spark, namespace) if not name.startswith(LEASE)])
 
 
@@ -90,9 +91,9 @@ class Tables:
     """The tables of one schema.
 
     Attributes:
-        stranded: copies that have their tables' names yet to get, by these names; none where they were mended.
+        stranded: complete copies by the names of their tables, which they do not have yet; empty if they were renamed.
         lease: under which they are written; None if they are only read.
-        held: what a load has found there, see ``refreshed``.
+        held: the existing tables at the last ``refreshed``.
     """
 
     spark: SparkSession
@@ -107,20 +108,20 @@ class Tables:
         return f"{head}{number}_{name}" if name else f"{head}{number}"
 
     def check(self) -> None:
-        """Raise ``DestinationError`` if the lease is lost, and others may write the tables."""
+        """Raise ``DestinationError`` if the lease is lost, and another process may write the tables."""
         if self.lease is not None:
             self.lease.check()
 
     def full(self, name: str) -> str:
-        """Return the full name of a table as it is there, in SQL."""
+        """Return the full name of a table in the catalog, in SQL."""
         return self.namespace.table(self.stranded.get(name, name))
 
     def names(self) -> frozenset[str]:
-        """Return the names of the tables that are there."""
+        """Return the names of the existing tables."""
         return _names(self.spark, self.namespace) | self.stranded.keys()
 
     def has(self, name: str) -> bool:
-        """Return whether a table is there."""
+        """Return whether a table exists."""
         return bool(self.spark.catalog.tableExists(self.full(name)))
 
     def frame(self, name: str) -> DataFrame:
@@ -162,7 +163,7 @@ class Tables:
         yield from batches_of(table, frame.selectExpr(*selected).collect())
 
     def held_as(self, table: Table) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Yield the names of the tables that a table is there, with the names of its columns there."""
+        """Yield the names that a bookkeeping table has in the schema, each with the names of its columns."""
         for name in find_names(self.names(), table.name):
             columns = find_columns(table, self.frame(name).columns, str(self.namespace))
             if columns is not None:
@@ -176,7 +177,7 @@ def stranded(names: Collection[str]) -> Mapping[str, str]:
 
 
 def refreshed(tables: Tables) -> Tables:
-    """Return the tables of a schema with what is there now."""
+    """Return the tables of a schema as they are now."""
     return replace(tables, held=held_tables(tables.spark, tables.namespace))
 
 
@@ -219,8 +220,8 @@ class Filled:
 
     Attributes:
         field: its name and type.
-        value: what it holds, of the old table's columns.
-        blocker: what is said where ``value`` is null and ``needs`` is not, and nothing is copied then.
+        value: its value, from the old table's columns.
+        blocker: the error if ``value`` is null and ``needs`` is not, which stops the copy.
     """
 
     field: StructField
@@ -230,11 +231,11 @@ class Filled:
 
 
 Change = Callable[[DataFrame, Sequence[StructField]], Sequence[Filled]]
-"""Makes the columns of a copy of rows, and of what a table says of their columns."""
+"""Makes the columns of a copy from rows and the declared columns of their table."""
 
 
 def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
-    """Give a table other columns, with its rows, by one copy; each change is of what those before it have made.
+    """Change the columns of a table, with its rows, by one copy; each change applies to the result of the previous one.
 
     Raises:
         DestinationError: it is external, partitioned, of a format of Hive's own, or a view; or a value was refused.
@@ -249,7 +250,7 @@ def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
 
 
 def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:
-    # Values that are looked at twice get a projection of their own: they may have cost a call of Python.
+    # Values that are used twice get a separate projection: they may call Python.
     values_by_name = {
         f"{_VALUE}{index}": column.value for index, column in enumerate(columns) if column.needs is not None
     }
@@ -271,12 +272,12 @@ def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame)
 
 
 def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: DataFrame) -> None:
-    """Make a table ``copy`` with rows beside another one, with all that is said of that one but its columns.
+    """Make a table ``copy`` with rows, and with all properties of a table except its columns.
 
-    What is there under the copy's name goes.
+    An existing table of the copy's name is dropped.
 
     Raises:
-        DestinationError: the table is one of those that ``copy_blocker`` names.
+        DestinationError: ``copy_blocker`` returns an error for the table.
     """
     spark, copy_name = tables.spark, tables.namespace.table(copy)
     details, blocker = _describe(tables, name)
@@ -300,7 +301,7 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
 
 
 def take_place(tables: Tables, name: str, copy: str) -> None:
-    """Drop a table, if it is there, and give its name to another one."""
+    """Drop a table, if it exists, and give its name to another one."""
     tables.check()
     if tables.has(name):
         tables.spark.sql(f"DROP TABLE {tables.full(name)}")
@@ -337,15 +338,15 @@ def append_rows(tables: Tables, name: str, rows: Sequence[Mapping[str, Any]], *,
     """Append rows to a table, all of them or none; columns that they lack are null.
 
     Args:
-        tables: those of the namespace.
+        tables: the tables of the namespace.
         name: its name.
         rows: values of JSON, and moments, all of the same columns.
-        is_again: whether rows that are there already are left out.
+        is_again: whether existing rows are left out.
     """
     types = {field.name: sql_type(field.dataType) for field in tables.frame(name).schema.fields}
     columns = [quoted(column) for column in rows[0]]
     kinds = ", ".join(f"{quoted(column)}: {types[column]}" for column in rows[0])
-    # One task writes one file, which is there or not.
+    # One task writes one file, so the rows appear at once.
     query = f"SELECT * FROM (SELECT inline(from_json(?, {literal(f'array<struct<{kinds}>>')}))) n"
     if is_again:
         same = " AND ".join(f"n.{column} <=> t.{column}" for column in columns)
@@ -355,7 +356,7 @@ def append_rows(tables: Tables, name: str, rows: Sequence[Mapping[str, Any]], *,
 
 
 def remove_rows(tables: Tables, name: str, column: str, value: str) -> None:
-    """Remove the rows of a small table that have a value; killed at any point, all rows are there, or the others."""
+    """Remove the rows of a small table that have a value; a kill leaves all rows or only the remaining ones."""
     rows = tables.frame(name)
     goes = F.col(quoted(column)).eqNullSafe(F.lit(value))
     if rows.where(goes).take(1):

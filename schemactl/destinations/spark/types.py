@@ -88,5 +88,5 @@ def column_type(column: types.Column) -> str:
 
 
 def spark_type(column: types.Column) -> str:
-    """Return the type of a column in SQL, that of the catalog where dlt has none; raises as ``stored_type``."""
+    """Return the type of a column in SQL, the catalog's if dlt has no such type; raises as ``stored_type``."""
     return str(column.properties.get(DATABASE_TYPE) or column_type(column))
