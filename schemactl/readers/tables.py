@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from schemactl.schema.types import Schema
+
+_WORD: Final = re.compile(r"\w+")
+_PATTERN: Final = re.compile(r"(\w+)\*(?=[`\s]|$)")
+"""A name of several tables: `raw.orders_*` in BigQuery."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,23 @@ class ReadTables:
                 columns.setdefault(table.name, {}).update(dict.fromkeys(table.columns))
         return cls({table: tuple(names) for table, names in columns.items()}, dataset, database)
 
+    @cached_property
+    def _by_first_word(self) -> Mapping[str, tuple[str, ...]]:
+        tables: dict[str, tuple[str, ...]] = {}
+        for table in self.columns:
+            word = _WORD.search(table.casefold())
+            first_word = word.group() if word else ""
+            tables[first_word] = (*tables.get(first_word, ()), table)
+        return tables
+
     def mentioned_in(self, text: str) -> tuple[str, ...]:
-        """Return the tables whose names a text contains, in any case."""
+        """Return the tables whose names a text contains as words, in any case, or by a pattern of names."""
         folded = text.casefold()
-        return tuple(table for table in self.columns if table.casefold() in folded)
+        words = {"", *_WORD.findall(folded)} & self._by_first_word.keys()
+        mentioned = {table for word in words for table in self._by_first_word[word] if table.casefold() in folded}
+        patterns = [re.compile(f"{re.escape(prefix)}.*") for prefix in _PATTERN.findall(folded)]
+        return tuple(
+            table
+            for table in self.columns
+            if table in mentioned or any(pattern.fullmatch(table.casefold()) for pattern in patterns)
+        )

@@ -1,0 +1,590 @@
+"""Which columns queries and statements of all kinds use, in several dialects.
+
+A use is ``column clause``, with ``!`` if the column is computed and ``#`` if the result has a fixed list of columns;
+``*`` is for all columns of ``orders``.
+"""
+
+# ruff: noqa: E501 - a query is one line
+
+from __future__ import annotations
+
+import pytest
+
+from schemactl.errors import Location
+from schemactl.readers.sql_uses import read_sql
+from schemactl.readers.tables import ReadTables
+from schemactl.review.readers import Reader
+
+ORDERS = ("id", "amount", "buyer", "note", "status")
+TABLES = ReadTables({"orders": ORDERS, "orders__items": ("order_id", "sku", "qty")}, "raw")
+READER = Reader("query", "q.sql", Location("q.sql"))
+
+KINDS = [
+    ("duckdb", "select 1 from raw.orders order by note", ["note order by"], []),
+    (
+        "duckdb",
+        "select * exclude (note) from raw.orders",
+        ["amount select *", "buyer select *", "id select *", "note select", "status select *"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select * exclude note replace (amount/100 as amount) from raw.orders",
+        ["amount select!", "buyer select *", "id select *", "note select", "status select *"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select * rename (note as remark) from raw.orders",
+        ["amount select *", "buyer select *", "id select *", "note select", "status select *"],
+        [],
+    ),
+    (
+        "bigquery",
+        "select * except (note) from raw.orders",
+        ["amount select *", "buyer select *", "id select *", "note select", "status select *"],
+        [],
+    ),
+    (
+        "snowflake",
+        "select * exclude (note) rename (id as order_id) from raw.orders",
+        ["amount select *", "buyer select *", "id select", "note select", "status select *"],
+        [],
+    ),
+    ("snowflake", "select * ilike 'a%' from raw.orders", ["* select *"], ["orders.*: columns by pattern or position"]),
+    ("duckdb", "select columns('a.*') from raw.orders", [], ["orders.*: columns by pattern or position"]),
+    ("duckdb", "select max(columns(*)) from raw.orders", [], ["orders.*: columns by pattern or position"]),
+    ("duckdb", "from raw.orders", ["* select *"], []),
+    ("duckdb", "from raw.orders select id where note > 1", ["id select", "note where!"], []),
+    ("duckdb", "select id, count(*) from raw.orders group by 1 order by 2", ["id group by", "id select"], []),
+    (
+        "duckdb",
+        "select status, sum(amount) from raw.orders group by all",
+        ["amount select!", "status group by", "status select"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select id, note from raw.orders order by all",
+        ["id order by", "id select", "note order by", "note select"],
+        [],
+    ),
+    ("duckdb", "select amount * 2 as dbl, dbl + 1 as more from raw.orders", ["amount select!"], []),
+    ("duckdb", "select amount as a, a + 1 as more from raw.orders", ["amount select", "amount select!"], []),
+    ("snowflake", "select amount as a from raw.orders where a > 3", ["amount select", "amount where!"], []),
+    ("postgres", "select o from raw.orders o", [], ["orders.*: a whole row as a value"]),
+    ("postgres", "select orders from raw.orders", [], ["orders.*: a whole row as a value"]),
+    ("duckdb", "select count(*), count(o.*) from raw.orders o", [], []),
+    (
+        "duckdb",
+        "select 1 from raw.orders o where exists (select * from raw.orders__items i where i.order_id = o.id)",
+        ["id where!", "orders__items.order_id where!"],
+        [],
+    ),
+    ("duckdb", "select hash(*) from raw.orders", [], ["orders.*: a whole row as a value"]),
+    ("postgres", "select to_jsonb(o.*) from raw.orders o", [], ["orders.*: a whole row as a value"]),
+    (
+        "postgres",
+        "select row_to_json(x) from (select id, note from raw.orders) x",
+        ["id select", "id select!", "note select", "note select!"],
+        [],
+    ),
+    ("duckdb", "select buyer.name, orders.buyer.name, raw.orders.buyer.name from raw.orders", ["buyer select"], []),
+    ("duckdb", "select raw.orders.id from raw.orders", ["id select"], []),
+    ("postgres", "select note->>'x', note #>> '{a,b}' from raw.orders", ["note select!"], []),
+    ("snowflake", "select note:a.b::int from raw.orders", ["note select!"], []),
+    ("snowflake", "select f.value:sku from raw.orders o, lateral flatten(input => o.buyer) f", ["buyer join!"], []),
+    ("bigquery", "select i.sku from raw.orders o, o.buyer as i", ["buyer join!"], []),
+    ("bigquery", "select i.sku from raw.orders o, unnest(o.buyer) as i", ["buyer join!"], []),
+    ("bigquery", "select i.sku from raw.orders o cross join unnest(buyer) as i", ["buyer join!"], []),
+    ("redshift", "select i.sku from raw.orders o, o.buyer i", ["buyer join!"], []),
+    ("spark", "select x from raw.orders lateral view explode(buyer) t as x", ["buyer from!"], []),
+    ("spark", "select explode(buyer) as x, id from raw.orders", ["buyer select!", "id select"], []),
+    (
+        "postgres",
+        "select e.x from raw.orders o cross join lateral jsonb_array_elements(o.buyer) as e(x)",
+        ["buyer join!"],
+        [],
+    ),
+    (
+        "tsql",
+        "select top 3 [Id] from [raw].[orders] o cross apply string_split(o.note, ',') s",
+        ["id select", "note join!"],
+        [],
+    ),
+    (
+        "duckdb",
+        "pivot raw.orders on status using sum(amount) group by id",
+        ["* select *", "amount from!", "id from!", "status from!"],
+        ["orders.*: a pivot"],
+    ),
+    (
+        "duckdb",
+        "select * from (pivot raw.orders on status using sum(amount) group by id)",
+        ["* select *", "amount from!", "id from!", "status from!"],
+        ["orders.*: a pivot"],
+    ),
+    (
+        "snowflake",
+        "select * from raw.orders pivot(sum(amount) for status in ('a','b')) as p",
+        ["* select *", "amount from!", "status from!"],
+        ["orders.*: a pivot"],
+    ),
+    (
+        "duckdb",
+        "select * from (select id, amount, status from raw.orders) pivot (sum(amount) for status in ('a'))",
+        [
+            "amount from!",
+            "amount group by",
+            "amount select",
+            "id group by",
+            "id select",
+            "status from!",
+            "status group by",
+            "status select",
+        ],
+        [],
+    ),
+    ("duckdb", "select v from raw.orders unpivot (v for n in (amount, note))", ["amount from!", "note from!"], []),
+    (
+        "duckdb",
+        "unpivot raw.orders on amount, note into name n value v",
+        ["amount from!", "buyer select *", "id select *", "note from!", "status select *"],
+        [],
+    ),
+    (
+        "postgres",
+        "with recursive t as (select id, note from raw.orders union all select t.id, o.note from t join raw.orders o on o.amount = t.id) select id from t",
+        ["amount join!", "id join!", "id select#", "note select#"],
+        [],
+    ),
+    (
+        "postgres",
+        "with recursive t(a, b) as (select id, note from raw.orders union all select a + 1, b from t) select a from t where b > 1",
+        ["id select!", "id select#", "note select#", "note where!"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select * from (values (1, 2)) as v(id, note) join raw.orders o on o.id = v.id",
+        ["* select *", "id join!"],
+        [],
+    ),
+    ("duckdb", "select o.id from raw.orders o natural join raw.orders__items", ["id select"], []),
+    ("duckdb", "select id from raw.orders o join raw.orders p using (id)", ["id join!", "id select"], []),
+    ("duckdb", "select id from raw.orders o full join raw.orders p using (id)", ["id join!", "id select"], []),
+    (
+        "duckdb",
+        "select sku, id from raw.orders join other.t using (id) join raw.orders__items i on i.order_id = id",
+        ["id join!", "id select", "orders__items.order_id join!", "orders__items.sku select"],
+        [],
+    ),
+    ("duckdb", "select status, x from raw.orders join other.t on t.z = amount", ["amount join!", "status select"], []),
+    (
+        "duckdb",
+        "select (select max(qty) from raw.orders__items where order_id = id) from raw.orders",
+        ["id where!", "orders__items.order_id where!", "orders__items.qty select!"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select (select max(z) from other.t where t.w = amount) from raw.orders",
+        [],
+        ["orders.amount: `amount` may be a column of another table"],
+    ),
+    (
+        "duckdb",
+        "select id from raw.orders where id in (select order_id from raw.orders__items where qty > amount)",
+        [
+            "amount where!",
+            "id select",
+            "id where!",
+            "orders__items.order_id select",
+            "orders__items.order_id where!",
+            "orders__items.qty where!",
+        ],
+        [],
+    ),
+    (
+        "duckdb",
+        "select id from raw.orders union select order_id from raw.orders__items",
+        ["id select!", "id select#", "orders__items.order_id select!", "orders__items.order_id select#"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select id as x, note as y from raw.orders union all by name select order_id as x, qty as z from raw.orders__items",
+        ["id select", "note select", "orders__items.order_id select", "orders__items.qty select"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select x from (select * from raw.orders union all select * from raw.orders) as u(x)",
+        ["* select *#", "id select#"],
+        ["orders.*: columns that are named by position"],
+    ),
+    (
+        "duckdb",
+        "with u as (select * from raw.orders union all select * from raw.orders) select id from u where note > 1",
+        ["* select *#", "id select#", "note where!"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select id from raw.orders except select order_id from raw.orders__items order by id",
+        [
+            "id order by",
+            "id select!",
+            "id select#",
+            "orders__items.order_id order by",
+            "orders__items.order_id select!",
+            "orders__items.order_id select#",
+        ],
+        [],
+    ),
+    (
+        "postgres",
+        "select distinct on (status) id from raw.orders order by status, amount",
+        ["amount order by", "id select", "status order by", "status select"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select sum(amount) over w from raw.orders window w as (partition by status order by id)",
+        ["amount select!", "id window", "status window"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select first_value(note ignore nulls) over (partition by buyer order by id rows between 1 preceding and current row) from raw.orders",
+        ["buyer window", "id window", "note select!"],
+        [],
+    ),
+    (
+        "postgres",
+        "select string_agg(note, ',' order by amount) within group (order by id) from raw.orders",
+        ["amount select!", "id select!", "note select!"],
+        [],
+    ),
+    ("postgres", "select percentile_cont(0.5) within group (order by amount) from raw.orders", ["amount select!"], []),
+    ("duckdb", "insert into other.x select * from raw.orders", ["* select *#"], []),
+    (
+        "duckdb",
+        "insert into raw.orders (id, note) select a, b from other.t",
+        [],
+        ["orders.id: `INSERT` writes it", "orders.note: `INSERT` writes it"],
+    ),
+    ("duckdb", "insert into raw.orders select * from other.t", [], ["orders.*: `INSERT` writes it"]),
+    (
+        "postgres",
+        "insert into raw.orders (id, amount) values (1, 2) on conflict (id) do update set amount = orders.amount + excluded.amount returning note",
+        ["amount select!", "id where", "note select"],
+        ["orders.amount: `INSERT` writes it", "orders.id: `INSERT` writes it"],
+    ),
+    (
+        "postgres",
+        "update raw.orders o set note = s.n, amount = o.amount + 1 from other.s where s.id = o.id and status = 'x' returning o.buyer",
+        ["amount select!", "buyer select", "id where!", "status where!"],
+        ["orders.amount: `UPDATE` writes it", "orders.note: `UPDATE` writes it"],
+    ),
+    (
+        "postgres",
+        "update other.x set a = o.note from raw.orders o where o.id = x.id",
+        ["id where!", "note select#"],
+        [],
+    ),
+    (
+        "postgres",
+        "delete from raw.orders using other.s where s.id = orders.id and note = 'x'",
+        ["id where!", "note where!"],
+        [],
+    ),
+    (
+        "snowflake",
+        "merge into raw.orders t using other.s on t.id=s.id when matched and t.status = 'x' then update set t.note = s.n when not matched then insert (id) values (s.id)",
+        ["id join!", "status where!"],
+        ["orders.id: `MERGE` writes it", "orders.note: `MERGE` writes it"],
+    ),
+    (
+        "snowflake",
+        "merge into other.x t using raw.orders s on t.id=s.id when matched then update set t.n = s.note when not matched then insert (id, n) values (s.id, s.amount + 1)",
+        ["amount select!", "id join!", "id select#", "note select#"],
+        [],
+    ),
+    (
+        "databricks",
+        "merge into other.x t using raw.orders s on t.id=s.id when matched then update set * when not matched then insert *",
+        ["* select *#", "id join!"],
+        [],
+    ),
+    (
+        "snowflake",
+        "merge into other.x t using (select id, note from raw.orders where status = 'x') s on t.id=s.id when matched then update set n = s.note",
+        ["id join!", "id select", "note select", "note select#", "status where!"],
+        [],
+    ),
+    (
+        "duckdb",
+        "create table other.x as select id, note from raw.orders; select id, note + 1 from other.x",
+        ["id select", "note select", "note select!"],
+        [],
+    ),
+    (
+        "duckdb",
+        "create temp table orders as select * from raw.orders; select note from orders",
+        ["* select *", "note select"],
+        [],
+    ),
+    (
+        "duckdb",
+        "create or replace view v (a, b) as select id, note from raw.orders",
+        ["id select#", "note select#"],
+        [],
+    ),
+    (
+        "duckdb",
+        "create view v (a, b) as select * from raw.orders",
+        ["* select *#"],
+        ["orders.*: columns that are named by position"],
+    ),
+    ("duckdb", "create table raw.orders (id int, note text)", [], []),
+    ("duckdb", "create index i on raw.orders (id)", [], ["orders.*: a statement `CREATE INDEX`"]),
+    (
+        "postgres",
+        "create function f() returns int as $$ select max(id) from raw.orders $$ language sql",
+        [],
+        ["orders.*: a statement `CREATE FUNCTION`"],
+    ),
+    ("duckdb", "copy raw.orders to 'x.csv'", ["* select *"], []),
+    ("duckdb", "copy raw.orders (id, note) to 'x.csv'", ["id select", "note select"], []),
+    ("duckdb", "copy (select id from raw.orders) to 'x.csv'", ["id select"], []),
+    ("duckdb", "copy raw.orders from 'x.csv'", [], ["orders.*: `COPY` writes it"]),
+    ("postgres", "explain select id from raw.orders", [], ["orders.*: a statement `EXPLAIN`"]),
+    ("duckdb", "describe raw.orders", [], ["orders.*: a statement `DESCRIBE`"]),
+    ("duckdb", "truncate raw.orders", [], ["orders.*: a statement `TRUNCATE`"]),
+    ("duckdb", "alter table raw.orders add column x int", [], ["orders.*: a statement `ALTER`"]),
+    ("duckdb", "call f('raw.orders')", [], ["orders.*: a statement `CALL`"]),
+    ("postgres", "table raw.orders", ["* select *"], []),
+    (
+        "postgres",
+        "select id from raw.orders; this is no sql from orders; select note from raw.orders",
+        ["id select", "note select"],
+        ["orders.*: SQL that does not parse"],
+    ),
+    ("postgres", "with orders as (select id from raw.orders) select id from orders", ["id select"], []),
+    ("postgres", "with orders as (select id, 1 as note from other.t) select note from orders", [], []),
+    (
+        "postgres",
+        "with o as (select * from raw.orders), p as (select o.*, 1 as z from o) select p.note from p where p.z = 1",
+        ["note select"],
+        [],
+    ),
+    ("postgres", "with o as (select * from raw.orders) select o.* from o", ["* select *"], []),
+    (
+        "postgres",
+        "select o.* from (select * from raw.orders) o join other.t on t.id = o.id",
+        ["* select *", "id join!"],
+        [],
+    ),
+    (
+        "postgres",
+        "select t.x, o.id from other.t left join lateral (select id from raw.orders where note = t.x limit 1) o on true",
+        ["id select", "note where!"],
+        [],
+    ),
+    ("snowflake", 'select "id", "ID", "note" from raw.orders', ["id select", "note select"], []),
+    ("snowflake", "select ID from RAW.ORDERS", ["id select"], []),
+    ("snowflake", "select id from db.raw.orders", ["id select"], []),
+    ("snowflake", 'select id from "raw"."orders"', ["id select"], []),
+    ("mysql", "select ID, `Note` from raw.orders", ["id select", "note select"], []),
+    ("bigquery", "select Id from `proj.raw.orders`", ["id select"], []),
+    (
+        "bigquery",
+        "select id from `raw.ord*`",
+        [],
+        ["orders.*: a table by pattern", "orders__items.*: a table by pattern"],
+    ),
+    ("clickhouse", "select id from raw.orders prewhere note = 1", ["id select", "note where!"], []),
+    ("clickhouse", "select i from raw.orders array join buyer as i", ["buyer join!"], []),
+    (
+        "oracle",
+        "select level from raw.orders start with id = 1 connect by prior id = amount",
+        ["amount where!", "id where!"],
+        [],
+    ),
+    (
+        "snowflake",
+        "select * from raw.orders match_recognize (partition by id order by note measures a.amount as y pattern (a b*) define b as amount > 1)",
+        ["* select *", "amount select!", "id select!", "note select!"],
+        ["orders.*: MATCH_RECOGNIZE"],
+    ),
+    (
+        "duckdb",
+        "select id from (raw.orders o join other.x on o.id=x.id) join other.y using (id)",
+        ["id join!", "id select"],
+        [],
+    ),
+    ("duckdb", "select z.id from (raw.orders o join other.x on o.id=x.id) as z", ["id join!", "id select"], []),
+    (
+        "duckdb",
+        "select a.id from ((select * from raw.orders) a join other.b on a.note = b.note)",
+        ["id select", "note join!"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select x.a from raw.orders as x(a, b, c, d, e)",
+        ["id select"],
+        ["orders.*: columns that are named by position"],
+    ),
+    (
+        "duckdb",
+        "select id from raw.orders where note = :note and status = $1 and amount > ?",
+        ["amount where!", "id select", "note where!", "status where!"],
+        [],
+    ),
+    ("snowflake", "select $1 from raw.orders", [], ["orders.*: columns by pattern or position"]),
+    ("duckdb", "select #1 from raw.orders", [], ["orders.*: columns by pattern or position"]),
+    (
+        "duckdb",
+        "select list_transform(buyer, x -> x + amount) from raw.orders",
+        ["amount select!", "buyer select!"],
+        [],
+    ),
+    ("duckdb", "select [x for x in buyer if x > 1] from raw.orders", ["buyer select!"], []),
+    (
+        "duckdb",
+        "select id from raw.orders semi join raw.orders__items i on i.order_id = orders.id",
+        ["id join!", "id select", "orders__items.order_id join!"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select * from raw.orders__items anti join raw.orders on id = order_id",
+        [
+            "id join!",
+            "orders__items.order_id join!",
+            "orders__items.order_id select *",
+            "orders__items.qty select *",
+            "orders__items.sku select *",
+        ],
+        [],
+    ),
+    (
+        "duckdb",
+        "select o.id from raw.orders o asof join raw.orders__items i on o.id = i.order_id and o.amount >= i.qty",
+        ["amount join!", "id join!", "id select", "orders__items.order_id join!", "orders__items.qty join!"],
+        [],
+    ),
+    (
+        "postgres",
+        "select case when id > 1 then note else status end as x from raw.orders group by x",
+        ["id select!", "note select!", "status select!"],
+        [],
+    ),
+    (
+        "postgres",
+        "select date_trunc('day', note) as note from raw.orders group by note order by note",
+        ["note group by", "note select!"],
+        [],
+    ),
+    ("bigquery", "select as struct * from raw.orders", ["* select *"], []),
+    (
+        "bigquery",
+        "select array(select as struct o.id, o.note) from raw.orders o",
+        ["id select", "id select!", "note select", "note select!"],
+        [],
+    ),
+    ("duckdb", "select {'a': id, 'b': note} from raw.orders", ["id select!", "note select!"], []),
+    ("duckdb", "select * from query_table('raw.orders')", [], ["orders.*: a table function"]),
+    ("postgres", "select id from raw.orders for update", ["id select"], []),
+    ("duckdb", "select id from raw.orders using sample 10%", ["id select"], []),
+    (
+        "duckdb",
+        "select id from raw.orders limit (select max(qty) from raw.orders__items)",
+        ["id select", "orders__items.qty select!"],
+        [],
+    ),
+    (
+        "hive",
+        "select id from raw.orders distribute by note sort by amount",
+        ["amount order by", "id select", "note order by"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select id from raw.orders group by grouping sets ((id, status), (note), rollup(amount))",
+        ["amount group by", "id group by", "id select", "note group by", "status group by"],
+        [],
+    ),
+    ("duckdb", "select sum(amount) as s from raw.orders having s > 1", ["amount select!"], []),
+    (
+        "duckdb",
+        "select o1.id, o2.note from raw.orders o1, raw.orders o2 where o1.id = o2.amount",
+        ["amount where!", "id select", "id where!", "note select"],
+        [],
+    ),
+    (
+        "duckdb",
+        "with x as (update raw.orders set note = 1 where status = 'a' returning id) select id from x",
+        ["id select", "status where!"],
+        ["orders.note: `UPDATE` writes it"],
+    ),
+    (
+        "postgres",
+        "with d as (delete from raw.orders where status = 'a' returning *) insert into other.archive select * from d",
+        ["status where!"],
+        ["orders.*: a whole row as a value"],
+    ),
+    ("postgres", "select id from only raw.orders", ["id select"], []),
+    (
+        "postgres",
+        "select * from raw.orders where (id, note) in (select order_id, sku from raw.orders__items)",
+        [
+            "* select *",
+            "id where!",
+            "note where!",
+            "orders__items.order_id select",
+            "orders__items.order_id where!",
+            "orders__items.sku select",
+            "orders__items.sku where!",
+        ],
+        [],
+    ),
+    ("postgres", "select array(select note from raw.orders)", ["note select", "note select!"], []),
+    ("duckdb", "select o.status.x.y from raw.orders o", ["status select"], []),
+    ("duckdb", "select unnest(buyer) from raw.orders", ["buyer select!"], []),
+    (
+        "duckdb",
+        "select id from raw.orders qualify row_number() over (partition by status order by amount) = 1",
+        ["amount window", "id select", "status window"],
+        [],
+    ),
+    (
+        "duckdb",
+        "select id, row_number() over (order by amount) as rn from raw.orders qualify rn = 1",
+        ["amount window", "id select"],
+        [],
+    ),
+    (
+        "postgres",
+        "select coalesce(o.note, 'x') from other.t t left join raw.orders o on t.id = o.id and o.status = 'x'",
+        ["id join!", "note select!", "status join!"],
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("dialect", "sql", "uses", "blind"), KINDS, ids=[f"{kind[0]}: {kind[1]}" for kind in KINDS])
+def test_a_query_uses_columns(dialect: str, sql: str, uses: list[str], blind: list[str]) -> None:
+    readership = read_sql(sql, READER, TABLES, dialect)
+    expected = {f"{column}{use[1:]}" for use in uses if use.startswith("*") for column in ORDERS}
+    expected |= {use for use in uses if not use.startswith("*")}
+    assert {
+        f"{use.table}.{use.column} {use.clause.value}{'!' * use.is_computed}{'#' * use.is_positional}".removeprefix(
+            "orders."
+        )
+        for use in readership.uses
+        if use.column is not None
+    } == expected
+    assert {f"{item.table}.{item.column or '*'}: {item.reason}" for item in readership.blind} == set(blind)
