@@ -212,7 +212,7 @@ class QueryWalk:
         )
 
     def _compare_all(self, passages: Iterable[ColumnUse]) -> None:
-        """Note that DISTINCT or UNION compares columns; those of ``*`` are still named by nobody."""
+        """Note that DISTINCT or UNION compares columns; no query has named the columns of ``*`` yet."""
         for passage in passages:
             clause = passage.clause if passage.clause is Clause.STAR else Clause.SELECT
             self.use([passage], clause, None, is_computed=True, is_positional=passage.is_positional)
@@ -246,7 +246,7 @@ class QueryWalk:
         return self._pivoted(relation, select.args.get("pivots") or (), scope)
 
     def _walk_clause(self, clause_node: object, scope: Scope, clause: Clause, outputs: Relation | None = None) -> None:
-        """Walk a part of a SELECT; names of ``outputs`` come before those of sources."""
+        """Walk a part of a SELECT, in which a name of ``outputs`` comes before a name of the sources."""
         parts = clause_node if isinstance(clause_node, list) else [clause_node]
         nodes = [part for part in parts if isinstance(part, exp.Expr)]
         if outputs is not None:

@@ -14,6 +14,7 @@ from schemactl.readers.statements import StatementWalk
 from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use
 from schemactl.time_limit import time_limit
+from schemactl.type_systems.sql_fields import unlogged
 
 MAX_SECONDS: Final = 5.0
 """Processor time for the text of one reader."""
@@ -31,7 +32,7 @@ def read_sql(text: str, reader: Reader, tables: ReadTables, dialect: str | None,
     Args:
         text: SQL without templates.
         reader: whose text it is; the path of its location is that of the uses.
-        tables: those to look for.
+        tables: the tables to look for.
         dialect: sqlglot's name; None for its own.
         first_line: the line of the reader's file in which the text begins.
     """
@@ -78,7 +79,9 @@ def _walk_text(text: str, walk: StatementWalk) -> None:
             walk.blind_text(words, f"SQL with more than {MAX_DEPTH} parentheses in each other", line)
             continue
         try:
-            for statement in dialect.parser().parse(statement_tokens, text):
+            with unlogged():
+                statements = dialect.parser().parse(statement_tokens, text)
+            for statement in statements:
                 if statement is not None:
                     walk.statement(statement, words)
         except ParseError as error:
