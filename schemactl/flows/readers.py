@@ -61,8 +61,7 @@ class ReaderSource:
         dialect: sqlglot's name of the dialect; None for the source's own.
         dataset: the dataset with the tables; None for the schema's name.
         database: the database with the dataset; None for any.
-        base: where the source is as it was before the change under review; None for the same path in the base's
-            git revision.
+        base: the source before the change under review; None for the same path in the base's git revision.
         is_complete: whether the source has all readers of the tables.
     """
 
@@ -133,8 +132,8 @@ def read_readers(
         sources: of the readers.
         name: of the schema, and of its dataset if the source names none.
         schemas: the versions.
-        files: those that hold the readers; None for the files on disk.
-        base_files: those that held the readers before the change under review; None if it is not a review, or the
+        files: the files that hold the readers; None for the files on disk.
+        base_files: the files that held the readers before the change under review; None if it is no review, or the
             base is in no git revision.
 
     Raises:

@@ -22,7 +22,7 @@ class ReaderKind(Protocol):
 
         Args:
             where: the source, as the user names it after the kind and the colon.
-            tables: those to look for.
+            tables: the tables to look for.
             dialect: sqlglot's name of the SQL dialect; None for the one that the source names, or sqlglot's own.
             files: the files of the working folder, or of the git revision whose readers are requested. A source that
                 is built, and so is in no revision, is read from disk.

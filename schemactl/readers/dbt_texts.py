@@ -44,7 +44,7 @@ def with_texts_of(files: FileTree, content: Mapping[str, Any], folder: Path) -> 
     Models without a file go, and files that are no model of the manifest become models.
 
     Args:
-        files: those to read.
+        files: the files to read.
         content: the manifest; its sections are objects of objects.
         folder: of the project.
     """

@@ -206,7 +206,7 @@ class Readership:
         return tuple(sorted(readers, key=lambda item: (-len(item.downstream), item.reader.name)))
 
     def repaired_for(self, effect: ReaderEffect, table: str, column: str | None) -> tuple[Reader, ...]:
-        """Return the readers that a change would break, had the same change not repaired or removed them."""
+        """Return the readers that a change would break if it did not repair or remove them as well."""
         if self.before is None:
             return ()
         old_readers = self.before._uses_broken_by(effect, table, column)

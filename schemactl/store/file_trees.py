@@ -44,7 +44,7 @@ class FileTree(Protocol):
 
     @property
     def is_on_disk(self) -> bool:
-        """Whether they are those on disk, which files that are built belong to."""
+        """Whether they are the files on disk, which include built files."""
         ...
 
     def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:

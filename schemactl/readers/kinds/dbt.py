@@ -233,7 +233,7 @@ def _tested(reader: Reader, column: str, sources: Iterable[str], tables: ReadTab
 
 
 def _of_table(readership: Readership, table: str) -> Readership:
-    """Return uses of a model that passes a table's columns on as uses of the table; those of the model itself go."""
+    """Return uses of a model that passes a table's columns on as uses of the table; uses of the model itself go."""
     return Readership(
         tuple(replace(use, table=table) for use in readership.uses if use.column is not None),
         tuple(replace(item, table=table) for item in readership.blind if item.table is not None),
@@ -241,7 +241,7 @@ def _of_table(readership: Readership, table: str) -> Readership:
 
 
 def _mapping(content: Any, name: str) -> Mapping[str, Any]:
-    """Return an object in an object; an empty one if there is none. Sections have no entries that are no objects."""
+    """Return an object in an object, or an empty object. Sections have no entries that are no objects."""
     section = content.get(name) if isinstance(content, Mapping) else None
     if not isinstance(section, Mapping):
         return {}
