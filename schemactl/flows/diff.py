@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from schemactl.destinations import is_migrator
 from schemactl.errors import InputError, backquoted
 from schemactl.flows.lineage import sources_beside
-from schemactl.flows.references import Pair, Referred, comparable, find_pairs, find_schema, reported
+from schemactl.flows.references import Pair, Referred, comparable, find_pairs, find_schema, reported, revision_files
 from schemactl.formats.dlt import Document
 from schemactl.formats.dlt import read as read_document
 from schemactl.garbage_collection import paused_collector
@@ -32,9 +32,8 @@ from schemactl.schema.hints import only_root
 from schemactl.schema.nested_types import structure_in
 from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema
-from schemactl.store.file_trees import RevisionFiles, WorkingFiles
 from schemactl.store.folder import SchemasFolder, SchemasPlace
-from schemactl.store.git import find_repository, is_ancestor, revision_of
+from schemactl.store.git import find_repository, is_ancestor
 from schemactl.store.history import versions_of
 from schemactl.store.text import read_text
 
@@ -180,14 +179,9 @@ def _readership(comparison: Comparison, request: DiffRequest) -> Readership | No
     from schemactl.flows.readers import read_readers
 
     schemas = (comparison.base.schema, comparison.head.schema)
-    base_revision, head_revision = revision_of(request.base), revision_of(request.head)
-    return read_readers(
-        request.readers,
-        schemas[0].name,
-        schemas,
-        files=RevisionFiles(head_revision) if head_revision else WorkingFiles(),
-        base_files=RevisionFiles(base_revision) if base_revision else None,
-    )
+    folder = SchemasFolder.at(request.schemas)
+    base_files, head_files = (revision_files(reference, folder) for reference in (request.base, request.head))
+    return read_readers(request.readers, schemas[0].name, schemas, files=head_files, base_files=base_files)
 
 
 def _sources(pair: Pair, comparison: Comparison) -> Sources:

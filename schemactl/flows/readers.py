@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
 from schemactl.destinations import find_address, is_querying
-from schemactl.errors import InputError, did_you_mean, nearest_or_all
+from schemactl.errors import CommandWarning, InputError, did_you_mean, nearest_or_all
 from schemactl.flows.references import find_schemas
 from schemactl.flows.target import find_destination
 from schemactl.migration.migration_plan import MigrationPlan
@@ -26,6 +29,7 @@ from schemactl.review.readers import (
     StepReaders,
     merge,
     readers_of,
+    with_owners,
 )
 from schemactl.review.rule import place_of
 from schemactl.schema.changes import (
@@ -41,8 +45,10 @@ from schemactl.schema.changes import (
 from schemactl.schema.contract import system_prefix
 from schemactl.schema.naming import naming_of
 from schemactl.schema.types import Column, Schema, Table
-from schemactl.store.file_trees import FileTree, WorkingFiles
+from schemactl.store.code_owners import Forge, read_code_owners
+from schemactl.store.file_trees import FileTree, RevisionFiles, WorkingFiles
 from schemactl.store.folder import SchemasFolder
+from schemactl.store.links import path_in_repository, repository_top
 from schemactl.type_systems.dialect_names import canonical_dialect, resolve_dialect
 
 KEYS: Final = ("dialect", "dataset", "database", "base", "complete")
@@ -124,7 +130,7 @@ def read_readers(
     schemas: Iterable[Schema],
     *,
     files: FileTree | None = None,
-    base_files: FileTree | None = None,
+    base_files: RevisionFiles | None = None,
 ) -> Readership:
     """Return the readers of a schema's tables; ``schemas`` may contain several versions of the schema.
 
@@ -158,7 +164,31 @@ def read_readers(
         old_readerships.append(old_readership or Readership())
     is_complete = bool(sources) and all(source.is_complete for source in sources)
     has_base = base_files is not None or any(source.base is not None for source in sources)
-    return merge(readerships, is_complete=is_complete, before=merge(old_readerships) if has_base else None)
+    before = merge(old_readerships) if has_base else None
+    return _with_code_owners(merge(readerships, is_complete=is_complete, before=before), base_files)
+
+
+def _with_code_owners(readership: Readership, base_files: RevisionFiles | None) -> Readership:
+    """Return a readership with the owners that the repository names: in a review, the base's file counts."""
+    top = base_files.top if base_files else repository_top(Path.cwd())
+    if top is None or not (readership.uses or readership.blind):
+        return readership
+    forges = {"GITHUB_ACTIONS": Forge.GITHUB, "GITLAB_CI": Forge.GITLAB}
+    forge = next((forge for variable, forge in forges.items() if os.environ.get(variable)), None)
+    try:
+        code_owners = read_code_owners(top, base_files.revision if base_files else None, forge)
+    except InputError as error:
+        warnings.warn(CommandWarning(f"the owners of readers are unknown: {error.message}"), stacklevel=2)
+        return readership
+    if code_owners is None:
+        return readership
+
+    def owner_of(reader: Reader) -> str | None:
+        location = path_in_repository(Path(reader.location.path), top) if reader.location else None
+        owners = code_owners.owners_of(location.inside) if location and location.inside else ()
+        return ", ".join(owners) or None
+
+    return with_owners(readership, owner_of)
 
 
 def _read_source(source: ReaderSource, where: str, tables: ReadTables, files: FileTree) -> Readership | None:

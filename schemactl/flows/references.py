@@ -27,6 +27,7 @@ from schemactl.schema.changes import Change, ColumnsReordered
 from schemactl.schema.renames import is_related
 from schemactl.schema.structure import structure_of
 from schemactl.schema.types import Column, Properties, Schema
+from schemactl.store.file_trees import RevisionFiles
 from schemactl.store.folder import (
     ENDINGS,
     SchemasFolder,
@@ -38,7 +39,7 @@ from schemactl.store.folder import (
     read_schema,
     refuse_linked_schemas,
 )
-from schemactl.store.git import commit_of, find_repository, path_inside
+from schemactl.store.git import commit_of, find_repository, path_inside, revision_of
 from schemactl.store.links import refuse_links
 from schemactl.store.revision import MissingInRevision, read_revision
 from schemactl.store.text import STDIN, STDIN_PATH, read_stdin, read_text
@@ -243,6 +244,15 @@ def _from_git(revision_and_path: str, folder: SchemasFolder) -> tuple[Referred, 
         for effective in read_effective_at(revision, SchemasFolder.at(path) if inside else folder)
         for file in (effective.opened.export_file or effective.opened.import_file,)
     )
+
+
+def revision_files(reference: str | None, folder: SchemasFolder) -> RevisionFiles | None:
+    """Return the files of the git revision that a reference names; None for another reference."""
+    revision = revision_of(reference)
+    if reference is None or revision is None:
+        return None
+    has_path = reference != f"git:{revision}"
+    return RevisionFiles(revision, find_repository(Path.cwd() if has_path else folder.exports))
 
 
 def _read_named(file: TextFile) -> Referred:

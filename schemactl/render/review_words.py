@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from schemactl.errors import Location
 from schemactl.render.changes import what_changed
-from schemactl.render.escaping import escape
+from schemactl.render.escaping import escape, show_name
 from schemactl.review.readers import Answer, Broken, Reader
 from schemactl.review.report import Compatibility, Finding, Report, Review, Silence, Version
 from schemactl.review.review import explain
@@ -217,11 +217,11 @@ def readers_sentence(finding: Finding) -> str | None:
     """
     if finding.answer is None:
         return None
-    sentences = (describe_broken(finding.readers) or _unbroken_sentence(finding), describe_repaired(finding.repaired))
+    sentences = (describe_broken(finding.readers) or unbroken_sentence(finding), describe_repaired(finding.repaired))
     return "; ".join(filter(None, sentences)) or None
 
 
-def _unbroken_sentence(finding: Finding) -> str:
+def unbroken_sentence(finding: Finding) -> str:
     """Return whether declared readers read a column, for a change that breaks no reader."""
     noun = "column" if finding.column is not None else "table"
     if finding.answer is Answer.NOT_READ:
@@ -252,11 +252,22 @@ def describe_broken(readers: Sequence[Broken]) -> str:
     """
     if not readers:
         return ""
+    return f"breaks {counted(len(readers), 'reader')}: {broken_names(readers)}"
+
+
+def broken_names(readers: Sequence[Broken]) -> str:
+    """Return the names of the readers that a change breaks, each with the line of its first use."""
     names = [_broken_name(broken) for broken in readers[:MOST_READERS]]
     if len(readers) > MOST_READERS:
         names.append(f"{len(readers) - MOST_READERS:,} more")
-    number = f"{len(readers):,} readers" if len(readers) > 1 else "1 reader"
-    return f"breaks {number}: {', '.join(names)}{_describe_downstream(readers)}"
+    return ", ".join(names) + _describe_downstream(readers)
+
+
+def broken_owners(readers: Sequence[Broken]) -> list[str]:
+    """Return the owners of the readers that a change breaks, then those of the exposures behind them."""
+    exposures = (reader for broken in readers for reader in broken.downstream if reader.kind == "exposure")
+    owners = (reader.owner for reader in (*(broken.reader for broken in readers), *exposures))
+    return list(dict.fromkeys(filter(None, owners)))
 
 
 def _broken_name(broken: Broken) -> str:
@@ -275,14 +286,14 @@ def _describe_downstream(readers: Sequence[Broken]) -> str:
     downstream = list(dict.fromkeys(reader for broken in readers for reader in broken.downstream))
     if not downstream:
         return ""
-    exposures = [reader.name for reader in downstream if reader.kind == "exposure"]
+    exposures = [show_name(reader.name) for reader in downstream if reader.kind == "exposure"]
     through = ", ".join(_quoted(broken.reader) for broken in readers if broken.downstream)
     named_exposures = f"; exposures: {', '.join(exposures)}" if exposures else ""
     return f", and {len(downstream):,} more through {through}{named_exposures}"
 
 
 def _quoted(reader: Reader) -> str:
-    return f"`{reader.name}`"
+    return f"`{show_name(reader.name)}`"
 
 
 def finding_title(finding: Finding) -> str:

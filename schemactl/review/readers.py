@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import assert_never
 
 from schemactl.errors import Location
@@ -53,7 +53,7 @@ class Reader:
         kind: ``query``, ``view``, ``model``, ``exposure`` ...
         name: as its source names it.
         location: its file and line; None if it is in no file.
-        owner: who answers for it, if its source says.
+        owner: the person or team that answers for it, by its source or the repository's CODEOWNERS; None if unknown.
     """
 
     kind: str
@@ -234,6 +234,22 @@ def merge(
         blind |= dict.fromkeys(readership.blind)
         downstream |= readership.downstream
     return Readership(tuple(uses), tuple(blind), downstream, is_complete, before)
+
+
+def with_owners(readership: Readership, owner_of: Callable[[Reader], str | None]) -> Readership:
+    """Return a readership in which ``owner_of`` names the owners of readers whose sources name no owner."""
+
+    @cache
+    def owned(reader: Reader) -> Reader:
+        return reader if reader.owner else replace(reader, owner=owner_of(reader))
+
+    return replace(
+        readership,
+        uses=tuple(replace(use, reader=owned(use.reader)) for use in readership.uses),
+        blind=tuple(replace(blindness, reader=owned(blindness.reader)) for blindness in readership.blind),
+        downstream={owned(reader): tuple(map(owned, readers)) for reader, readers in readership.downstream.items()},
+        before=readership.before and with_owners(readership.before, owner_of),
+    )
 
 
 @dataclass(frozen=True, slots=True)

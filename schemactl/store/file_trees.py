@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final, Protocol
 
 from schemactl.errors import InputError
-from schemactl.store.git import LINK_MODE, contents_of, find_repository, sizes_of
+from schemactl.store.git import LINK_MODE, contents_of, sizes_of
 from schemactl.store.links import path_in_repository
 from schemactl.store.revision import list_files
 from schemactl.store.text import MAX_BYTES, decode, read_text, too_long
@@ -84,29 +84,26 @@ class RevisionFiles:
     """The files of a git revision; files outside of the working folder's repository are read from disk."""
 
     revision: str
+    top: Path
     is_on_disk: ClassVar[bool] = False
 
     def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
         """Yield the files of the revision, as ``FileTree.find`` does."""
         pattern = os.path.normpath(pattern)
         folder = _folder_of(pattern)
-        try:
-            top = find_repository(Path.cwd())
-        except InputError:
-            top = None
-        location = path_in_repository(folder, top) if top else None
-        if top is None or location is None or location.inside is None:
+        location = path_in_repository(folder, self.top)
+        if location is None or location.inside is None:
             yield from WorkingFiles().find(pattern, ending)
             return
         names = PurePosixPath(location.inside, Path(pattern).relative_to(folder).as_posix()).parts
         patterns = [names, (*names, "**", f"*{ending}")] if folder == Path(pattern) else [names]
         matches = {
             entry.path: entry
-            for entry in list_files(self.revision, top, location.inside)
-            if any(_matches(PurePosixPath(entry.path).parts, pattern_names) for pattern_names in patterns)
+            for entry in list_files(self.revision, self.top, location.inside)
+            if any(matches_names(PurePosixPath(entry.path).parts, names, hides_dots=True) for names in patterns)
         }
         _check_count(pattern, matches)
-        contents = _contents(top, [entry.object for entry in matches.values() if entry.mode != LINK_MODE])
+        contents = _contents(self.top, [entry.object for entry in matches.values() if entry.mode != LINK_MODE])
         for path, entry in sorted(matches.items()):
             shown_path = folder / PurePosixPath(path).relative_to(location.inside)
             content = contents.get(entry.object)
@@ -139,8 +136,11 @@ def _folder_of(pattern: str) -> Path:
     return Path(*names[:fixed])
 
 
-def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Return whether the names of a path match a pattern's names, of which ``**`` matches any number of folders."""
+def matches_names(path: Sequence[str], pattern: Sequence[str], *, hides_dots: bool = False) -> bool:
+    """Return whether the names of a path match those of a pattern, in which ``**`` matches any number of folders.
+
+    With ``hides_dots``, only a name with a dot at its start matches such a name.
+    """
     # The positions in the pattern that the names so far can have reached: linear, whatever the pattern.
     positions = _skipping({0}, pattern)
     for name in path:
@@ -149,10 +149,11 @@ def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
             if position == len(pattern):
                 continue
             expected = pattern[position]
-            is_hidden = name.startswith(".") and not expected.startswith(".")
-            if expected == "**" and not is_hidden:
+            if hides_dots and name.startswith(".") and not expected.startswith("."):
+                continue
+            if expected == "**":
                 reached.add(position)
-            elif not is_hidden and fnmatchcase(name, expected):
+            elif fnmatchcase(name, expected):
                 reached.add(position + 1)
         positions = _skipping(reached, pattern)
     return len(pattern) in positions

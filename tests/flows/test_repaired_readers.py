@@ -126,3 +126,24 @@ def test_two_manifests_say_what_the_change_repairs(work: Path, capsys: pytest.Ca
     source = "dbt:production.json?dataset=raw&base=manifest.json"
     amount = dropped_columns(capsys, "git:main", "--readers", source)["amount"]
     assert (names(amount, "readers"), names(amount, "repaired")) == (["stg_orders"], [])
+
+
+def test_the_owner_of_a_file_is_that_of_the_base(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    git(work, "stash", "-q", "-u")
+    (work / "CODEOWNERS").write_text("*.sql @base")
+    commit(work, "owners")
+    git(work, "stash", "pop", "-q")
+    (work / "CODEOWNERS").write_text("*.sql @head")
+    findings = dropped_columns(capsys, "git:main", "--readers", "sql:queries/*.sql")
+    assert {reader["owner"] for reader in findings["amount"]["readers"] + findings["amount"]["repaired"]} == {"@base"}
+    assert run(["readers", "orders.id", "--readers", "sql:queries/*.sql", "--format", "csv"]) == 0
+    assert "@head" in capsys.readouterr().out
+
+
+def test_owners_that_cannot_be_read_are_a_warning(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (work / "CODEOWNERS").symlink_to("/etc/hostname")
+    assert run(["readers", "--readers", "sql:queries/*.sql"]) == 0
+    printed = capsys.readouterr()
+    assert "queries/broken.sql" in printed.out
+    assert "the owners of readers are unknown: " in printed.err
+    assert "is a link out of the repository" in printed.err

@@ -59,7 +59,7 @@ def changed_model(raw: str = NEW, **more: Any) -> dict[str, dict[str, Any]]:
 
 
 def at(folder: Path, revision: str | None) -> Readership:
-    files = RevisionFiles(revision) if revision else WorkingFiles()
+    files = RevisionFiles(revision, Path.cwd()) if revision else WorkingFiles()
     return read(str(folder / "target" / "manifest.json"), TABLES, None, files)
 
 

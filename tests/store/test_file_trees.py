@@ -48,7 +48,7 @@ def paths(pattern: str, tree: WorkingFiles | RevisionFiles) -> dict[str, str]:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_pattern_matches_the_same_files_on_disk_and_in_a_revision(pattern: str) -> None:
     expected = paths(pattern, WorkingFiles())
-    assert paths(pattern, RevisionFiles("main")) == expected
+    assert paths(pattern, RevisionFiles("main", Path.cwd())) == expected
     assert bool(expected) != pattern.startswith(("missing", "queries/a.sql/"))
 
 
@@ -56,23 +56,24 @@ def test_paths_are_relative_to_the_working_folder_or_absolute_as_the_pattern_is(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(repository / "other")
+    tree = RevisionFiles("main", repository)
     for pattern in ("../queries/*.sql", "*.sql", str(repository / "queries" / "*.sql")):
-        assert list(paths(pattern, RevisionFiles("main"))) == list(paths(pattern, WorkingFiles())) != []
+        assert list(paths(pattern, tree)) == list(paths(pattern, WorkingFiles())) != []
 
 
 def test_a_revision_has_its_own_texts(repository: Path) -> None:
     (repository / "queries" / "a.sql").write_text("select 2")
     (repository / "queries" / "day" / "c.sql").unlink()
-    assert paths("queries/a.sql", RevisionFiles("main")) == {"queries/a.sql": "select 1"}
-    assert list(paths("queries/day/*.sql", RevisionFiles("main"))) == ["queries/day/c.sql"]
+    assert paths("queries/a.sql", RevisionFiles("main", Path.cwd())) == {"queries/a.sql": "select 1"}
+    assert list(paths("queries/day/*.sql", RevisionFiles("main", Path.cwd()))) == ["queries/day/c.sql"]
 
 
 def test_files_outside_of_the_repository_are_those_on_disk(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "x.sql").write_text("select 1")
     expected = {"../elsewhere/x.sql": "select 1"}
-    assert paths("../elsewhere/*.sql", RevisionFiles("main")) == expected
-    assert paths("../elsewhere", RevisionFiles("main")) == expected
+    assert paths("../elsewhere/*.sql", RevisionFiles("main", Path.cwd())) == expected
+    assert paths("../elsewhere", RevisionFiles("main", Path.cwd())) == expected
 
 
 def test_a_file_that_cannot_be_read_has_a_fault(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,15 +81,16 @@ def test_a_file_that_cannot_be_read_has_a_fault(repository: Path, monkeypatch: p
     (repository / "odd" / "latin.sql").write_bytes(b"select '\xe4'")
     (repository / "odd" / "link.sql").symlink_to("/etc/hostname")
     commit(repository, "odd files")
-    faults = {str(file.path): file.fault for file in RevisionFiles("HEAD").find("odd", ".sql")}
+    faults = {str(file.path): file.fault for file in RevisionFiles("HEAD", Path.cwd()).find("odd", ".sql")}
     assert faults == {"odd/latin.sql": "the file is not UTF-8", "odd/link.sql": "a symbolic link"}
     on_disk = {str(file.path): file.fault for file in WorkingFiles().find("odd", ".sql")}
     assert on_disk["odd/latin.sql"] == "the file is not UTF-8"
     assert "is a link out of the repository" in (on_disk["odd/link.sql"] or "")
 
 
-@pytest.mark.parametrize("tree", [WorkingFiles(), RevisionFiles("main")])
-def test_too_many_files_are_refused(tree: WorkingFiles | RevisionFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_on_disk", [True, False])
+def test_too_many_files_are_refused(is_on_disk: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = WorkingFiles() if is_on_disk else RevisionFiles("main", Path.cwd())
     monkeypatch.setattr(file_trees, "MAX_FILES", 2)
     with pytest.raises(InputError, match=r"`queries/\*\*/\*.sql` matches 4 files, more than 2"):
         list(tree.find("queries/**/*.sql", ".sql"))

@@ -23,6 +23,9 @@ Item = TypeVar("Item")
 LIMIT: Final = 65_000
 """Characters at most; GitHub refuses comments of more than 65,536."""
 
+_HEAD: Final = "| Severity | Rule | Where | What |\n|---|---|---|---|\n"
+_READERS_HEAD: Final = "| Severity | Rule | Change | Breaks | Owner |\n|---|---|---|---|---|\n"
+"""The header of the table of a review that knows readers."""
 _LONGEST_TEXT: Final = 600
 _RESERVE: Final = 500
 """Characters kept for the sentence that says how many details were left out."""
@@ -41,9 +44,10 @@ def render(report: Report) -> str:
     """
     worst = max((finding.severity for finding in report.findings), key=lambda severity: severity.rank, default=None)
     parts = [heading(report, worst, f"Schema review: {words.summary(report)}"), f"{prose(words.scope(report))}\n\n"]
-    shown_findings = filter(words.is_shown, report.findings)
-    columns = "| Severity | Rule | Where | What |\n|---|---|---|---|\n"
-    parts += fitting_table(finding_table(columns, partial(_row, report=report)), shown_findings, parts)
+    shown_findings = list(filter(words.is_shown, report.findings))
+    has_readers = any(finding.answer is not None for finding in shown_findings)
+    head, show = (_READERS_HEAD, _readers_row) if has_readers else (_HEAD, _row)
+    parts += fitting_table(finding_table(head, partial(show, report=report)), shown_findings, parts)
     silenced = (finding for review in report.reviews for finding in review.findings if finding.silence is not None)
     silenced_rules = _plain(selection.count_labels(map(selection.label, silenced)))
     notes = [partial(str, f"{note}\n\n") for note in _notes(report)]
@@ -141,7 +145,20 @@ def _left_out(table: Table[Item], items: Sequence[Item]) -> str:
 
 
 def _row(finding: Finding, report: Report) -> str:
-    return f"| {word(finding)} | {code(finding.rule)} | {_where(finding, report)} | {'<br>'.join(_facts(finding))} |\n"
+    readers = words.readers_sentence(finding)
+    facts = "<br>".join(_facts(finding, readers or ""))
+    return f"| {word(finding)} | {code(finding.rule)} | {_where(finding, report)} | {facts} |\n"
+
+
+def _readers_row(finding: Finding, report: Report) -> str:
+    """Return the row of a finding with columns for the readers that it breaks and for their owners."""
+    change = "<br>".join((_where(finding, report), *_facts(finding)))
+    names = words.broken_names(finding.readers)
+    if not names and finding.answer is not None:
+        names = words.unbroken_sentence(finding)
+    breaks = "<br>".join(prose(text) for text in (names, words.describe_repaired(finding.repaired)) if text)
+    owners = "<br>".join(map(code, words.broken_owners(finding.readers)))
+    return f"| {word(finding)} | {code(finding.rule)} | {change} | {breaks} | {owners} |\n"
 
 
 def word(finding: Finding) -> str:
@@ -156,9 +173,9 @@ def _where(finding: Finding, report: Report) -> str:
     return f"{schema}: {thing}" if thing and len(report.reviews) > 1 else thing or schema
 
 
-def _facts(finding: Finding) -> Iterator[str]:
+def _facts(finding: Finding, readers: str = "") -> Iterator[str]:
     yield prose(finding.message)
-    if readers := words.readers_sentence(finding):
+    if readers:
         yield prose(readers)
     if data := words.data_count(finding):
         yield prose(data)

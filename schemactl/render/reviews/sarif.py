@@ -15,6 +15,7 @@ from schemactl.errors import Location
 from schemactl.render.escaping import escape
 from schemactl.render.json import document, render_document
 from schemactl.render.review_words import (
+    file_place,
     finding_details,
     nearest_place,
     silence_place,
@@ -116,9 +117,7 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
     if finding.silence:
         justification = silence_text(finding.silence)
         suppressions.append({"kind": "external", "status": "accepted", "justification": justification})
-    message = "\n".join(finding_details(finding))
-    if "](" in message:  # a link, `[text](target)`: our messages contain no links, so it comes from a name
-        message = message.replace("[", r"\[").replace("]", r"\]")
+    message = _without_links("\n".join(finding_details(finding)))
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,
@@ -134,16 +133,24 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
     }
 
 
+def _without_links(message: str) -> str:
+    """Return a message without links, ``[text](target)``: our messages contain none, so they come from names."""
+    return message.replace("[", r"\[").replace("]", r"\]") if "](" in message else message
+
+
 def _related(finding: Finding) -> dict[str, Any]:
     """Return the uses by readers that break, as related locations; only the message names uses outside of files."""
     locations = {
-        use.location: use for broken in finding.readers for use in broken.uses if use.location and use.reader.location
+        location: use
+        for broken in finding.readers
+        for use in broken.uses
+        if use.reader.location and (location := file_place(use.location))
     }
     related = [
         {
             "id": number,
             "physicalLocation": _physical(location),
-            "message": {"text": escape(f"{use.reader.name}: {use.clause.value}")},
+            "message": {"text": _without_links(escape(f"{use.reader.name}: {use.clause.value}"))},
         }
         for number, (location, use) in enumerate(locations.items(), 1)
     ]
