@@ -11,6 +11,7 @@ from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from schemactl.destinations import find_address
 from schemactl.errors import InputError, Location, Problem, backquoted
 from schemactl.inference.evidence import Evidence, FileEvidence, merge
 from schemactl.inference.findings import mask_records
@@ -66,6 +67,8 @@ def find_sources(
     others = tuple(source for source in sources if source not in saved)
     if not others:
         return tuple(dict.fromkeys(saved)), ()
+    for source in others:
+        _refuse_destination(source)
     from schemactl.engine.choice import EngineOptions, find_engine_inputs
 
     files = find_engine_inputs(engine or EngineOptions(), others, input_format, is_wanted)
@@ -76,6 +79,18 @@ def find_sources(
     ]
     saved += [file.path for file in inputs if is_evidence_file(file.path)]
     return tuple(dict.fromkeys(saved)), tuple(file for file in inputs if not is_evidence_file(file.path))
+
+
+def _refuse_destination(source: str) -> None:
+    """Refuse the address of a destination as a source of data, unless a file has that name."""
+    destination = find_address(source)
+    if destination is None or Path(source).exists():
+        return
+    raise InputError(
+        f"`{source}` is a destination, not data",
+        hint=f"`schemactl migrate plan NAME --to {source}` counts stored values that do not fit a schema, and "
+        f"`schemactl import {source} --name NAME` reads its schema",
+    )
 
 
 def read_saved(paths: Iterable[str], to_read: set[str]) -> Evidence:

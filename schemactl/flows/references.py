@@ -29,6 +29,7 @@ from schemactl.schema.structure import structure_of
 from schemactl.schema.types import Column, Properties, Schema
 from schemactl.store.file_trees import RevisionFiles
 from schemactl.store.folder import (
+    CREATE_SCHEMA,
     ENDINGS,
     SchemasFolder,
     TextFile,
@@ -355,8 +356,7 @@ def _by_name(bases: tuple[Referred, ...], heads: tuple[Referred, ...]) -> tuple[
 
 
 def _refuse_empty(folder: SchemasFolder) -> NoReturn:
-    hint = "create a schema with `schemactl infer SOURCE --name NAME`"
-    raise InputError(f"there is no schema in {folder.shown}", hint=hint)
+    raise InputError(f"there is no schema in {folder.shown}", hint=CREATE_SCHEMA)
 
 
 def _bases(reference: str, head: str | None, folder: SchemasFolder) -> tuple[Referred, ...]:

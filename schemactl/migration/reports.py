@@ -143,6 +143,7 @@ class StatusReport:
     Attributes:
         there: the last schema in its ledger; None if the ledger is empty.
         target: name, version and hash of the schema that it is compared with; None without a schema.
+        is_of_ledger: whether the ledger's last schema is the target, because no schema was named.
         planned: the pending steps; None if no schema is known.
         drift: from the ledger's schema to the tables: changes that neither schemactl nor dlt made.
         runs: the last lines of the ledger, the newest one first.
@@ -158,6 +159,7 @@ class StatusReport:
     runs: tuple[PastRun, ...]
     variants: tuple[ColumnAdded, ...] = ()
     waiting_records: int = 0
+    is_of_ledger: bool = False
 
     @property
     def unfinished(self) -> PastRun | None:
@@ -196,6 +198,7 @@ class RollbackReport(_Ended):
 
     Attributes:
         before, after: hash of the schema; ``after`` is None if the ledger has no earlier schema.
+        files_hash: of the schema of that name in the schemas folder; None if the folder lacks it.
         counted: the counts of values that block them; numbers are places in ``steps``.
     """
 
@@ -207,6 +210,7 @@ class RollbackReport(_Ended):
     outcome: Outcome
     counted: tuple[Counted, ...] = ()
     blockers: tuple[PlanBlocker, ...] = ()
+    files_hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

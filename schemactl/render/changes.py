@@ -62,7 +62,7 @@ def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case fo
                 return f"type {before} -> {after}"
             return f"type rewritten: {show_value(change.before)} -> {show_value(change.after)}"
         case NullabilityChanged() if change.is_restated:
-            return _hint_phrase("nullable", change.before, change.after)
+            return _restated_nullable(change)
         case NullabilityChanged():
             return "now required" if change.after is False else "now nullable"
         case ColumnsReordered():
@@ -92,6 +92,19 @@ def what_changed(change: Change) -> str:
             return f"`{change.name}`"
         case _:
             return describe(change)
+
+
+def _restated_nullable(change: NullabilityChanged) -> str:
+    """Return that a column still accepts or still refuses nulls, and how the file now says so."""
+    meaning = "nullable" if change.after is ABSENT or change.after is None or change.after else "required"
+    match change.before, change.after:
+        case _, after if after is ABSENT:
+            rewording = f"`nullable: {show_value(change.before)}` removed"
+        case before, _ if before is ABSENT:
+            rewording = f"`nullable: {show_value(change.after)}` added"
+        case _:
+            rewording = _hint_phrase("nullable", change.before, change.after)
+    return f"still {meaning} ({rewording})"
 
 
 def _hint_phrase(name: str, before: Any, after: Any) -> str:

@@ -133,11 +133,25 @@ def print_rolled_back(report: reports.RollbackReport, look: Look) -> str:
     match report.outcome:
         case reports.Outcome.DONE:
             where = f"hash {report.after}" if report.after else "no schema"
-            return print_line(f"undid {counted(len(report.steps), 'step')}: the ledger now has {where}", look, _GOOD)
+            done = print_line(f"undid {counted(len(report.steps), 'step')}: the ledger now has {where}", look, _GOOD)
+            return done + _newer_files(report, look)
         case reports.Outcome.DECLINED:
             return print_line("nothing changed", look)
         case _:
             return print_rollback(report, look) + "\n" + print_line("nothing undone", look, ERROR)
+
+
+def _newer_files(report: reports.RollbackReport, look: Look) -> str:
+    """Return that the schema files still have the change, and how to remove it; empty if they do not."""
+    if report.files_hash is None or report.files_hash == report.after or look.is_quiet:
+        return ""
+    name = escape(report.name)
+    lines = (
+        f"the schema files of `{name}` still have the change: `schemactl migrate apply {name}` would make it again",
+        "to remove it there too, restore both files from git, or edit the import file back and "
+        f"run `schemactl sync {name}`",
+    )
+    return "".join(print_line(line, look) for line in lines)
 
 
 def _undone_steps(steps: Sequence[reports.UndoneStep], look: Look) -> Iterator[list[RenderableType]]:
@@ -314,7 +328,7 @@ def _address(where: Place) -> str:
 def _state(report: reports.StatusReport) -> Iterator[RenderableType]:
     yield Text(_address(report.place), style="bold")
     yield indented(_line("current", report.there))
-    if report.target is not None:
+    if report.target is not None and not report.is_of_ledger:
         is_same = report.there is not None and report.there.version_hash == report.target.version_hash
         yield indented(Text("target  the same", style=FAINT) if is_same else _line("target", report.target))
 
@@ -361,15 +375,27 @@ def _runs(runs: Sequence[reports.PastRun], look: Look) -> Iterator[RenderableTyp
     for past in listed_runs:
         run = past.run
         before = short_hash(run.from_hash) if run.from_hash else "nothing"
-        steps = f"{past.done:,} of {counted(past.steps, 'step')}, by {escape(run.who)}"
+        done = "" if past.state == "undone" else f"{past.done:,} of "
+        steps = f"{done}{counted(past.steps, 'step')}, by {escape(run.who)}"
         line = Text().append(f"{_time(run.started)}  ", style=FAINT)
         yield line.append(f"{past.state}: {before} -> {short_hash(run.to_hash)}, {steps}")
     if len(runs) > len(listed_runs):
         yield Text(f"... and {counted(len(runs) - len(listed_runs), 'earlier run')} (`--verbose`)", style=FAINT)
 
 
+def _of_ledger(report: reports.StatusReport) -> str:
+    """Return the verdict for a destination whose ledger is its only target, and how to see the pending steps."""
+    if report.there is None:
+        return "The ledger is empty: `schemactl migrate status NAME --to DEST` compares a schema."
+    name = escape(report.there.schema_name)
+    command = f"`schemactl migrate status {name} --to DEST` compares the schema files"
+    return f"Settled: the tables match the ledger's schema. {command}."
+
+
 def _verdict(report: reports.StatusReport) -> Text:
     if report.is_settled:
+        if report.is_of_ledger:
+            return Text(_of_ledger(report), style=_GOOD if report.there else "")
         return Text("Settled: no pending steps, no drift.", style=_GOOD)
     planned = report.planned.plan.steps if report.planned else ()
     parts = []

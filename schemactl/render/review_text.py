@@ -247,9 +247,10 @@ def _finding(finding: Finding) -> Text:
     return Text().append(f"{_SYMBOLS.get(finding.severity, '·')} ", style=style).append(_sentence(finding))
 
 
-def _sentence(finding: Finding) -> Text:
+def _sentence(finding: Finding, is_silenced: bool = False) -> Text:
     word = _VIOLATION if finding.is_violation else words.WORDS.get(finding.severity, "note")
-    label = Text().append(f"{word} {escape(finding.rule)}", style=_STYLES.get(finding.severity, FAINT))
+    style = FAINT if is_silenced else _STYLES.get(finding.severity, FAINT)
+    label = Text().append(f"{word} {escape(finding.rule)}", style=style)
     return label.append(f": {escape(finding.message)}").append(f" — {words.victims(finding)}", style=FAINT)
 
 
@@ -286,7 +287,7 @@ def _silenced(report: Report) -> Iterator[RenderableType]:
     for review in report.reviews:
         for finding in review.findings:
             if finding.silence is not None:
-                yield _sentence(finding)
+                yield Text("silenced ", style=FAINT).append(_sentence(finding, is_silenced=True))
                 yield indented(Text(f"in {_thing(finding, len(report.reviews) > 1)}"))
                 yield indented(Text(escape(words.silenced(finding.silence)), style=FAINT))
 

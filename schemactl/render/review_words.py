@@ -54,14 +54,17 @@ def _victims(findings: Sequence[Finding]) -> Iterable[str]:
 
 
 def victims(finding: Finding) -> str:
-    """Return the victims of a finding: ``breaks readers, may break stored rows``."""
+    """Return the victims of a finding: ``breaks readers, may break stored rows``.
+
+    An error without victims, such as a change of the review settings, fails the review.
+    """
     severities = {"stored rows" if axis == "data" else axis: level for axis, level in finding.impact.by_axis.items()}
     broken = [name for name, severity in severities.items() if severity is Severity.ERROR]
     if finding.is_violation:
         broken.append("the contract")
     doubtful = [name for name, severity in severities.items() if severity.rank == Severity.WARN.rank]
     parts = [f"{verb} {', '.join(names)}" for verb, names in (("breaks", broken), ("may break", doubtful)) if names]
-    return ", ".join(parts) or "breaks nothing"
+    return ", ".join(parts) or ("fails the review" if finding.severity is Severity.ERROR else "breaks nothing")
 
 
 def scope(report: Report) -> str:

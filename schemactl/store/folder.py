@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from schemactl.errors import InputError, backquoted, did_you_mean
 from schemactl.schema.templates import check_name
@@ -128,20 +128,28 @@ def new_file(folder: Path, name: str, like: Path | None = None) -> Path:
     return folder / f"{name}.schema{like.suffix if like else '.yaml'}"
 
 
+CREATE_SCHEMA: Final = (
+    "create a schema with `schemactl infer SOURCE --name NAME`, "
+    'or let your dlt pipeline write it: `dlt.pipeline(..., export_schema_path="schemas/export")`'
+)
+"""The hint for a folder without schemas."""
+
+
 def missing_schema(folder: SchemasFolder, name: str) -> InputError:
     """Return the error for a schema that the export folder lacks, with the nearest way out as its hint."""
     message = f"there is no schema `{name}` in `{folder.exports}`"
     if name in list_names(folder.imports):
         return InputError(message, hint=f"the import folder has it: `import:{name}`")
     names = list_names(folder.exports)
-    names_hint = f"known: {', '.join(names)}" if names else "create a schema with `schemactl infer SOURCE --name NAME`"
+    names_hint = f"known: {', '.join(names)}" if names else CREATE_SCHEMA
     return InputError(message, hint=did_you_mean(name, names) or names_hint)
 
 
 def no_schema(shown: str) -> InputError:
     """Return the error for folders without any schema."""
     endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
-    return InputError(f"there is no schema in {shown}", hint=f"schema files are named {endings}")
+    hint = f"schema files are named {endings}; {CREATE_SCHEMA}"
+    return InputError(f"there is no schema in {shown}", hint=hint)
 
 
 def _entries(folder: Path) -> tuple[Path, ...]:

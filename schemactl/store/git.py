@@ -130,6 +130,9 @@ def _how_to_fetch(revision: str, top: Path) -> str:
     """Return how to bring a revision from the remote; a clone of one branch, as a shallow one is, fetches no other."""
     is_cut = is_shallow(top)
     remotes = run_git(top, "remote").stdout.decode("utf-8", "replace").split()
+    for name in remotes:
+        if not run_git(top, "show-ref", "--verify", "--quiet", f"refs/remotes/{name}/{revision}").returncode:
+            return f"only the remote has this branch: write `{name}/{revision}`"
     remote, _, branch = revision.partition("/")
     is_tracked = remote in remotes
     if not is_tracked:

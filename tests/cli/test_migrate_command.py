@@ -414,3 +414,47 @@ def test_status_says_which_schema_a_run_that_stands_half_done_leads_to(
 def test_the_help_of_the_subcommand_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["migrate", "check"]) == 2
     assert "`schemactl migrate check --help`" in capsys.readouterr().err
+
+
+def test_a_rollback_reports_that_the_schema_files_still_have_the_change(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path("schemas/export")
+    folder.mkdir(parents=True)
+    put(ADDED, str(folder / "shop.schema.yaml"))
+    assert run(["migrate", "apply", "shop", "--to", dataset.url, "--yes", "--quiet", "--on-unfit", "expand"]) == 0
+    assert run(["migrate", "rollback", "shop", "--to", dataset.url, "--yes", "--allow-destructive"]) == 0
+    out = capsys.readouterr().out
+    assert "the schema files of `shop` still have the change" in out
+    assert "run `schemactl sync shop`" in out
+    assert run(["migrate", "status", "--to", dataset.url]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "undone:" in line)
+    assert " of " not in line, "0 of N steps reads as if the undo had done nothing"
+
+
+@pytest.mark.parametrize("content", [None, "old", "unreadable"])
+def test_a_rollback_is_silent_about_schema_files_that_lack_the_change(
+    content: str | None, dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["migrate", "apply", "./added.yaml", "--to", dataset.url, "--yes", "--on-unfit", "expand"]) == 0
+    if content is not None:
+        Path("schemas/export").mkdir(parents=True)
+        put(FIRST, "schemas/export/shop.schema.yaml")
+    if content == "unreadable":
+        Path("schemas/export/shop.schema.yaml").write_text("tables: [")
+    assert run(["migrate", "rollback", "shop", "--to", dataset.url, "--yes", "--allow-destructive"]) == 0
+    out = capsys.readouterr().out
+    assert "the ledger now has" in out
+    assert "still have" not in out
+
+
+def test_a_status_without_a_schema_compares_only_the_ledger(
+    dataset: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["migrate", "status", "--to", dataset.url]) == 0
+    out = capsys.readouterr().out
+    assert "Settled: the tables match the ledger's schema." in out
+    assert "`schemactl migrate status shop --to DEST` compares the schema files" in out
+    assert "target" not in out
+    assert run(["migrate", "status", "./first.yaml", "--to", dataset.url]) == 0
+    assert "Settled: no pending steps, no drift." in capsys.readouterr().out

@@ -57,7 +57,9 @@ CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
     ),
     (NullabilityChanged("t", "c", ABSENT, False), ("t", "c"), "now required"),
     (NullabilityChanged("t", "c", False, ABSENT), ("t", "c"), "now nullable"),
-    (NullabilityChanged("t", "c", ABSENT, True), ("t", "c"), "`nullable` added: true"),
+    (NullabilityChanged("t", "c", ABSENT, True), ("t", "c"), "still nullable (`nullable: true` added)"),
+    (NullabilityChanged("t", "c", True, ABSENT), ("t", "c"), "still nullable (`nullable: true` removed)"),
+    (NullabilityChanged("t", "c", None, True), ("t", "c"), "still nullable (`nullable`: null -> true)"),
     (ColumnPropertyChanged("t", "c", "x-a", {"b": 1}, 2), ("t", "c"), '`x-a`: {"b": 1} -> 2'),
     (ColumnsReordered("t", ("a", "b"), ("b", "a")), ("t", None), "columns reordered: `b`, `a`"),
 ]

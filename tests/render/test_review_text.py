@@ -273,7 +273,7 @@ def test_a_value_that_is_the_same_on_both_sides_is_no_change_to_show() -> None:
         (Impact(readers=Severity.ERROR, data=Severity.ERROR), "breaks readers, stored rows"),
         (Impact(Severity.ERROR, Severity.ERROR, Severity.DEPENDS), "breaks readers, writers, may break stored rows"),
         (Impact(readers=Severity.WARN, writers=Severity.INFO), "may break readers"),
-        (Impact(readers=Severity.INFO), "breaks nothing"),
+        (Impact(readers=Severity.INFO), "fails the review"),
     ],
 )
 def test_each_finding_ends_with_who_it_breaks(impact: Impact, ending: str, is_quiet: bool) -> None:

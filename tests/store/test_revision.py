@@ -216,3 +216,14 @@ def test_other_languages_do_not_change_what_is_understood(tmp_path, monkeypatch)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(InputError, match="is not in a git repository"):
         find_repository(tmp_path)
+
+
+def test_a_branch_that_only_the_remote_has_is_named_in_the_hint(repository, tmp_path):
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", repository.as_uri(), str(clone))
+    git(clone, "checkout", "-q", "-b", "topic")
+    git(clone, "branch", "-q", "-D", "main")
+    with pytest.raises(InputError, match="there is no git revision `main`") as caught:
+        read_revision("main...", clone / "schemas" / "export")
+    assert caught.value.hint == "only the remote has this branch: write `origin/main`"
+    assert texts("origin/main...", clone / "schemas" / "export")

@@ -81,6 +81,7 @@ def find_status(reference: str | None, to: str | None, schemas: SchemasPlace, op
                 if variant.table not in tables or variant.column.name not in tables[variant.table].columns
             ),
             runs=tuple(past_run(session, run) for run in reversed(state.runs)),
+            is_of_ledger=goal_schema is None and begun is None,
         )
     return replace(report, waiting_records=count_waiting(target, schema or new_schema(name)))
 

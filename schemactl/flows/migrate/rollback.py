@@ -15,7 +15,7 @@ from schemactl.flows.migrate.bound_migrations import check_own
 from schemactl.flows.migrate.counting import counted, find_blockers
 from schemactl.flows.migrate.migration_folder import sound_folder
 from schemactl.flows.migrate.runner import LockRetry, Runner
-from schemactl.flows.migrate.state import DestinationState, find_name, read_state
+from schemactl.flows.migrate.state import DestinationState, find_goal_schema, find_name, read_state
 from schemactl.flows.migrate.stored_plans import derived_plan, done_numbers, plan_of
 from schemactl.flows.migrate.undo_run import UndoRun, find_cuts, with_batches, with_rewrites_back
 from schemactl.flows.target import MigrationTarget, migratable
@@ -43,6 +43,7 @@ from schemactl.progress import no_progress
 from schemactl.schema.changes import ABSENT
 from schemactl.schema.types import Schema, Table
 from schemactl.schema.wording import counted as count_of
+from schemactl.store.folder import SchemasPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class RollbackRequest:
         to_hash: the beginning of the hash of the schema to go back to; None for the last run.
         allows_destructive: whether rows loaded since may be lost.
         folder: the folder of the applied migrations, with the undo of their custom SQL; None if it was not named.
+        schemas: the schema files to compare with the ledger after the run.
     """
 
     name: str | None
@@ -64,6 +66,7 @@ class RollbackRequest:
     allows_destructive: bool = False
     patience: Patience = field(default_factory=Patience)
     folder: Path | None = None
+    schemas: SchemasPlace | None = None
 
 
 def rollback(request: RollbackRequest, agree: Agree[RollbackReport], open_progress: OpenProgress) -> RollbackReport:
@@ -78,7 +81,16 @@ def rollback(request: RollbackRequest, agree: Agree[RollbackReport], open_progre
         return replace(report, outcome=Outcome.DECLINED)
     with target.open_for_writing(name, request.patience) as session, open_progress() as progress:
         retry = LockRetry(request.patience.lock_retries, progress or no_progress)
-        return retry.run(lambda: _undo(session, target, request, report, retry))
+        undone = retry.run(lambda: _undo(session, target, request, report, retry))
+    return replace(undone, files_hash=_files_hash(name, request.schemas))
+
+
+def _files_hash(name: str, schemas: SchemasPlace | None) -> str | None:
+    """Return the hash of the schema in a folder; None if the folder lacks it or its files cannot be read."""
+    try:
+        return find_goal_schema(name, schemas).version_hash if schemas is not None else None
+    except InputError:
+        return None  # the run is undone already: unreadable files must not make it a failure
 
 
 def _undo(

@@ -76,7 +76,9 @@ def render_plan(
 def _side_effects(session: MigrationSession, steps: Sequence[Step]) -> Iterator[Note]:
     """Yield the staging tables of dlt that the steps drop, and the dependents that stay with renamed columns."""
     for name in session.outdated_copies(steps):
-        message = "has a copy in dlt's staging dataset, which is dropped; the next load recreates it"
+        message = (
+            "its copy in dlt's staging dataset is dropped; the next dlt load creates it again, and no rows are lost"
+        )
         yield Note(NoteKind.WAITS, name, None, message)
     renames = {(step.table, step.after) for step in steps if isinstance(step, RenameColumn)}
     for step, traced_step in zip(steps, in_first_names(steps), strict=True):

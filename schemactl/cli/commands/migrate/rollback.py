@@ -56,6 +56,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         allows_destructive=options.allow_destructive,
         patience=options.patience(),
         folder=Path(options.dir) if options.dir is not None else None,
+        schemas=options.schemas_folder,
     )
 
     def agree(report: RollbackReport) -> bool:
