@@ -206,7 +206,12 @@ def _label(name: str, node: _Node, sources: Sequence[str]) -> Text:
 
 
 def _labelled(node: _Node) -> Iterator[Change]:
-    return (change for change in node.changes if isinstance(change, _LABELLED))
+    return (change for change in node.changes if _is_labelled(change))
+
+
+def _is_labelled(change: Change) -> bool:
+    is_restated = isinstance(change, NullabilityChanged) and change.is_restated
+    return isinstance(change, _LABELLED) and not is_restated
 
 
 def _sign(change: Change) -> str:
@@ -226,7 +231,7 @@ def _mark(sign: str) -> Text:
 def _fill(branch: Tree, node: _Node, look: Look) -> None:
     if look.is_verbose:
         for change in node.changes:
-            if not isinstance(change, _LABELLED):
+            if not _is_labelled(change):
                 branch.add(_mark("~").append(escape(describe(change))))
             elif isinstance(change, TableAdded | TableRemoved):
                 for column in change.table.columns.values():

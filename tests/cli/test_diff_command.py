@@ -640,3 +640,15 @@ def test_rules_as_json_follow_their_schema(capsys: pytest.CaptureFixture[str]):
 def test_an_unknown_rule_is_reported_with_the_nearest(capsys: pytest.CaptureFixture[str]):
     assert run(["rules", "C24"]) == 2
     assert "did you mean `C2" in capsys.readouterr().err
+
+
+def test_a_nullable_that_means_the_same_is_only_listed_in_full(work: Path, capsys: pytest.CaptureFixture[str]):
+    wordy = schema_of({**COLUMNS, "note": {"data_type": "text", "nullable": True}})
+    write(work / "base.yaml", wordy)
+    write(work / "head.yaml", schema_of({**COLUMNS, "note": {"data_type": "bigint"}}, before=wordy))
+    assert run(["diff", "./base.yaml", "./head.yaml"]) == 1
+    out = capsys.readouterr().out
+    assert "note: type text -> bigint\n" in out
+    assert "nullable" not in out
+    assert run(["diff", "./base.yaml", "./head.yaml", "--verbose"]) == 1
+    assert "still nullable (`nullable: true` removed)" in capsys.readouterr().out
