@@ -236,7 +236,7 @@ def check_new_database(schema: Schema, names: NameLimits, shown: str) -> None:
 
 
 def _check_support(session: Session, schema: Schema, chains: Sequence[Chain]) -> None:
-    """Refuse names that the database does not distinguish, and merges if it has none."""
+    """Refuse names that the database does not distinguish, and merges if it does not support them."""
     _check_names(schema, session.names, session.shown)
     merged = None if session.merges else next((chain.root.name for chain in chains if chain.is_merged), None)
     if merged is not None:

@@ -1,1 +1,1 @@
-"""From changes to a plan: the steps that bring one destination to a schema; pure, what runs them is elsewhere."""
+"""Plan the steps that make a destination match a schema; pure functions, other packages run the plans."""

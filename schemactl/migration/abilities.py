@@ -1,4 +1,4 @@
-"""Declare the abilities of a destination: how it runs steps, and what else a plan for it depends on."""
+"""Declare the abilities of a destination: how it runs steps, and the other facts that a plan depends on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Abilities(Ways):
         keeps_dropped: whether a dropped table is kept under another name, at no cost.
         has_texts: whether every value of a type that dlt lacks (``uuid``) casts to a distinct string; such a column
             becomes text without loss.
-        kept_description: the part of a description that a catalog keeps; the flag says whether it is a table's.
+        kept_description: the part of a description that a catalog keeps; the flag is true for a table's.
         lock: the lock that a step takes on its table; None if the step needs no lock.
         gains: the fields (``c.d``, ``lines[].note``) that loads add to a struct column until its type is the schema's,
             as a function of both ``x-database-type`` values; None if loads cannot change the type.

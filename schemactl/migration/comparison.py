@@ -1,4 +1,4 @@
-"""Brings a destination's catalog and a schema to what both can hold, names included, and finds what differs."""
+"""Reduces a destination's catalog and a schema to what both can store, names included, and compares them."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class Comparison:
 
     @cached_property
     def renamed_tables(self) -> Mapping[str, str]:
-        """Old names by new ones."""
+        """Old names by new names."""
         return {change.after: change.before for change in self.changes if isinstance(change, TableRenamed)}
 
     @cached_property
     def renamed_columns(self) -> Mapping[str, Mapping[str, str]]:
-        """Old names by new ones, by table."""
+        """Old names by new names, by table."""
         names_by_table: dict[str, dict[str, str]] = {}
         for change in self.changes:
             if isinstance(change, ColumnRenamed):
@@ -112,7 +112,7 @@ class Comparison:
 
     @cached_property
     def _left_names(self) -> frozenset[str]:
-        """Names that tables had, and that none takes from them."""
+        """Former names of tables that no other table took."""
         return frozenset(self.renamed_tables.values()) - self.renamed_tables.keys()
 
     def has_table(self, name: str) -> bool:
@@ -274,7 +274,7 @@ def _own(schema: Schema) -> Schema:
 
 
 def _undescribed(catalogue: Schema) -> Schema:
-    """Return a catalog without descriptions: but for the steps that set them, no step has anything to do with them."""
+    """Return a catalog without descriptions, which matter only to the steps that set them."""
     tables = {}
     for name, table in catalogue.tables.items():
         columns = {
@@ -381,7 +381,7 @@ def _origin(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_origin(change: Change) -> Change:
-    """Return a change without what its table or column was called: that is not the destination's."""
+    """Return a change without the former name of its table or column, which the destination does not store."""
     match change:
         case TableAdded() | TableRemoved():
             columns = {name: bare(column, keeps_constraints=True) for name, column in change.table.columns.items()}

@@ -125,7 +125,7 @@ def table_moves_of(
 
 
 def renamed(schema: Schema, moves: Iterable[TableRenamed]) -> Schema:
-    """Return a schema whose tables have the names that they move to; a table that lost its name to one is left out."""
+    """Return a schema whose tables have their new names; a table that lost its name to another table is left out."""
     names = {move.before: move.after for move in moves}
     if not names:
         return schema

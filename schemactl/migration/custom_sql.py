@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from sqlglot import Token
 
 DATASET: Final = "${dataset}"
-"""Stands in own SQL for the dataset of the destination, quoted."""
+"""The placeholder in custom SQL for the dataset of the destination, quoted."""
 
 _SAME_LENGTH: Final = '"dataset_"'
-"""Takes the place of ``DATASET`` while a text is divided: a name whose length keeps all positions."""
+"""Replaces ``DATASET`` while a text is split into statements: a name whose length keeps all positions."""
 
 _MARKER: Final = re.compile(r"--[ \t]*schemactl[ \t]*:(?P<section>[^\n]*)")
 _BETWEEN: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)*")
@@ -62,9 +62,9 @@ class OwnSql:
 
     Attributes:
         number: of the step, from 1.
-        statements: what runs; ``DATASET`` is the placeholder for the dataset.
-        undo: what undoes that; None if the file does not say it.
-        precondition: a query that has to give rows, or nothing of the migration is done from here on.
+        statements: to run; ``DATASET`` is the placeholder for the dataset.
+        undo: the statements that undo them; None if the file does not declare an undo.
+        precondition: a query that must return rows, or the migration stops before this file.
     """
 
     file: str
@@ -76,7 +76,7 @@ class OwnSql:
 
     @property
     def is_undoable(self) -> bool:
-        """Whether what runs can be undone."""
+        """Whether its statements can be undone."""
         return self.undo is not None or not self.statements
 
     @property
@@ -170,7 +170,7 @@ def _bounds(text: str, tokens: Sequence[Token], file: str) -> Iterator[tuple[str
 
 
 def _statements(text: str, tokens: Sequence[Token], file: str, dialect: str) -> Iterator[str]:
-    """Yield the statements of a section, without what ends them."""
+    """Yield the statements of a section, without their semicolons."""
     from sqlglot import TokenType
 
     statement: list[Token] = []

@@ -48,8 +48,8 @@ def apply_to_model(tables: dict[str, Table], steps: Iterable[Step]) -> None:
 def are_done(steps: Sequence[Step], tables: Mapping[str, Table], stored: Stored) -> bool:
     """Return whether tables show the effect of steps about one table that are done together, or not at all.
 
-    They are done if they cannot be done again, or would change nothing. A step that only writes values or
-    descriptions shows nothing: if all steps are of that kind, they are run again, which gives the same.
+    They are done if they cannot be done again, or would change nothing. A step that only writes values or descriptions
+    shows nothing: if all steps are of that kind, they run again, with the same result.
     """
     visible_steps = [step for step in steps if step.shows_in_catalog]
     table = tables.get(steps[0].table_name)

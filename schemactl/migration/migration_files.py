@@ -1,7 +1,7 @@
 """Migrations that live in git: numbered files in one folder, each bound to the schema and to the migration before it.
 
-A migration is bound to no destination. It says which schema it begins with and which one it leads to, and has the steps
-for each dialect that it was made for. All here are texts and values; who reads and writes the folder is a flow.
+A migration is not bound to a destination. It contains the schemas before and after it, and the steps for each of its
+dialects. This module handles texts and values; a flow reads and writes the folder.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from schemactl.schema.types import Properties, Schema, Table, schema_from_dict
 Render = Callable[[Step, Table | None], Sequence[str]]
 """Returns the statements of a step, in a destination's language.
 
-Its second argument is the table as the step finds it, with all its columns: who has no ALTER for the step makes a copy
-of the table by it. None for a table that is not there.
+Its second argument is the table before the step, with all its columns: an engine without an ALTER for the step makes a
+copy of the table by it. None for a missing table.
 """
 
 
@@ -52,7 +52,7 @@ class MigrationMark:
 
     Attributes:
         name: its number and title: ``0007_add_amount``.
-        hash: of all that it says.
+        hash: of its content.
     """
 
     name: str
@@ -61,7 +61,7 @@ class MigrationMark:
 
 @dataclass(frozen=True, slots=True)
 class MigrationPlan:
-    """The steps that bring one destination from one state to one schema.
+    """The steps that change one destination from its current state to one schema.
 
     Attributes:
         schema: the whole stored form of the schema, which goes into the ledger.
@@ -146,7 +146,7 @@ class MigrationPlan:
         return frozenset(own_places | behind | anew)
 
     def is_current(self, catalogue: Schema) -> bool:
-        """Return whether the tables that were looked at are still as the plan found them."""
+        """Return whether the tables that the planner read are unchanged."""
         return fingerprint_of(catalogue, self.tables) == self.fingerprint
 
 
@@ -166,7 +166,7 @@ def make_plan(
 
 
 def with_own(plan: MigrationPlan, own_scripts: Sequence[OwnSql]) -> MigrationPlan:
-    """Return a plan with own SQL, but for empty files; a step whose own SQL cannot be undone cannot be undone."""
+    """Return a plan with custom SQL, except empty files; a step cannot be undone if its custom SQL cannot."""
     steps, own_scripts = list(plan.steps), [own_sql for own_sql in own_scripts if not own_sql.is_empty]
     for own_sql in own_scripts:
         undo = steps[own_sql.number - 1].undo
@@ -177,7 +177,7 @@ def with_own(plan: MigrationPlan, own_scripts: Sequence[OwnSql]) -> MigrationPla
 
 
 def render_step(step: Step, tables: dict[str, Table], render: Render, *, is_possible: bool = True) -> tuple[str, ...]:
-    """Return the statements of a step for its table as it finds it; ``tables`` is brought forward.
+    """Return the statements of a step for its table before the step; applies the step to ``tables``.
 
     Raises:
         StepDoesNotFit: the table is not as the step needs it.

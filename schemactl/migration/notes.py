@@ -49,17 +49,17 @@ class NoteKind(StrEnum):
     STAYS = "stays"
     """Dependents of a column stay with it when another column takes its name."""
     WAITS = "waits"
-    """The schema has it, and dlt makes it when data comes; so does schemactl."""
+    """A table or column of the schema that dlt, and schemactl, creates with the first data."""
     RENAME = "rename"
-    """Something is gone and something is new that looks like it; nothing says that it is the same."""
+    """A table or column is gone and a similar one is new; the schema does not declare a rename."""
     NULLABLE = "nullable"
     """A column is added as nullable, although the schema requires it: existing rows have no value."""
     PRIMARY_KEY = "primary key"
-    """A primary key, or that nulls are allowed, is not planned: no column of a key may be null."""
+    """A primary key, or nulls in its columns, are not planned: a column of a key cannot be null."""
     TYPE = "type"
-    """A column gets the nearest type to one that the destination does not have."""
+    """A column gets the nearest type to a type that the destination lacks."""
     VARIANT = "variant"
-    """A variant column that the schema does not know yet takes values."""
+    """A variant column that the schema lacks so far takes values."""
 
 
 @dataclass(frozen=True, slots=True)

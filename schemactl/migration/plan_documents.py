@@ -35,7 +35,7 @@ _KEYS: Final = frozenset((MARK, "hash", "place", "target", "fingerprint", "table
 
 
 def plan_hash(plan: MigrationPlan) -> str:
-    """Return the SHA-256, in hex, of all that a plan says."""
+    """Return the SHA-256, in hex, of the content of a plan."""
     return content_hash(_content(plan))
 
 
@@ -46,7 +46,7 @@ def plan_document(plan: MigrationPlan) -> dict[str, Any]:
 
 
 def write_plan(plan: MigrationPlan, key: bytes | None = None) -> str:
-    """Return a plan as the text of a file that ends in ``.plan.json``, signed with a key if there is one."""
+    """Return a plan as the text of a file that ends in ``.plan.json``, signed if there is a key."""
     document = plan_document(plan)
     if key is not None:
         document = {**document, _SIGNATURE: _sign(document["hash"], key)}
@@ -127,9 +127,9 @@ def _sign(digest: str, key: bytes) -> str:
 
 
 def mark_in(text: str) -> MigrationMark | None:
-    """Return which migration of a folder the plan of a run in the ledger was; None if it was none.
+    """Return the mark of the migration whose plan a run in the ledger has; None for a plan without a migration.
 
-    To read the whole plan takes far longer.
+    Reading the whole plan takes far longer.
     """
     if '"migration"' not in text:
         return None
@@ -299,7 +299,7 @@ def _tagged(kinds: Mapping[str, type]) -> Callable[[Any], Any]:
 
 
 def _planned(document: Any) -> PlannedStep:
-    # What it says of being destructive follows from its risk.
+    # `is_destructive` follows from the risk.
     return from_document(PlannedStep, {name: value for name, value in document.items() if name != "is_destructive"})
 
 

@@ -75,7 +75,7 @@ def plan_steps(
     abilities: Abilities,
     options: PlanOptions | None = None,
 ) -> Proposal:
-    """Return the steps that bring a destination to a schema.
+    """Return the steps that make a destination match a schema.
 
     Tables and columns that ``ledger_schema``, the last schema of the destination's ledger, has and ``schema`` lacks are
     dropped. Other tables and columns are reported and not changed. dlt creates tables that wait for their first data,

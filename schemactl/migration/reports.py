@@ -65,7 +65,7 @@ class PlanBlocker:
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """A plan, and what blocks it.
+    """A plan with its blockers.
 
     Attributes:
         done: how many of its steps an unfinished run has done; None without one.
@@ -163,7 +163,7 @@ class StatusReport:
 
     @property
     def unfinished(self) -> PastRun | None:
-        """The unfinished run, if there is one."""
+        """The unfinished run; None without one."""
         return next((run for run in self.runs if run.state == "running"), None)
 
     @property
@@ -175,14 +175,14 @@ class StatusReport:
 
 @dataclass(frozen=True, slots=True)
 class UndoneStep:
-    """A step of an earlier run that is to be undone.
+    """A step of an earlier run to undo.
 
     Attributes:
         number: its place in that run's plan, from 1.
-        planned: the step, with the statements that undo it as the tables are now; none if own SQL does it instead.
-        own: SQL of its migration's own that is undone with it, in the order in which it ran.
+        planned: the step, with the statements that undo it as the tables are now; empty if custom SQL undoes it.
+        own: custom SQL of its migration that is undone with it, in the order in which it ran.
         done_with: of the steps that are undone at once with this one, the place of the last in the report, from 1; None
-            if it is undone by itself. The last has the statements of all.
+            if it is undone by itself. The last step has the statements of all.
     """
 
     run_id: str
@@ -257,7 +257,7 @@ class NextReport:
 
     Attributes:
         migration: None if the schema has not changed.
-        there: how it would run at the destination that was named; None if none was.
+        there: how it would run at a destination; None if the user named no destination.
     """
 
     folder: str
@@ -380,11 +380,11 @@ class OddValues:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A table whose files say different things of its columns.
+    """A table whose files contradict each other about its columns.
 
     Attributes:
-        message: which columns, and in which files.
-        hint: what can be done about it; may be empty.
+        message: the columns and their files.
+        hint: a way out; may be empty.
     """
 
     table: str
@@ -436,6 +436,6 @@ class VerifyReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether all is as the schema says; while a run is unfinished, the final state is open."""
+        """Whether all matches the schema; while a run is unfinished, the final state is open."""
         differences = self.drift or self.odd or self.variants or self.disagreements or self.misplaced
         return self.unfinished is None and not differences

@@ -139,7 +139,7 @@ def _in_place(retyping: Retyping, abilities: Abilities) -> ChangeType:
 
 
 def _swap(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
-    """Fill a new column and give it the name; the old one is kept under another name, and loads leave it empty."""
+    """Fill a new column and give it the name; the old column is kept under another name, and loads leave it empty."""
     table, source, name = retyping.table, retyping.before, retyping.after.name
     backfill = _backfill(retyping, abilities)
     target = backfill.target
@@ -205,7 +205,7 @@ def is_synced(retyping: Retyping, abilities: Abilities) -> bool:
 
 
 def sync_steps(retyping: Retyping, on_unfit: OnUnfit, abilities: Abilities) -> Iterator[Step]:
-    """Yield the steps by which a new column is filled, kept in step, and takes the place of the old one."""
+    """Yield the steps by which a new column is filled, kept in sync, and replaces the old one."""
     table = retyping.table
     backfill = replace(_backfill(retyping, abilities), in_batches=True)
     target = backfill.target

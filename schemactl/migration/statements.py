@@ -66,7 +66,7 @@ class Retype:
 
 
 def retype_of(step: ChangeType | Backfill) -> Retype:
-    """Return the retype of a step; digits may be lost if its verdict says that every value survives."""
+    """Return the retype of a step; digits may be lost if its verdict is that every value survives."""
     before, after = (step.before, step.after) if isinstance(step, ChangeType) else (step.source, step.target)
     return Retype(before, after, step.counts_seconds, is_strict=step.conversion is not Verdict.WHOLE)
 
@@ -92,7 +92,7 @@ class Conversion(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CastOnly:
-    """A conversion by the engine's own casts, which decide what survives."""
+    """A conversion by the engine's own casts, which decide which values survive."""
 
     source: str
     kind: str
@@ -118,12 +118,12 @@ class Engine:
         sql: how it spells SQL.
         type_of: a column's type, checked.
         convert: how a value, not null, is converted.
-        parts_of: the names before that of a table in a dataset.
+        parts_of: the qualifiers of a table in a dataset.
         cast_type: the type that a text is cast to for a column; None if assignments convert texts.
-        new_parts: the names before the new one of a table that is renamed.
-        made_as: what ends the definition of a table.
+        new_parts: the qualifiers of the new name of a renamed table.
+        made_as: the end of the definition of a table.
         text: the type of texts.
-        casts_nulls: whether conversions take nulls as they are.
+        casts_nulls: whether conversions accept nulls.
         converts_in_place: whether a change of a type takes an expression of the values.
     """
 
@@ -144,7 +144,7 @@ class Engine:
         return f"substr(CAST({value} AS {self.text}), 1, {characters})"
 
     def checked(self, name: str) -> str:
-        """Return a name as it is, once it is known that it can be one."""
+        """Return a name unchanged, after checking that it can be a name."""
         try:
             name.encode()
         except UnicodeEncodeError:
@@ -339,7 +339,7 @@ def constant(value: Any, column: Column, engine: Engine) -> str:
 
 
 def _text(stored: Any, column: Column, *, is_cast: bool) -> str:
-    """Return the text of a value: to be cast, or else as dlt's loader stores it, since engines may keep it so."""
+    """Return the text of a value to cast, or as dlt's loader stores it, since engines may store it unchanged."""
     if column.data_type is DataType.JSON:
         return json.dumps(stored, separators=(",", ":") if is_cast else None)
     digits = "auto" if is_cast else "microseconds"
@@ -417,7 +417,7 @@ def by_one_copy(
 
 
 def is_keyed(column: Column, table: Table | None = None) -> bool:
-    """Return whether a column is unique or in a primary key: as a step has it, or as an earlier one has left it."""
+    """Return whether a column is unique or in a primary key, in the step or in the table before it."""
     versions = (column, table.columns.get(column.name, column) if table else column)
     return any(version.properties.get("unique") or version.properties.get("primary_key") for version in versions)
 

@@ -179,7 +179,7 @@ class _Drafter:
         return replace(change, before=before, after=after)
 
     def prepared(self, step: Step) -> Iterator[Step]:
-        """Yield a step and the steps that prepare it; a table without rows needs none."""
+        """Yield a step and the steps that prepare it; a table without rows needs no preparation."""
         yield from (step,) if self.is_empty(step.table_name) else prepared_steps(step)
 
     def _of(self, change: Change) -> Iterator[Draft]:
@@ -199,7 +199,7 @@ class _Drafter:
             case NullabilityChanged():
                 yield from self._change_nullability(change)
             case _:
-                pass  # renamed before, all together; a catalog has nothing else
+                pass  # renames are drafted all together before; a catalog has no other changes
 
     def _remove_table(self, change: TableRemoved) -> Iterator[Draft]:
         name, ledger_schema = change.table.name, self.comparison.ledger_schema
@@ -229,7 +229,7 @@ class _Drafter:
             yield Draft(phase, DropColumn(table, self.comparison.found_column(table, name)), change)
 
     def _was_removed(self, table: str, column: str) -> bool:
-        """Return whether a column is dropped: the last schema had it, this one has it no more, and it is not dlt's."""
+        """Return whether a column is dropped: only the last schema had it, and it is not dlt's."""
         ledger_schema = self.comparison.ledger_schema
         if self.options.keeps_removed or is_dlts_own(column) or column in self.comparison.schema.tables[table].columns:
             return False
@@ -247,7 +247,7 @@ class _Drafter:
         column = bare(schema_column)
         nullable = with_property(column, "nullable", None)
         forbids, is_empty = not change.column.nullable, self.is_empty(table)
-        # The schema decides who gets the value: not every destination can forbid nulls.
+        # The schema decides which rows get the value: not every destination can forbid nulls.
         fills = forbids or not schema_column.nullable
         if fills and (fault := backfill_fault(schema_column)):
             hint = "set a value that fits the column, or remove `x-backfill`"
@@ -292,7 +292,7 @@ class _Drafter:
             retyping = replace(retyping, before=with_property(retyping.before, "primary_key", None))
         is_online = self.options.is_online and not self.is_empty(change.table)
         if is_online and is_synced(retyping, self.abilities):
-            # What else is said of the old column would be lost, which keeps a destination from it.
+            # The old column's other dependents would be lost, so a destination refuses this if there are any.
             text = self.comparison.schema.tables[change.table].columns[change.column].properties.get("description")
             after = replace(retyping.after, properties=with_description(retyping.after.properties, text))
             steps = sync_steps(replace(retyping, after=after), self.options.on_unfit, self.abilities)
@@ -435,11 +435,11 @@ KeyStep: TypeAlias = AddPrimaryKey | DropPrimaryKey | AddUnique | DropUnique
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """A table whose primary key is another one in the schema than in the destination.
+    """A table whose primary key differs between the schema and the destination.
 
     Attributes:
-        before: names of its columns in the destination; none if there is no key.
-        after: names of its columns in the schema; none if there is no key.
+        before: names of its columns in the destination; empty without a key.
+        after: names of its columns in the schema; empty without a key.
         reason: the change for which the key moves to new columns of the same names; None if the key itself changes.
     """
 

@@ -1,8 +1,8 @@
 """The steps that change a destination, one class for each kind.
 
 A class owns all facts about its kind: its title, its effect on the table, its undo, its risk, the way in which a
-destination runs it. A new kind is a class here, a case in ``statements.render``, and its test; what destinations can
-do with it is declared in ``ways.Ways``.
+destination runs it. A new kind is a class here, a case in ``statements.render``, and its test; ``ways.Ways`` declares
+how destinations run it.
 
 A step holds all data that its statement and its undo need. Columns of the schema come with their scalar properties (a
 destination may read ``x-`` keys); ``unique`` and ``primary_key`` are set only if the destination has, or gets, such a
@@ -55,8 +55,8 @@ class Undo:
 
     Attributes:
         steps: in their order; empty if there is nothing to undo, or undoing is impossible.
-        is_possible: whether the tables are afterwards as they were.
-        note: why it is impossible, or what differs afterwards all the same: part of a sentence; may be empty.
+        is_possible: whether the undo restores the tables.
+        note: why it is impossible, or the remaining differences: part of a sentence; may be empty.
     """
 
     steps: tuple[Step, ...] = ()
@@ -74,11 +74,11 @@ class BaseStep(ABC):
     loses_data: ClassVar[bool] = False
     """Whether values are lost that no check can save."""
     shows_in_catalog: ClassVar[bool] = True
-    """Whether the catalog shows that the step is done; else running it again gives the same."""
+    """Whether the catalog shows that the step is done; else the step can run twice without harm."""
     is_structural: ClassVar[bool] = False
     """Whether it changes names or types of columns, so that tables without it differ from the schema."""
     outdates_copies: ClassVar[bool] = False
-    """Whether dlt would not bring a table's copy in its staging dataset to the same: it only ever adds columns."""
+    """Whether dlt would not change a table's copy in its staging dataset alike: dlt only ever adds columns."""
 
     @property
     @abstractmethod
@@ -107,7 +107,7 @@ class BaseStep(ABC):
 
     @property
     def kind(self) -> str:
-        """The kind of the step in words, such as ``change type``."""
+        """The kind of the step for people, such as ``change type``."""
         return re.sub(r"(?<!^)(?=[A-Z])", " ", type(self).__name__).lower()
 
     @property
@@ -187,7 +187,7 @@ class BaseStep(ABC):
 
     @property
     def typed_columns(self) -> tuple[Column, ...]:
-        """The columns to which the step gives a type, as it leaves them."""
+        """The columns to which the step gives a type, as they are after it."""
         return ()
 
     # --- names that were in use before the step ---
@@ -590,11 +590,11 @@ class Taken(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Backfill(_ColumnsStep):
-    """Fill a column of stored rows from another column of the table; the source stays as it is.
+    """Fill a column of stored rows from another column of the table, which does not change.
 
     Attributes:
         conversion: how dlt's coercion converts the values.
-        taken: which values are copied.
+        taken: the values to copy.
         counts_seconds: whether numbers are seconds since 1970.
         in_batches: whether the rows are filled in batches, each in a separate transaction.
     """

@@ -95,7 +95,7 @@ class Ways:
 
     @property
     def can_swap_columns(self) -> bool:
-        """Whether a new column can take the place of an old one."""
+        """Whether a new column can replace an old one."""
         return Way.NONE not in (self.add_column, self.write_values, self.rename_column)
 
     @property

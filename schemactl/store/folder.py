@@ -114,7 +114,7 @@ def read_schema(folder: Path, name: str) -> TextFile | None:
 
 
 def refuse_linked_schemas(folder: SchemasFolder) -> None:
-    """Refuse a folder, its parents and its schema files if one of them is a link of the repository."""
+    """Refuse a folder if the folder, a parent or a schema file is a link of the repository."""
     for directory in (folder.root, folder.imports, folder.exports):
         refuse_links(directory)
         for path in _entries(directory):

@@ -46,7 +46,7 @@ MERGE_BASE = "..."
 def find_repository(path: Path) -> Path:
     """Return the top folder of the working folder's repository, if ``path`` is below it; else of the one it is in.
 
-    That goes by the path's name: a link in a repository leads to no other one.
+    The path's name counts: a link in a repository does not lead to another repository.
 
     Raises:
         InputError: git is absent, or ``path`` is in no repository that git accepts.
@@ -121,13 +121,13 @@ def revision_of(reference: str | None) -> str | None:
 def is_ancestor(top: Path, commit: str, descendant: str) -> bool:
     """Return whether a commit is in the history of another one, or is that one.
 
-    False as well if a clone cuts it off, or if there is no such descendant.
+    False also if a shallow clone lacks it, or if there is no such descendant.
     """
     return not run_git(top, "merge-base", "--is-ancestor", "--end-of-options", commit, descendant).returncode
 
 
 def _how_to_fetch(revision: str, top: Path) -> str:
-    """Return how to bring a revision from the remote; a clone of one branch, as a shallow one is, fetches no other."""
+    """Return the command that fetches a revision; a clone of one branch (a shallow one) fetches no other branch."""
     is_cut = is_shallow(top)
     remotes = run_git(top, "remote").stdout.decode("utf-8", "replace").split()
     for name in remotes:

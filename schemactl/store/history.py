@@ -15,7 +15,7 @@ from schemactl.store import git
 from schemactl.store.text import decode
 
 MAX_VERSIONS = 1000
-"""The most commits of a file's history that are looked at, from the newest back."""
+"""The most commits of a file's history that are read, from the newest back."""
 
 MAX_HISTORY_BYTES = 256 * 1024 * 1024
 """The most bytes that all versions of a file may use in memory; older versions are left out."""

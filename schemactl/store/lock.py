@@ -35,7 +35,7 @@ def locked_schemas(folder: Path, wait_seconds: float = WAIT_SECONDS) -> Iterator
     ignore_file = lock_folder / ".gitignore"
     with _holding(lock_folder / "lock", folder, wait_seconds):
         if not ignore_file.exists():
-            with suppress(InputError):  # without it the lock file shows in git, and all else is as it was
+            with suppress(InputError):  # without it the lock file shows up in git, but nothing else changes
                 replace_file(ignore_file, "*\n")
         yield
 

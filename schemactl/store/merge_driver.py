@@ -1,7 +1,7 @@
 """Register schemactl as git's merge driver and diff driver for the files of a schemas folder.
 
-``.gitattributes``, which is committed, says which files the driver handles; the configuration of each clone, which is
-not, says how to run it (gitattributes(5), "Defining a custom merge driver").
+``.gitattributes``, which is committed, lists the files that the driver handles; the configuration of each clone, which
+is not committed, has the command that runs it (gitattributes(5), "Defining a custom merge driver").
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _SPECIAL: Final = re.compile(r"[*?\[\]\\]")
 def install_merge_driver(folder: SchemasFolder) -> tuple[str, ...]:
     """Let git merge the schema files and lineage files of a folder with ``schemactl merge-driver``.
 
-    Adds lines to ``.gitattributes`` at the top of the repository, and the driver to the clone's configuration. What is
-    set up already stays as it is.
+    Adds lines to ``.gitattributes`` at the top of the repository, and the driver to the clone's configuration. Existing
+    entries are kept.
 
     Returns:
         The files that changed: ``.gitattributes`` and git's configuration; empty if both were complete.

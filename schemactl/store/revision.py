@@ -48,7 +48,7 @@ class Entry:
 
 
 def read_revision(revision: str, path: Path) -> tuple[TextFile, ...]:
-    """Return the file ``path`` as it was at ``revision``; if it was a folder, the schema files right in it.
+    """Return the file ``path`` as it was at ``revision``; if it was a folder, the schema files directly in it.
 
     A revision is anything that git resolves to a commit: branch, tag, hash, ``HEAD~2``. The path, on this machine and
     inside a repository, need not exist any more; the returned files have paths of the form ``REVISION:PATH``.

@@ -27,12 +27,12 @@ class LeftOutWarning(CommandWarning):
 
 
 def is_local(path: str) -> bool:
-    """Return whether a path is one of this machine's files."""
+    """Return whether a path is a file of this machine."""
     return "://" not in path and not path.startswith(TABLE_PREFIX)
 
 
 def table_name(sources: Sequence[str], default: str) -> str:
-    """Return the name that data from the sources goes by: the file's, folder's or table's, else ``default``."""
+    """Return the name for data from the sources: the file's, folder's or table's, else ``default``."""
     if len(sources) != 1:
         return default
     source = redact(sources[0]).rstrip("/")

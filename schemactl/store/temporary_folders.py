@@ -67,7 +67,7 @@ def remove_left(above: Path) -> None:
         lock = FileLock(lock_file, fallback_to_soft=False)
         try:
             lock.acquire(timeout=0)
-        except OSError:  # at work (`Timeout`), or on a file system without locks
+        except OSError:  # in use (`Timeout`), or on a file system without locks
             continue
         try:
             _remove(lock_file.with_name(lock_file.name.removeprefix(".").removesuffix(".lock")), lock_file)

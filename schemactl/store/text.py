@@ -31,7 +31,7 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """
     check_file(path)
     try:
-        # A pipe or a device has no size to ask for: reading one byte too many finds out.
+        # A pipe or a device has no size: reading one byte too many tells whether the limit is exceeded.
         with path.open("rb") as stream:
             content = stream.read(max_bytes + 1)
     except FileNotFoundError as error:
@@ -126,7 +126,7 @@ def replace_file(path: Path, content: str | bytes, mode: int = NEW_FILE_MODE) ->
     check_file(path)
     written = content.encode("utf-8") if isinstance(content, str) else content
     try:
-        # A link that points to itself is refused by the calls below, in words of the system.
+        # The calls below refuse a link that points to itself, with the system's message.
         target = Path(os.path.realpath(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         previous = _status(target)

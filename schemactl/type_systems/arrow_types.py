@@ -97,7 +97,7 @@ def from_arrow(of: pyarrow.DataType) -> NestedType:
 def from_exact_arrow(of: pyarrow.DataType) -> NestedType | None:
     """Return the nested type of an Arrow type, None if Spark DDL has no word for a part of it.
 
-    Integers and floats keep their sizes here: ``int`` is not ``bigint``, which is all that ``read_type`` gives.
+    Integers and floats keep their sizes here: ``int`` is not ``bigint``, the only integer that ``read_type`` returns.
     """
     import pyarrow.types as is_a
 
@@ -131,7 +131,7 @@ def is_list(of: pyarrow.DataType) -> bool:
 
 
 def plain_type(of: pyarrow.DataType) -> pyarrow.DataType:
-    """Return a type without differences in memory layout: large texts, lists and views become plain ones.
+    """Return a type without differences in memory layout: large texts, lists and views become plain types.
 
     Elements of lists get Parquet's name for them.
     """

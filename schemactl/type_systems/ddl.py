@@ -1,7 +1,7 @@
 """SQL that defines tables and columns, in any dialect of sqlglot: for exports, loads, migrations, and their scripts.
 
 Differences between dialects are data here: sqlglot prints DDL without knowing what an engine accepts. Types are in
-``type_systems.sql_types`` and in the modules of destinations; what an engine can do is said by its abilities.
+``type_systems.sql_types`` and in the modules of destinations; an engine's limits are in its abilities.
 """
 
 from __future__ import annotations
@@ -76,14 +76,14 @@ _RENAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("mysql", "doris", "starrocks", "singlestore"), "ALTER TABLE {table} RENAME {new}"),
     **dict.fromkeys(("tsql", "fabric"), "EXEC sp_rename {text_of_table}, {text_of_new}"),
 }
-"""How dialects give a table another name that have no ``RENAME TO``."""
+"""How dialects without ``RENAME TO`` rename a table."""
 _ADDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("snowflake", "oracle", "tsql", "fabric"), "ADD {}"),
     **dict.fromkeys(("spark", "databricks", "hive", "athena"), "ADD COLUMNS ({})"),
 }
-"""How dialects add a column that have no ``ADD COLUMN``."""
+"""How dialects without ``ADD COLUMN`` add a column."""
 _SETS_TYPES: Final = {"postgres": "TYPE", "redshift": "TYPE"}
-"""How dialects set the type of a column that do not say ``SET DATA TYPE``."""
+"""How dialects without ``SET DATA TYPE`` set the type of a column."""
 _RESTATES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("mysql", "clickhouse"), "MODIFY COLUMN {}"),
     **dict.fromkeys(("tsql", "fabric"), "ALTER COLUMN {}"),
@@ -111,7 +111,7 @@ _QUERIED_AS_IN: Final = {"athena": "trino"}
 """Dialects that read and write rows in the words of another dialect."""
 
 _NOT_ENFORCED: Final = frozenset(("bigquery",))
-"""Dialects that take a primary key only with words that say that it is not enforced."""
+"""Dialects that accept a primary key only with words that mark it as not enforced."""
 
 _WIDTH: Final = {False: 1024, True: 2048}
 """Characters that MySQL keeps of the description of a column, and of a table."""
@@ -172,7 +172,7 @@ class Dialect:
         if self.has_plain_texts:
             return literal(text)
         written = exp.Literal.string(text).sql(_DEFINED_AS_IN.get(self.name, self.name))
-        # Spark and Hive put settings and variables of the environment in the place of `${...}`, wherever in SQL it is.
+        # Spark and Hive replace `${...}` by settings and environment variables everywhere in SQL.
         return written.replace("${", "\\u0024{") if self.name in ("spark", "databricks", "hive") else written
 
     def binary(self, value: bytes) -> str:
@@ -249,7 +249,7 @@ class Dialect:
         return self.alter(table, _ADDS.get(self.name, "ADD COLUMN {}").format(definition))
 
     def rename_column(self, table: str, column: str, new: str) -> str:
-        """Return the statement that gives a column another name."""
+        """Return the statement that renames a column."""
         if self.name == "singlestore":
             return self.alter(table, f"CHANGE {self.quote(column)} {self.quote(new)}")
         return self.alter(table, f"RENAME COLUMN {self.quote(column)} TO {self.quote(new)}")
@@ -273,7 +273,7 @@ class Dialect:
         return self.alter(table, f"ALTER COLUMN {self.quote(column.name)} {action}")
 
     def change_nulls(self, table: str, column: Column, kind: str) -> str:
-        """Return the statement that makes a column take nulls, or none; see ``change_column``."""
+        """Return the statement that allows or forbids nulls in a column; see ``change_column``."""
         if self.name in _CHANGES_NULLS:
             null = f"{self.quote(column.name)} {'NULL' if column.nullable else 'NOT NULL'}"
             return self.alter(table, _CHANGES_NULLS[self.name].format(null))

@@ -23,12 +23,13 @@ ALIASES: Final[Mapping[str, str]] = {
     "apachedoris": "doris", "apachedrill": "drill", "apachedruid": "druid", "apachehive": "hive",
     "apachespark": "spark",
 }  # fmt: skip
-"""sqlglot's name by another name, in small letters without blanks and marks. Dialects that sqlglot tells apart, as
-``spark`` and ``databricks``, are no aliases of each other."""
+"""sqlglot's name by another name, in small letters without blanks and marks. Dialects that sqlglot distinguishes, as
+``spark`` and ``databricks``, are no aliases of each other.
+"""
 
 
 def canonical_dialect(name: str) -> str:
-    """Return sqlglot's name for the dialect of a name; a name that is no alias, without case, as it is.
+    """Return sqlglot's name for a dialect; a name that is no alias is returned in small letters.
 
     >>> canonical_dialect("SQL Server"), canonical_dialect("postgresql"), canonical_dialect("duckdb")
     ('tsql', 'postgres', 'duckdb')

@@ -1,6 +1,6 @@
 """Columns as trees of nested fields, in the words of a schema, of Arrow and of SQL.
 
-A field can be read from a column, from an Arrow type and (``sql_fields``) from an SQL type, and gives the properties of
+A field can be read from a column, from an Arrow type and (``sql_fields``) from an SQL type, and has the properties of
 the column that holds it.
 """
 
@@ -25,7 +25,7 @@ COMMENT: Final = "comment"
 """The key in the metadata of a field of Arrow or Spark with its description."""
 
 HINTS: Final = "x-dlt"
-"""The key under which a format carries what its own words do not say: properties as dlt names them, null for none."""
+"""The key under which a format carries properties that its own words cannot express, with dlt's names."""
 
 FIELD_ID: Final = "PARQUET:field_id"
 
@@ -102,7 +102,7 @@ def field_of(column: Column) -> Field:
 
 
 def field_of_arrow(name: str, field: pyarrow.Field) -> Field:
-    """Return a field of Arrow; what dlt has no type for is text."""
+    """Return a field of Arrow; types that dlt lacks become text."""
     metadata = metadata_of(field)
     # Iceberg writes the numbers by which it finds fields.
     number = metadata.get(FIELD_ID, "")
@@ -134,7 +134,7 @@ def _of_arrow(name: str, arrow_type: pyarrow.DataType, properties: Properties) -
     if (scalar := scalar_properties(arrow_type)) is None:
         lost_fact = ("type", {"type": str(arrow_type)}, {"data_type": "text"})
         return Field(name, {"data_type": "text", **properties}, unread=(lost_fact,))
-    # A point in time is one in UTC here; another zone says how people read it.
+    # Timestamps are in UTC here; another zone only affects how people read them.
     zone = arrow_type.tz if is_a.is_timestamp(arrow_type) else None
     lost_zone = (("timezone", zone, None),) if zone not in (None, *_UTC) else ()
     return Field(name, {**scalar, **properties}, unread=lost_zone)
@@ -242,11 +242,11 @@ def _type_of(field: Field) -> NestedType:
 
 
 def beside(properties: Properties, native: Properties) -> dict[str, Any]:
-    """Return the properties to add to native ones to get ``properties``; null removes one."""
+    """Return the properties to add to native ones to get ``properties``; null removes a property."""
     more = {key: value for key, value in properties.items() if key not in native or native[key] != value}
     return {**more, **{key: None for key in native if key not in properties}}
 
 
 def joined(native: Properties, more: Properties) -> dict[str, Any]:
-    """Return native properties with what ``beside`` found."""
+    """Return native properties with the result of ``beside``."""
     return {key: value for key, value in {**native, **more}.items() if value is not None}

@@ -189,7 +189,7 @@ def _columns(
             is_model = isinstance(inner, type) and issubclass(inner, BaseModel)
             below = (*path, ELEMENT) if is_model else (*path, ELEMENT, "value")
             for field in _columns(below, element, (), expansion, skips=True, is_inferred=True):
-                # What rows of a nested table lack is not for their model to say: dlt infers such tables.
+                # A model cannot know which values the rows of a nested table lack: dlt infers such tables.
                 yield _as_nullable(field)
         return
     sizes = _sizes(notes) if data_type is DataType.DECIMAL else {}

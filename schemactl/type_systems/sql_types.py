@@ -22,7 +22,7 @@ class Words:
 
     Attributes:
         text, binary: without a size; ``sized_text`` and ``sized_binary`` with one, None if the engine has no such type.
-        integers: by bits, ascending; larger ones are refused, unless ``any_integer``.
+        integers: by bits, ascending; larger integers are refused, unless ``any_integer``.
         timestamp, naive: with and without a time zone; ``{}`` is replaced by the precision in brackets, or removed.
         time: as ``timestamp``.
         precision: the form of a precision; empty if the engine keeps none.
