@@ -24,7 +24,7 @@ MOST_ALIKE: Final = 50
 """Lines of one kind that are printed one by one, unless all the evidence is asked for."""
 WARNING = "yellow"
 ERROR, FAINT, NAME = "bold red", "dim", "bold"
-"""Styles: of warnings, of what stops a command, of what explains, and of names."""
+"""Styles: of warnings, errors, explanations and names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def print_line(text: str, look: Look, style: str = "") -> str:
 
 
 def _shown(line: str) -> str:
-    """Return a line as it is printed; a `::` that a line break has put in front is escaped, since CI systems run it."""
+    """Return a line for printing; a `::` that a line break has put in front is escaped, since CI systems run it."""
     text = line.lstrip()
     return (f"{line[: len(line) - len(text)]}\\{text}" if text.startswith(LOG_COMMANDS) else line).rstrip()
 
@@ -114,7 +114,7 @@ def first_lines(items: Sequence[Item], show: Callable[[Item], Text], look: Look,
 
 
 def show_hint(text: str | None) -> Iterator[RenderableType]:
-    """Yield a way out below the line that it belongs to, if there is one."""
+    """Yield a hint below the line that it belongs to, if any."""
     if text:
         yield indented(Text(escape(text), style=FAINT))
 

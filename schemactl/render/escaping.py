@@ -1,4 +1,4 @@
-"""Text from data, made safe to show: what would steer a terminal, or hide, is shown as an escape."""
+"""Text from data, made safe to show: characters that steer a terminal, or are invisible, are shown as escapes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _escape_character(character: str) -> str:
 
 
 def quote(text: str) -> str:
-    r"""Return a value of the data as it is shown in a sentence.
+    r"""Return a value of the data for a sentence.
 
     >>> print(quote('say "hi"'))
     "say \"hi\""

@@ -1,4 +1,4 @@
-"""Errors as text for a person. It imports nothing heavy: a wrong call is answered as fast as a right one."""
+"""Errors as text for a person. It imports nothing heavy: an invalid call is answered as fast as a valid one."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def report_document(report: Any) -> dict[str, Any]:
 
 
 def print_sync(synced: Sequence[Synced], look: Look) -> str:
-    """Return a section for each schema with an edited import file; quiet, only unwritten ones."""
+    """Return a section for each schema with an edited import file; quiet, only for unwritten files."""
     pending = [schema for schema in synced if schema.is_pending]
     if look.is_quiet:
         return print_sections([[line for schema in pending for line in _not_written(schema)]], look)
@@ -101,7 +101,7 @@ def print_sync(synced: Sequence[Synced], look: Look) -> str:
 
 
 def question(synced: Sequence[Synced]) -> str:
-    """Return the question that is asked before columns from data are dropped."""
+    """Return the question to ask before columns from data are dropped."""
     return f"drop {backquoted(name for schema in synced for name in schema.dropped)}, which came from data"
 
 
@@ -185,7 +185,7 @@ def print_edit(edited: Any, look: Look) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Findings that were accepted, and the settings file that silences them; None if there were none."""
+    """Accepted findings, and the settings file that silences them; None without findings."""
 
     path: str | None
     until: date

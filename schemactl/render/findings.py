@@ -193,7 +193,7 @@ def render_data_findings(report: InferenceReport | None, name: str, command: str
 
 
 def _location(position: Position) -> Location | None:
-    """Return the place of a record in a file; None in a table. `./` before a colon says that it is no `REV:PATH`."""
+    """Return the place of a record in a file; None in a table. `./` before a colon marks that it is no `REV:PATH`."""
     if position.file.startswith(TABLE_PREFIX):
         return None
     location = position.location
@@ -224,7 +224,7 @@ def _findings(report: InferenceReport) -> Iterator[Finding]:
         location = _location(violation.first) if violation.first is not None else None
         table_and_column = {"table": violation.table, "column": column_name}
         finding = finding_of(rules.VIOLATES, message, name, location=location, **table_and_column)
-        # What a contract discards is left out as it was asked for.
+        # The contract asks for the discards, so these are no errors.
         yield finding if violation.mode == "freeze" else replace(finding, severity=Severity.WARN)
     for table in report.tables:
         if table.is_new:

@@ -77,7 +77,7 @@ def show_reading(report: InferenceReport, look: Look) -> Iterator[RenderableType
 
 
 def show_files(report: InferenceReport, look: Look) -> Iterator[RenderableType]:
-    """Yield the files of each root table: in one line if it is one file."""
+    """Yield the files of each root table; a single file takes one line."""
     by_table: dict[str, list[FileFinding]] = {}
     for file in report.files:
         by_table.setdefault(file.table, []).append(file)
@@ -217,7 +217,7 @@ def show_hashes(report: InferenceReport) -> Iterator[Text]:
 
 
 def why_untyped(report: InferenceReport) -> str:
-    """Return in words why typing, or a model, stops a command."""
+    """Return the reason why typing, or a model, stops a command, as a clause."""
     is_model = any(finding.contract for finding in report.typing)
     return "the model rejects the data" if is_model else "strings could not be typed"
 

@@ -20,7 +20,7 @@ def init_document(report: Initialized) -> dict[str, Any]:
 
 
 def print_init(report: Initialized, look: Look) -> str:
-    """Return the files, what existing ones lack, and the next commands; quiet, what existing files lack."""
+    """Return the files, the missing parts of existing files, and the next commands; quiet, only the missing parts."""
     lines: list[RenderableType] = []
     if not look.is_quiet:
         lines += [Text(escape(f"wrote {path}")) for path in report.created]

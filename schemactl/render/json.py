@@ -75,7 +75,7 @@ def document(value: Any, shown: Shown) -> Any:
     if not is_dataclass(value):
         return value
     if isinstance(value, get_args(Change)):
-        # An absent side is left out, a null is null.
+        # An absent side has no key; null is a value.
         plain = {name: document(side, {}) for name, side in field_values(value).items() if side is not ABSENT}
         return {"kind": type(value).__name__, **plain}
     field_names = declaration.split() if declaration is not None else [field.name for field in fields(value)]

@@ -47,7 +47,7 @@ def print_plan_report(report: reports.PlanReport, look: Look) -> str:
 
 
 def question(plan: MigrationPlan) -> str:
-    """Return the question that is asked before a plan is applied."""
+    """Return the question to ask before a plan is applied."""
     if not plan.steps:
         return f"record this schema in the ledger of {_address(plan.place)}"
     return f"apply {counted(len(plan.steps), 'step')} to {_address(plan.place)}"
@@ -129,7 +129,7 @@ def print_rollback(report: reports.RollbackReport, look: Look) -> str:
 
 
 def print_rolled_back(report: reports.RollbackReport, look: Look) -> str:
-    """Return how ``rollback`` has ended; with the steps, where they were not shown for being asked about."""
+    """Return how ``rollback`` has ended; with the steps, unless a question has shown them."""
     match report.outcome:
         case reports.Outcome.DONE:
             where = f"hash {report.after}" if report.after else "no schema"
@@ -262,7 +262,7 @@ def print_status(report: reports.StatusReport, look: Look) -> str:
 
 
 def print_verified(report: reports.VerifyReport, look: Look) -> str:
-    """Return whether a destination is as its schema says."""
+    """Return whether a destination matches its schema."""
     head: list[RenderableType] = [_title(report.schema, report.place)]
     half: list[RenderableType] = []
     if past := report.unfinished:
@@ -409,7 +409,7 @@ def _verdict(report: reports.StatusReport) -> Text:
 
 
 def _odd(report: reports.VerifyReport) -> Iterator[RenderableType]:
-    """Yield values that are not as the schema says, files that disagree, and values under wrong names."""
+    """Yield values that contradict the schema, files that contradict each other, and values under wrong names."""
     for values in report.odd:
         share = f" of {counted(values.rows, 'row')}" if values.rows else ""
         message = f"`{values.table}.{values.column}`: {values.count:,}{share}: {values.message}"
@@ -474,7 +474,7 @@ def print_checked(report: reports.CheckReport, look: Look, success: str = "sound
 
 
 def print_rebased(report: reports.RebaseReport, look: Look) -> str:
-    """Return which migrations have other numbers now."""
+    """Return the migrations with new numbers."""
     if not report.moved:
         return print_line("Nothing to do: the migrations are in order.", look, _GOOD)
     lines = [Text(f"{before} -> {after}") for before, after in report.moved]
@@ -530,7 +530,7 @@ def print_folder_applied(report: reports.FolderApplyReport, look: Look) -> str:
 
 
 def folder_question(report: reports.FolderApplyReport) -> str:
-    """Return the question that is asked before migrations of a folder are applied."""
+    """Return the question to ask before migrations of a folder are applied."""
     return f"apply {counted(len(report.standing.pending), 'migration')} to {_address(report.standing.place)}"
 
 

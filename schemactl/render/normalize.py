@@ -73,7 +73,7 @@ def _sections(report: NormalizeReport, look: Look) -> Iterator[Sequence[Renderab
 
 
 def print_stop(report: NormalizeReport) -> list[RenderableType]:
-    """Return the lines on what in the data stopped a load."""
+    """Return the lines about the data that stopped a load."""
     return [*_attention(report), _outcome(report)]
 
 
@@ -98,7 +98,7 @@ def _skipped(report: NormalizeReport, look: Look) -> Iterator[RenderableType]:
 
 
 def _rows(tables: Sequence[TableCounts]) -> Table:
-    """Return the counts of all tables; columns that hold nothing but zeros are left out."""
+    """Return the counts of all tables; columns that contain only zeros are left out."""
     numbers = {
         "read": [table.read for table in tables],
         "loaded": [table.loaded for table in tables],
@@ -133,7 +133,7 @@ def _loads(report: NormalizeReport) -> Table:
 
 
 def _nested(tables: Sequence[TableCounts]) -> Iterator[tuple[int, int]]:
-    """Yield the place and depth of each table, a table's nested ones right below it."""
+    """Yield the place and depth of each table, its nested tables directly below it."""
     names = {table.name for table in tables}
     indexes_by_parent: dict[str | None, list[int]] = {}
     for table_index, table in enumerate(tables):

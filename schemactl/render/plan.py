@@ -116,7 +116,7 @@ def _own_sql_lines(own_sql: OwnSql, look: Look) -> Iterator[RenderableType]:
 
 
 def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> Iterator[RenderableType]:
-    """Yield the statements; a short form of long ones that convert values, unless verbose."""
+    """Yield the statements; unless verbose, a short form of long statements that convert values."""
     short = words.conversion(planned.step, statements) if any(len(sql) > _LONG for sql in statements) else None
     shown = statements if look.is_verbose or short is None else (f"{short} (--verbose shows the SQL)",)
     yield from (Inside(_statement(text)) for text in shown)
@@ -129,7 +129,7 @@ def _title(number: int, planned: PlannedStep) -> Text:
 
 
 def _statement(statement: str) -> Text:
-    # A name may hold a line break: the bar keeps what follows from being taken for a command of a CI's log.
+    # A name may contain a line break: because of the bar, a CI system does not run the next line as a command.
     return Text("\n".join(f"│ {escape(line)}" for line in statement.split("\n")), style=FAINT, overflow="fold")
 
 

@@ -1,4 +1,4 @@
-"""Describes a plan's steps in words; names in backquotes, not yet escaped."""
+"""Describes a plan's steps for people; names in backquotes, not yet escaped."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _DURATIONS: Final = {
 
 
 def lock(planned: PlannedStep) -> str | None:
-    """Return the lock that a step takes, how long, and who waits for it."""
+    """Return the lock that a step takes, its duration, and the sessions that wait for it."""
     if planned.lock is None:
         return None
     is_batch = planned.step.is_outside_transaction and isinstance(planned.step, Backfill)
@@ -79,7 +79,7 @@ def lock(planned: PlannedStep) -> str | None:
 
 
 def held_locks(plan: MigrationPlan) -> str | None:
-    """Return a warning that a transaction holds its locks to the end; None if readers wait for a moment at most."""
+    """Return a warning that a transaction holds its locks to the end; None if readers wait only briefly."""
     blocks_readers = any(step.lock is not None and step.lock.readers_wait for step in plan.steps)
     is_brief = len(plan.steps) < 2 or all(step.way is Way.IN_PLACE for step in plan.steps)
     if plan.is_online or is_brief or not blocks_readers:

@@ -48,7 +48,7 @@ def _bar() -> Iterator[Progress]:
     task = bar.add_task("", total=None, share="")
 
     def report(stage: str, fraction: float | None) -> None:
-        # Not before: a command may have to ask first.
+        # Not earlier: a command may have a question first.
         bar.start()
         bar.update(
             task,

@@ -75,8 +75,8 @@ class _Node:
 def print_review(report: Report, look: Look, explains_mode: bool = False) -> str:
     """Return the text of ``schemactl diff``.
 
-    Quiet: errors, warnings and silences that cover nothing, one a line, and the summary. Verbose: every change
-    and every finding, also silenced and cosmetic ones, and whole hashes.
+    Quiet: errors, warnings and silences that cover nothing, a line each, and the summary. Verbose: every change and
+    every finding, even silenced and cosmetic findings, and whole hashes.
     """
     shown_report, more_lines = (report, []) if look.is_verbose else _shorten(report)
     unused = list(first_lines(words.unused_silences(report), _unused_silence, look, "silence"))

@@ -249,7 +249,7 @@ def _first_names(readers: Iterable[Reader]) -> str:
 
 
 def describe_broken(readers: Sequence[Broken]) -> str:
-    """Return which readers a change breaks; empty if it breaks no reader.
+    """Return the readers that a change breaks; empty if it breaks no reader.
 
     The first readers are named, each with the line of its first use; the rest are counted.
     """
@@ -334,7 +334,7 @@ _REVISION: Final = re.compile(r"(?!\.)(?:[^:{]|\{[^}]*\})*:(?:[0-3]:)?(?P<path>.
 
 
 def file_name(path: str) -> str | None:
-    """Return a ``Location.path`` as CI systems name the file, None if it is no file.
+    """Return a ``Location.path`` as CI systems write it, None if it is no file.
 
     The top is the nearest folder above the working folder that holds ``.git``, else the working folder.
 
@@ -374,8 +374,8 @@ def silence_place(silence: Silence) -> Location:
 def nearest_place(finding: Finding, review: Review) -> Location:
     """Return the place of a finding, for systems that demand a file for each.
 
-    Without a place in the head's file it is the one in the base's, then the file of either side, then the name that
-    dlt would give to the schema's file.
+    It is the place in the head's file, else in the base's, else the file of either side, else dlt's name for the
+    schema's file.
     """
     if location := stated_place(finding) or file_place(finding.base_location):
         return location

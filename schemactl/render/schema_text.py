@@ -1,4 +1,4 @@
-"""Schemas at a glance: their tables as a tree of nesting, with columns, types and keys; and what their files hold."""
+"""Schemas at a glance: their tables as a tree of nesting, with columns, types and keys, and their files' content."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def schemas_document(schemas: Sequence[Shown]) -> dict[str, Any]:
 
 
 def print_list(listed_schemas: Sequence[tuple[Schema, bool]], look: Look) -> str:
-    """Return a line for each schema, which says whether its import file waits for ``sync``."""
+    """Return a line for each schema, with a mark if its import file waits for ``sync``."""
     lines = [named(schema.name, f"version {schema.version}, {describe_size(schema)}") for schema, _ in listed_schemas]
     for line, (_, is_pending) in zip(lines, listed_schemas, strict=True):
         line.append(", import edit not applied" if is_pending else "", style=WARNING)

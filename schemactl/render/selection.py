@@ -1,4 +1,4 @@
-"""Selects what an output of limited size shows, so that no finding hides behind many of another kind."""
+"""Selects the findings for an output of limited size, so that no finding hides behind many of another kind."""
 
 from __future__ import annotations
 

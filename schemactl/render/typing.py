@@ -49,7 +49,7 @@ class DraftReport:
 
     @property
     def next_step(self) -> str:
-        """The sentence that says how to use the draft."""
+        """The sentence about how to use the draft."""
         source = quote(redact(self.source))
         if self.output is None:
             return f"`schemactl typing draft {source} --name {self.name} --apply` saves these types in the schema\n"
@@ -69,7 +69,7 @@ def draft_document(report: DraftReport) -> dict[str, Any]:
 
 
 def print_draft(report: DraftReport, look: Look) -> str:
-    """Return the draft in the format of Arc, or what its application changed in the schema."""
+    """Return the draft in the format of Arc, or the changes of the schema by its application."""
     imported = report.imported
     if imported is None:
         return json.dumps(report.fields, indent=2, ensure_ascii=False) + "\n"

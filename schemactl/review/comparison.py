@@ -131,11 +131,11 @@ class Comparison:
         return changes
 
     def base_table(self, table: str) -> Table | None:
-        """Return a table of the base schema by its name in the head schema, None for a new one."""
+        """Return a table of the base schema by its name in the head schema, None for a new table."""
         return self.base.schema.tables.get(self.base_tables.get(table, table))
 
     def base_column(self, table: str, column: str) -> Column | None:
-        """Return a column of the base schema by its name in the head schema, None for a new one."""
+        """Return a column of the base schema by its name in the head schema, None for a new column."""
         base_table = self.base_table(table)
         return base_table.columns.get(self.base_columns.get((table, column), column)) if base_table else None
 

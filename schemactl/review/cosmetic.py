@@ -20,14 +20,14 @@ from schemactl.schema.renames import ID
 from schemactl.schema.structure import DATABASE_TYPE
 
 _BOOKKEEPING = frozenset(("version", "version_hash", "previous_hashes", "imported_version_hash"))
-"""Keys at the top that are no content: the hash is not made of them (docs/dlt.md §2.1)."""
+"""Keys at the top that are not part of the hashed content (docs/dlt.md §2.1)."""
 
 _MEANINGFUL = frozenset(("x-merge-strategy", "x-source-names", SPARK_TYPE, FIELDS, DATABASE_TYPE, ID))
 """Hints that change how data is loaded, stored or found."""
 
 
 def is_content(change: Change) -> bool:
-    """Return whether the hash is made of what changed."""
+    """Return whether the hash depends on a change."""
     return not (isinstance(change, HeaderChanged) and change.name in _BOOKKEEPING)
 
 

@@ -142,7 +142,7 @@ def hint_match(
     before: Any = ABSENT,
     after: Any = ABSENT,
 ) -> Match:
-    """Return the match whose sentence is the name of the column or table and what happened to it."""
+    """Return a match whose sentence is the name of the column or table and then ``phrase``."""
     match change:
         case FieldPropertyChanged():
             where = full_name(change.table, f"{change.column}{path_text(change.path)}")

@@ -25,7 +25,7 @@ def field_changes(comparison: Comparison, event: FieldEvent) -> Iterator[FieldCh
 
 
 def field_hints(comparison: Comparison, *names: str) -> Iterator[FieldPropertyChanged]:
-    """Yield the changed properties of fields inside columns, by names or all; without restated ones."""
+    """Yield the changed properties of fields inside columns, by names or all, if the meaning changed."""
     for changes in comparison.fields.values():
         for change in changes or ():
             if not isinstance(change, FieldPropertyChanged) or (names and change.name not in names):

@@ -299,7 +299,7 @@ def _point(value: Any, data_type: FullType | None) -> Point | None:
 
 
 def _number(value: Any) -> Fraction | None:
-    """Return a number exactly as it is written: 0.1 is a tenth."""
+    """Return a number with its exact decimal value: 0.1 is a tenth."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         return None
     try:

@@ -53,7 +53,7 @@ class Reader:
         kind: ``query``, ``view``, ``model``, ``exposure`` ...
         name: as its source names it.
         location: its file and line; None if it is in no file.
-        owner: the person or team that answers for it, by its source or the repository's CODEOWNERS; None if unknown.
+        owner: the responsible person or team, by its source or the repository's CODEOWNERS; None if unknown.
     """
 
     kind: str

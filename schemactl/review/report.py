@@ -51,10 +51,10 @@ class Counted:
     """The answer of the data to a question of a rule.
 
     Attributes:
-        values: how many values were looked at.
+        values: how many values were checked.
         bad: how many of them do not survive the change.
-        examples: some of the bad ones, as JSON.
-        first: the place of the first bad one: file and line.
+        examples: some bad values, as JSON.
+        first: the place of the first bad value: file and line.
     """
 
     values: int
@@ -65,7 +65,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A rule that applies at one place.
+    """A rule's result for one part of a schema.
 
     Attributes:
         severity: the worst ``impact`` on the axes that the mode asks for, or the configured severity; never
@@ -73,7 +73,7 @@ class Finding:
         direction, impact: of this match; data that was counted has replaced ``DEPENDS``.
         table, column, before, after: as in ``rule.Match``.
         is_violation: whether the base schema's own contract forbids the change.
-        is_cosmetic: whether it is shown only when asked for.
+        is_cosmetic: whether it is shown only on request.
         location: in the head's file, or of the nearest key above it; None if the head is no file.
         base_location: the same in the base's file.
         fingerprint: twelve hexadecimal digits of the change and its place, independent of lines and prose.
@@ -168,11 +168,11 @@ class Report:
     """The report of a review.
 
     Attributes:
-        is_transitive: whether older versions were looked at as well.
+        is_transitive: whether older versions were checked, too.
         unmatched: silences that hold and match nothing.
         expired: silences whose last day is over.
         data: the sources whose values were counted.
-        command: that has made it.
+        command: the command that made the report.
     """
 
     compatibility: Compatibility

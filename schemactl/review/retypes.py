@@ -39,7 +39,7 @@ from schemactl.schema.types import DataType
 
 
 class Effect(Enum):
-    """The fate of the values of a column or a field, in words for a field, with the impact of the rules about it."""
+    """The fate of the values of a column or a field, as a phrase about a field, with the impact of its rules."""
 
     phrase: str
     impact: Impact
@@ -117,7 +117,7 @@ class Retype:
     after: FullType
 
     def match(self, sentence: str, *, impact: Impact | None = None, is_open: bool = False) -> Match:
-        """Return the match whose sentence is the column's name and what happened to it.
+        """Return a match whose sentence is the column's name and then ``sentence``.
 
         ``is_open``: whether the values decide.
         """
@@ -222,7 +222,7 @@ def _crosses_families(before: NestedType, after: NestedType) -> bool:
 
 
 def value_effect(before: NestedType, after: NestedType, sizes: FullTypes | None = None) -> Effect:
-    """Return the effect on values of one type in a field of another; without ``sizes`` types have their usual ones.
+    """Return the effect on values of one type in a field of another; without ``sizes`` types have their default sizes.
 
     Every value fits a JSON text; which JSON texts fit another type depends on the data.
 

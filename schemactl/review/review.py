@@ -52,7 +52,7 @@ class ReviewSettings:
         counted: the counts from the data, by table, column, question and field.
         has_data: whether data was counted, which may leave questions open.
         readership: the readers of the base's tables; None if no readers are declared.
-        locate_head, locate_base: give the place of keys in the file of the head and of the base.
+        locate_head, locate_base: return the place of keys in the file of the head and of the base.
     """
 
     compatibility: Compatibility = Compatibility.FULL
@@ -67,7 +67,7 @@ class ReviewSettings:
 
 def compare(base: Side, head: Side, today: date) -> Comparison:
     """Return two schemas with the changes between them, to be judged on a day."""
-    # A catalog does not say which names its columns had.
+    # A catalog does not contain former names of columns.
     has_statements = base.destination is None and head.destination is None
     return Comparison(base, head, diff(base.schema, head.schema, heeds_moves=has_statements), today)
 
@@ -75,7 +75,7 @@ def compare(base: Side, head: Side, today: date) -> Comparison:
 def review(comparison: Comparison, settings: ReviewSettings) -> tuple[Finding, ...]:
     """Return the findings of all rules, worst first, then in the order of the head schema.
 
-    They include silenced and cosmetic findings; ``Review`` and ``Report`` say which count.
+    They include silenced and cosmetic findings; ``Review`` and ``Report`` decide which findings count.
     """
     judge = _Judge(comparison, settings)
     findings = [

@@ -31,7 +31,7 @@ SILENCE_SCHEMA: Final[Mapping[str, Any]] = {
 
 
 def silence_for(silences: Iterable[Silence], finding: Finding, today: date) -> Silence | None:
-    """Return the first silence that covers a finding today; one of a table covers no finding that is about none."""
+    """Return the first silence that covers a finding today; a table's silence covers only findings about this table."""
     holding = (silence for silence in silences if not is_expired(silence.until, today))
     return next((silence for silence in holding if _covers(silence, finding)), None)
 
@@ -134,7 +134,7 @@ def _until(day: Any) -> date | None:
 
 
 def write_silence(finding: Finding, until: date, reason: str, table: str) -> str:
-    """Return the TOML of a silence that covers exactly one finding, as bad as it is."""
+    """Return the TOML of a silence that covers exactly one finding, with its severity."""
     entries = {
         "rule": finding.rule,
         "table": finding.table,
@@ -143,7 +143,7 @@ def write_silence(finding: Finding, until: date, reason: str, table: str) -> str
         "severity": finding.severity.value,
         "reason": reason,
     }
-    # A string of TOML is one of JSON, except for the character DEL.
+    # JSON strings are TOML strings, except for the character DEL.
     texts = {
         key: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         for key, value in entries.items()

@@ -30,7 +30,7 @@ def stability(hint: Any) -> Stability:
 
 
 def softened(impact: Impact, stability: Stability) -> Impact:
-    """Return the impact, with what readers of a ``beta`` have to put up with as a warning at most."""
+    """Return the impact; for ``beta``, changes that break readers are at most a warning."""
     if stability is Stability.BETA and impact.readers is Severity.ERROR:
         return replace(impact, readers=Severity.WARN)
     return impact

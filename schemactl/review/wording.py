@@ -65,7 +65,7 @@ def key(columns: Iterable[str]) -> str:
 
 
 def advice(before: str, after: str) -> str:
-    """Return how to say that a table or column was renamed, and how to say that it was not."""
+    """Return how to declare that a table or column was renamed, and how to declare that it was not."""
     return f"a guess: set `{RENAMED_FROM}: {before}` on `{after}` if it was renamed, `{RENAMED_FROM}: []` if it is new"
 
 

@@ -1,4 +1,6 @@
-"""Outputs of a review, one a file: the file's name is what ``--format`` takes; text for a terminal is apart.
+"""Outputs of a review, one in each file: the file's name is the value of ``--format``.
+
+Text for a terminal is in ``review_text``.
 
 To add one, write a module with ``render`` as in ``Output``. Third parties use the entry-point group
 ``schemactl.output``.

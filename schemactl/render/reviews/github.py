@@ -41,10 +41,10 @@ _COMMANDS: Final[Mapping[Severity, str]] = {
 def render(report: Report) -> str:
     """Return a workflow command for each finding, worst first, a line each, as many as GitHub shows.
 
-    What is silenced is a notice that says why, a silence that covers nothing a warning. Of more than ``LIMIT``
-    annotations of a kind the first of each rule and severity come first.
+    A silenced finding is a notice with its reason, a silence that covers nothing a warning. If a kind has more than
+    ``LIMIT`` annotations, the first of each rule and severity come first.
 
-    Findings without a file have no ``file`` property; no findings give an empty text.
+    Findings without a file have no ``file`` property; the text is empty without findings.
     """
     annotations: dict[str, list[_Annotation]] = {"error": [], "warning": [], "notice": []}
     silenced = (finding for review in report.reviews for finding in review.findings if finding.silence)

@@ -28,8 +28,8 @@ _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U001
 def render(report: Report) -> str:
     """Return an XML document: errors are failures, warnings and notes pass with their text as output.
 
-    Silenced findings are skipped with their reason, cosmetic ones are left out; a schema without any finding has one
-    case that passes. Silences that cover nothing are a suite of warnings.
+    Silenced findings are skipped with their reason, cosmetic findings are left out; a schema without any finding has
+    one case that passes. Silences that cover nothing are a suite of warnings.
     """
     root = ElementTree.Element("testsuites", {"name": report.command})
     root.extend(_suite(review) for review in report.reviews)

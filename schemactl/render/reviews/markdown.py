@@ -1,4 +1,4 @@
-"""A review as Markdown, made for a comment on a pull request: short on top, all changes in what unfolds."""
+"""A review as Markdown, made for a comment on a pull request: short on top, all changes in folded sections."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READERS_HEAD: Final = "| Severity | Rule | Change | Breaks | Owner |\n|---|---|
 """The header of the table of a review that knows readers."""
 _LONGEST_TEXT: Final = 600
 _RESERVE: Final = 500
-"""Characters kept for the sentence that says how many details were left out."""
+"""Characters reserved for the sentence that counts omitted details."""
 _SYMBOLS: Final = {Severity.ERROR: ":x:", Severity.WARN: ":warning:", Severity.INFO: ":information_source:"}
 _CLOSE: Final = "\n</details>\n\n"
 _MARKUP: Final = re.compile(r"[\\`*_\[\]<#|~&$]")
@@ -36,11 +36,11 @@ _PLAIN_CODE: Final = re.compile(r"[^`|\\<>&\s]([^`|\\<>&\n]*[^`|\\<>&\s])?")
 
 
 def render(report: Report) -> str:
-    """Return the comment: counts, a table of findings, and what unfolds for each schema.
+    """Return the comment: counts, a table of findings, and a folded section for each schema.
 
     It has at most ``LIMIT`` characters: details go first, then findings, of which the first of each rule and severity
-    are the last to go; a line says how many were left out, and of which rules. Names and values are shown as they are,
-    and never act as Markdown, HTML, mention or link.
+    are the last to go; a line counts the omitted findings by rule. Names and values appear literally, and never act as
+    Markdown, HTML, mention or link.
     """
     worst = max((finding.severity for finding in report.findings), key=lambda severity: severity.rank, default=None)
     parts = [heading(report, worst, f"Schema review: {words.summary(report)}"), f"{prose(words.scope(report))}\n\n"]
@@ -82,7 +82,7 @@ def _fitting(makers: Sequence[Callable[[], str]], room: int) -> tuple[list[str],
 
 
 def room_left(parts: Iterable[str]) -> int:
-    """Return how many characters a comment has left behind some parts, but for the sentence at its end."""
+    """Return how many characters remain for a comment after some parts and the sentence at its end."""
     return LIMIT - _RESERVE - sum(map(len, parts))
 
 

@@ -41,7 +41,7 @@ _LEVELS: Final[Mapping[Severity, str]] = {
 
 
 def render(report: Report) -> str:
-    """Return a SARIF log with one run: the rules that occur, and a result for each finding but the cosmetic ones.
+    """Return a SARIF log with one run: the rules that occur, and a result for each finding except cosmetic ones.
 
     Silenced findings are results with a suppression. Of more than ``LIMIT`` the log has the first of each rule and
     severity, then the worst, and a notification counts the remaining findings by rule. Silences that cover nothing are
@@ -127,7 +127,7 @@ def _result(finding: Finding, review: Review, rule_index: int) -> dict[str, Any]
         "locations": [{"physicalLocation": _physical(nearest_place(finding, review))}],
         **_related(finding),
         "partialFingerprints": {"schemactl/v1": finding.fingerprint},
-        # SARIF asks that every result has the list, or none has.
+        # SARIF requires that either all results have the list, or no result has it.
         "suppressions": suppressions,
         "properties": _properties(finding),
     }

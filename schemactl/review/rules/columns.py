@@ -517,7 +517,7 @@ C216 = Rule(
 
 
 def find_id_changed(comparison: Comparison) -> Matches:
-    """Yield each column and field with another ``x-id``, or the first one, or none any more."""
+    """Yield each column and field whose ``x-id`` is new, removed or changed."""
     for change in value_hints(comparison, ID):
         before, after = quote_value(change.before), quote_value(change.after)
         numbers = [type(value) is int for value in (change.before, change.after)]
@@ -553,7 +553,7 @@ C217 = Rule(
 
 
 def find_fields_reordered(comparison: Comparison) -> Matches:
-    """Yield each object whose fields have another order among each other; the place of a new field says nothing."""
+    """Yield each object whose fields changed their order; new fields do not count."""
     for change in field_changes(comparison, FieldEvent.REORDERED):
         yield field_match(change, f"the fields of {full_name(change.table, change.name)} are reordered")
 
@@ -691,7 +691,7 @@ N405 = Rule(
 
 
 def find_required_without_field(comparison: Comparison) -> Matches:
-    """Yield each column that may not be null and has no field in the model that the head is made of."""
+    """Yield each column that cannot be null and has no field in the head's model."""
     for table, column in comparison.head.unfilled:
         if (table, column) not in comparison.base.unfilled:
             sentence = f"{full_name(table, column)} is required, but no field of the model fills it"

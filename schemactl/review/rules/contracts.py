@@ -53,7 +53,7 @@ class Shift:
     after: Mode
 
     def is_muted(self) -> bool:
-        """Return whether what failed loudly is dropped in silence now."""
+        """Return whether violations that failed loudly are dropped silently now."""
         return self.before is Mode.FREEZE and self.after in (Mode.DISCARD_ROW, Mode.DISCARD_VALUE)
 
     def is_loosened(self) -> bool:
@@ -82,7 +82,7 @@ def shift_rule(applies: Callable[[Shift], bool]) -> Finder:
 
 
 def states_contract(schema: Schema) -> bool:
-    """Return whether the settings or a table state a contract; else everything evolves."""
+    """Return whether the settings or a table declare a contract; else everything evolves."""
     return bool(schema.settings.get(CONTRACT)) or any(CONTRACT in table.properties for table in schema.tables.values())
 
 
@@ -198,7 +198,7 @@ X702 = Rule(
 
 
 def find_contract_violated(comparison: Comparison) -> Matches:
-    """Yield each change that dlt would not let data make; a renamed table, column or field is a new one."""
+    """Yield each change that dlt would not let data make; a renamed table, column or field counts as new."""
     base, head = comparison.base.schema, comparison.head.schema
     if not comparison.changes or not (states_contract(base) or states_contract(head)):
         return

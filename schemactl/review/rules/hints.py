@@ -142,7 +142,7 @@ _NESTING: Final = "max_nesting"
 
 
 def find_processing_note_changed(comparison: Comparison) -> Matches:
-    """Yield each changed note of dlt on a table or column, but for the nesting, which is no mere note."""
+    """Yield each changed processing note of dlt on a table or column, except the nesting."""
     for change in extra_hints(comparison, *_NOTES):
         if _notes_of_dlt(change.before) != _notes_of_dlt(change.after):
             yield hint_match(change, f"has other dlt processing notes in `{change.name}`")
@@ -170,7 +170,7 @@ _SAME: Final = "which means the same"
 
 
 def find_restated(comparison: Comparison) -> Matches:
-    """Yield each property that is added, left out or spelled in another way without another meaning."""
+    """Yield each property that is added, removed or written differently with the same meaning."""
     for retyped in comparison.of(ColumnRetyped):
         before, after = full_type(retyped.before), full_type(retyped.after)
         if before == after:
@@ -267,7 +267,7 @@ H608 = Rule(
 
 
 def find_classification_added(comparison: Comparison) -> Matches:
-    """Yield each table, column and field that gets such a mark; of new ones it is reported with them."""
+    """Yield each existing table, column and field that gets a protective hint."""
     for change in chain(extra_hints(comparison), field_hints(comparison)):
         if is_protective(change.name) and is_unset(change.before):
             yield hint_match(change, f"is now marked `{change.name}`: {quote_value(change.after)}")

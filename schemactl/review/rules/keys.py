@@ -1,4 +1,4 @@
-"""Rules about keys, references and what else decides which rows are kept: K5xx."""
+"""Rules about keys, references and other hints that decide which rows are kept: K5xx."""
 
 from __future__ import annotations
 
@@ -459,7 +459,7 @@ def find_reference_to_nothing(comparison: Comparison) -> Matches:
 
 
 def _gone_names(comparison: Comparison, reference: Reference) -> Iterator[str]:
-    """Yield the names that the head schema lacks; what neither schema has may be in another one."""
+    """Yield the names that the base has and the head lacks; names in neither may belong to another schema."""
     base, head = comparison.base.schema.tables, comparison.head.schema.tables
     if reference.target in base and reference.target not in head:
         yield full_name(reference.target)

@@ -277,7 +277,7 @@ def _effective_disposition(disposition: Any, is_root: bool) -> str | None:
 
 
 def _without_root_key(comparison: Comparison, table: Table) -> Iterator[str]:
-    """Yield the tables nested in one that have rows, and no root key for the merges to come; scd2 asks for none."""
+    """Yield the nested tables with rows, but without the root key that later merges need; scd2 needs no root key."""
     if _merge_strategy(table) == Strategy.SCD2:
         return
     head = comparison.head.schema

@@ -89,7 +89,7 @@ _find_refused = conversion_rule(Effect.REFUSED)
 
 
 def find_type_refused(comparison: Comparison) -> Matches:
-    """Yield each column whose new type takes no value of the old one, and each that has no type any more."""
+    """Yield each column whose new type accepts no value of the old type, and each column that lost its type."""
     yield from _find_refused(comparison)
     for change in comparison.of(ColumnRetyped):
         before = full_type(change.before)
@@ -283,7 +283,7 @@ def find_field_retyped(comparison: Comparison) -> Matches:
         effect, impact = value_effect(before, after, sizes), impact_of(before, after, sizes)
         if freezes_fields(comparison.head.schema, change.table) and not accepts_values(before, after):
             impact = replace(impact, writers=Severity.ERROR)
-        is_resized = before == after  # the size is not part of what Spark calls the type
+        is_resized = before == after  # Spark's type does not contain the size
         labels = sizes if is_resized else (type_label(before), type_label(after))
         where = full_name(change.table, change.name)
         sentence = f"{where} changes from `{labels[0]}` to `{labels[1]}`: {effect.phrase}"

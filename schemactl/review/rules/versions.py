@@ -100,7 +100,7 @@ def _history_fault(comparison: Comparison) -> str | None:
         return None
     if base.schema.version == head.schema.version:
         return f"both schemas are {versions[0]}, with different contents"
-    # dlt keeps ten hashes; older ones are no proof of anything.
+    # dlt keeps ten hashes: a missing older hash proves nothing.
     if len(head_ancestors) >= MAX_PREVIOUS_HASHES:
         return None
     return f"{versions[0]} does not come from the base: the hash of {versions[1]} is not in `previous_hashes`"
@@ -152,7 +152,7 @@ def find_destination_unknown(comparison: Comparison) -> Matches:
         if catalogue.destination is None or file.destination is not None or not catalogue.hashes or not file.hashes:
             continue
         loaded = catalogue.hashes[0]
-        # dlt keeps ten hashes; older ones are no proof of anything.
+        # dlt keeps ten hashes: a missing older hash proves nothing.
         if loaded not in file.hashes and len(file.hashes) <= MAX_PREVIOUS_HASHES:
             yield Match(
                 sentence=f"the destination was loaded with the schema of hash `{loaded}`, which is not in the "
