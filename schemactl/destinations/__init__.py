@@ -284,8 +284,8 @@ class Migrator(Destination, Protocol):
         ``run`` or the first line of the ledger.
 
         Args:
-            url: the destination's address. Without ``dataset`` it is the one that was loaded with this schema, else
-                the only one that holds tables and was loaded with no other, else one named as the schema.
+            url: the destination's address. Without ``dataset`` it is the one that was loaded with this schema, else the
+                only one that holds tables and was loaded with no other, else one named as the schema.
             schema_name: the schema's.
             patience: how long to wait for the lock, and for locks of the database; by default not at all.
             is_read_only: nothing is written and no lock is taken.

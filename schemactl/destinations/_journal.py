@@ -4,8 +4,8 @@ No format has a commit for several tables. If tables have versions, an interrupt
 Otherwise a load is certain to complete once its journal exists (``Moves``, ``Pending``): each step can run twice
 without harm. Destinations choose the location of a journal.
 
-A writer to the destination can write a journal. So journals are read strictly, and each destination refuses names
-that no load of ours makes before it follows a journal.
+A writer to the destination can write a journal. So journals are read strictly, and each destination refuses names that
+no load of ours makes before it follows a journal.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class Abilities(Ways):
         refuses_unfit: whether the statement of a retype fails on values that do not survive, and costs less than
             counting them first: then a run counts them only once it has failed. A function of both columns.
         adds_filled: whether a column can be added with a value for stored rows without writing the rows.
-        can_sync: whether a new column can be kept in sync with another one by a conversion of its values. A
-            function of both columns.
+        can_sync: whether a new column can be kept in sync with another one by a conversion of its values. A function of
+            both columns.
         keeps_dropped: whether a dropped table is kept under another name, at no cost.
         has_texts: whether every value of a type that dlt lacks (``uuid``) casts to a distinct string; such a column
             becomes text without loss.
@@ -38,8 +38,8 @@ class Abilities(Ways):
             as a function of both ``x-database-type`` values; None if loads cannot change the type.
         settle: replaces another engine's ``x-database-type`` of a column with a type of the destination; raises
             ``InputError`` if the destination has no such type.
-        structure_in: reads the type of a column of structs, lists or maps from ``x-database-type``; None for
-            other types. The default reads Spark's DDL.
+        structure_in: reads the type of a column of structs, lists or maps from ``x-database-type``; None for other
+            types. The default reads Spark's DDL.
         keeps_dlt_tables: whether ``_dlt_version`` and ``_dlt_loads`` are tables of the destination.
         shares_ledger: whether dlt pipelines keep their schemas in the same ledger, which then lists tables and columns
             that a schema file has lost.

@@ -1,8 +1,8 @@
 """Custom SQL in a folder of migrations: a file runs before, after or instead of a step.
 
-`0007_add_amount.postgresql.2.before.sql` runs before step 2. Comments divide a file into conditions
-(``-- schemactl: precondition``), statements (``-- schemactl: run``, or no comment) and their undo
-(``-- schemactl: undo``). This module handles texts and values; flows read the folder and run the files.
+`0007_add_amount.postgresql.2.before.sql` runs before step 2. Comments divide a file into conditions (``-- schemactl:
+precondition``), statements (``-- schemactl: run``, or no comment) and their undo (``-- schemactl: undo``). This module
+handles texts and values; flows read the folder and run the files.
 """
 
 from __future__ import annotations

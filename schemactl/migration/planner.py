@@ -24,8 +24,8 @@ class PlannedStep:
         way: how the destination runs it; ``Way.NONE``: the destination cannot, so the plan cannot be applied.
         statements: in the destination's language; empty until they are rendered.
         undo_statements: the statements that undo this step, by itself.
-        done_with: the number, from 1, of the last of the adjacent steps that one ``RewriteTable`` does; None
-            if it is done by itself. The last step has the statements of all.
+        done_with: the number, from 1, of the last of the adjacent steps that one ``RewriteTable`` does; None if it is
+            done by itself. The last step has the statements of all.
         lock: the lock that it takes on its table; None if it needs no lock.
     """
 

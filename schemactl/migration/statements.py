@@ -1,9 +1,9 @@
 """The statements of a step, for every engine that speaks SQL, whether it is connected or not.
 
-An engine defines its SQL (``type_systems.ddl``), the types of columns, and how it converts values. If it runs a step
-in a special way (it copies a table because it lacks an ALTER), the destination writes the statements and leaves the
-other steps to ``render``. Nothing in a schema file can end a statement and begin another: names, types and values are
-checked here.
+An engine defines its SQL (``type_systems.ddl``), the types of columns, and how it converts values. If it runs a step in
+a special way (it copies a table because it lacks an ALTER), the destination writes the statements and leaves the other
+steps to ``render``. Nothing in a schema file can end a statement and begin another: names, types and values are checked
+here.
 """
 
 from __future__ import annotations

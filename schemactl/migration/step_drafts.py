@@ -73,8 +73,7 @@ class _Phase(IntEnum):
     """The order of steps: no step blocks a later one, and drops come last, after all other steps have succeeded.
 
     If a destination copies a table with a key to drop a column, and a transaction can restore dropped columns, columns
-    are
-    dropped before keys are added.
+    are dropped before keys are added.
     """
 
     RENAME_TABLES = 0

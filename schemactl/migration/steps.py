@@ -1133,8 +1133,8 @@ Step = CreateTable | DropTable | RenameTable | DescribeTable | ColumnStep
 class RewriteTable:
     """Make several changes to the columns of one table by rewriting its rows once: either all of them or no change.
 
-    A plan records which of its steps run this way (``rewrites.with_rewrites``). Each step keeps its number, its
-    undo and its line in the ledger, so that a single step can be undone.
+    A plan records which of its steps run this way (``rewrites.with_rewrites``). Each step keeps its number, its undo
+    and its line in the ledger, so that a single step can be undone.
 
     Attributes:
         table: as it is before the first change.

@@ -68,8 +68,8 @@ class Ways:
 
     Attributes:
         describe_table: the way of setting the descriptions of a table and its columns, which its catalog returns.
-        retype: the way from a type to another one, as a function of both columns; ``Way.NONE`` makes the planner
-            use a new column, if columns can be added, filled and renamed.
+        retype: the way from a type to another one, as a function of both columns; ``Way.NONE`` makes the planner use a
+            new column, if columns can be added, filled and renamed.
         write_values: the way of filling a column of stored rows.
         is_online: whether steps can be split into phases that other sessions need not wait for.
         copies_file: whether a plan that loses data begins with a copy of the whole file.

@@ -36,8 +36,8 @@ _LABEL: Final = 5
 class Inside:
     """An indented text, next to its label if it has one; wrapped lines keep the indent.
 
-    A grid or a padding of rich looks the same and is much slower: both fill lines up to the width, which is a
-    million if another program reads the output.
+    A grid or a padding of rich looks the same and is much slower: both fill lines up to the width, which is a million
+    if another program reads the output.
     """
 
     text: Text
@@ -55,8 +55,8 @@ class Inside:
 def print_plan(plan: MigrationPlan, look: Look) -> str:
     """Return the text of ``schemactl migrate plan``.
 
-    Quiet: the steps without statements, and the summary. Verbose: also all statements that convert values, and
-    the statements that undo each step.
+    Quiet: the steps without statements, and the summary. Verbose: also all statements that convert values, and the
+    statements that undo each step.
     """
     if look.is_quiet:
         lines = [_title(number, planned) for number, planned in enumerate(plan.steps, 1)]

@@ -54,14 +54,14 @@ class Match:
     Attributes:
         sentence: the message for a person: what happened, names in backquotes, no advice, no full stop.
         table, column: names in the head schema, or in the base schema if the head lacks them.
-        keys: the path in the stored schema: ``("tables", "orders", "columns", "note", "data_type")``; by
-            default the column, or the table. If keys are missing on one side, messages point to the nearest key above.
+        keys: the path in the stored schema: ``("tables", "orders", "columns", "note", "data_type")``; by default the
+            column, or the table. If keys are missing on one side, messages point to the nearest key above.
         before, after: both sides, as plain JSON data.
         aspect: distinguishes it from other matches of the rule with the same keys, so that fingerprints are unique.
         impact: overrides the rule's impact.
-        question: the values to count in the data if the impact on stored data ``DEPENDS``: values that do
-            not survive the new type (``type``), nulls of this column (``null``), or values at ``field``
-            inside of it that do not survive (``field``).
+        question: the values to count in the data if the impact on stored data ``DEPENDS``: values that do not survive
+            the new type (``type``), nulls of this column (``null``), or values at ``field`` inside of it that do not
+            survive (``field``).
         field: the path of the question's field.
         advice: if the match is a guess, how to confirm or reject it; a full sentence.
     """

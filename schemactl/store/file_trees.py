@@ -50,8 +50,8 @@ class FileTree(Protocol):
     def find(self, pattern: str, ending: str) -> Iterator[TreeFile]:
         """Yield the files that a pattern matches (``*``, ``**``, ``?``, ``[…]``), sorted by path.
 
-        A folder means all files below it whose names end with ``ending``. Names that start with a dot are matched
-        only by a pattern that has the dot.
+        A folder means all files below it whose names end with ``ending``. Names that start with a dot are matched only
+        by a pattern that has the dot.
 
         Raises:
             InputError: the pattern matches more than ``MAX_FILES`` files.

@@ -1,9 +1,9 @@
 """Finds and reads a git repository through the ``git`` command; only ``schemactl init`` sets one up.
 
-Only this module starts git. Files of a pull request are data, also if they look like a git repository
-(``HEAD``, ``config`` and ``objects/`` in a folder of schemas): git starts in the working folder, or in the folder of
-``.git``, which no commit can add; it takes no configuration from a bare repository around it, runs no
-hook and no monitor, and contacts no server.
+Only this module starts git. Files of a pull request are data, also if they look like a git repository (``HEAD``,
+``config`` and ``objects/`` in a folder of schemas): git starts in the working folder, or in the folder of ``.git``,
+which no commit can add; it takes no configuration from a bare repository around it, runs no hook and no monitor, and
+contacts no server.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Private folders of this user's processes: one for the time of a command, and one that all processes share.
 
-If a command is killed, the next one removes its folder. Next to each folder is a file with a lock,
-which the operating system frees when the last process that holds it ends.
+If a command is killed, the next one removes its folder. Next to each folder is a file with a lock, which the operating
+system frees when the last process that holds it ends.
 """
 
 from __future__ import annotations

@@ -115,9 +115,9 @@ PRIVATE_MODE: Final = 0o600
 def replace_file(path: Path, content: str | bytes, mode: int = NEW_FILE_MODE) -> None:
     """Write ``content``, texts as UTF-8, to ``path``, and replace an existing file; missing folders are created.
 
-    The content goes to a temporary file in the same folder, is forced to disk, and replaces the file in one step.
-    A symbolic link stays and its target is replaced; mode and, if allowed, owner stay, a new file gets ``mode``. A
-    device or a pipe outside of a repository is written to, and is not replaced.
+    The content goes to a temporary file in the same folder, is forced to disk, and replaces the file in one step. A
+    symbolic link stays and its target is replaced; mode and, if allowed, owner stay, a new file gets ``mode``. A device
+    or a pipe outside of a repository is written to, and is not replaced.
 
     Raises:
         InputError: a link leads out of its repository, the file is write-protected, a folder, or a device of the

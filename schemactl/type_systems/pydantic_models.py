@@ -1,8 +1,8 @@
 """Pydantic models as tables: the columns of a model, as dlt 1.31 makes them (``dlt.common.libs.pydantic``).
 
 The columns have more facts than dlt's: ``max_digits`` and ``decimal_places`` of a decimal are its precision and scale,
-and computed fields have types. Models within models are columns of JSON, as with dlt; under
-``skip_nested_types`` their fields are columns and nested tables, whose types are declared here and inferred by dlt.
+and computed fields have types. Models within models are columns of JSON, as with dlt; under ``skip_nested_types`` their
+fields are columns and nested tables, whose types are declared here and inferred by dlt.
 """
 
 from __future__ import annotations

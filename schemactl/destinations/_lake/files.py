@@ -43,8 +43,8 @@ def add_staged(
 ) -> Iterator[str]:
     """Yield the new files of a table, which has all columns of ``staged``, for the rows of a load.
 
-    ``masks`` say for each staged file which of its rows go in, None for all; ``alter`` changes them first. Names of
-    new files start with ``prefix``.
+    ``masks`` say for each staged file which of its rows go in, None for all; ``alter`` changes them first. Names of new
+    files start with ``prefix``.
 
     Raises:
         DestinationError: a value does not fit its column, or a required value is missing.

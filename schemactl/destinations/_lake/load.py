@@ -1,11 +1,11 @@
 """Carries out one load on tables that are files, all or nothing.
 
-No format has a commit for several tables. So a journal first records the versions of the tables, then all new files
-are written. Only then is each table committed, once, with the load's id, nested tables before their parents. Then
-comes `_dlt_version`, and last the row in `_dlt_loads` that completes the load. Between the commits a reader can see
-rows of the load in some tables and not yet in the next ones: rows whose ``_dlt_load_id`` is not in `_dlt_loads`. Each
-single table is consistent at any time. A load that fails is undone at once, a killed load by the next one, whatever
-its id: tables are restored to the versions in the journal. Columns that it added stay.
+No format has a commit for several tables. So a journal first records the versions of the tables, then all new files are
+written. Only then is each table committed, once, with the load's id, nested tables before their parents. Then comes
+`_dlt_version`, and last the row in `_dlt_loads` that completes the load. Between the commits a reader can see rows of
+the load in some tables and not yet in the next ones: rows whose ``_dlt_load_id`` is not in `_dlt_loads`. Each single
+table is consistent at any time. A load that fails is undone at once, a killed load by the next one, whatever its id:
+tables are restored to the versions in the journal. Columns that it added stay.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Merges the rows of a load into tables on files by the plans of ``destinations._merge``, with DuckDB.
 
-Files with rows to delete are rewritten without them, new rows are added. DuckDB only sees the columns that merges
-need, and spills to disk.
+Files with rows to delete are rewritten without them, new rows are added. DuckDB only sees the columns that merges need,
+and spills to disk.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A dataset of tables on files that is open for migrating; see ``destinations.MigrationSession``.
 
-No transaction covers several tables, or a table and the ledger: each step and each line of the ledger is
-committed at once, whole or not at all. A killed run resumes by the state of the tables. This module knows no format.
+No transaction covers several tables, or a table and the ledger: each step and each line of the ledger is committed at
+once, whole or not at all. A killed run resumes by the state of the tables. This module knows no format.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Converts stored values to another type: by a database's own cast if that gives the same, else by dlt's coercion.
 
-``schema.coercion`` is the rule. A database casts a value by itself if its cast surely equals the
-coercion; it hands every other value over as a text, and gets the text of the coerced value back, in a form that
-every database casts to the same value: ``1e-5`` as ``0.00001``, ``2026-W01-1`` as a day and a time. Each database's own
-casts are in the ``conversion`` module of its destination. Decimals become texts without the zeros that a column's
-scale pads them with, as their source most likely wrote them.
+``schema.coercion`` is the rule. A database casts a value by itself if its cast surely equals the coercion; it hands
+every other value over as a text, and gets the text of the coerced value back, in a form that every database casts to
+the same value: ``1e-5`` as ``0.00001``, ``2026-W01-1`` as a day and a time. Each database's own casts are in the
+``conversion`` module of its destination. Decimals become texts without the zeros that a column's scale pads them with,
+as their source most likely wrote them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Hands loads to dlt's own loader: files as they are, keys and dlt's tables of loads and versions kept.
 
 A load is a package in dlt's form, which waits in a folder of dlt's data (``DLT_DATA_DIR``) until it is loaded to its
-end: the next load of the schema into the dataset resumes a killed one. dlt loads file by file; the load
-is complete once ``_dlt_loads`` has it, which is written last.
+end: the next load of the schema into the dataset resumes a killed one. dlt loads file by file; the load is complete
+once ``_dlt_loads`` has it, which is written last.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The catalog in a folder, and the reader and writer of its files, which stays in the folder.
 
 The catalog's database and the metadata of its tables contain paths of files, of obsolete files, and the Python class
-that reads them. A writer to the folder can put anything there: a file elsewhere to be read, overwritten or
-deleted, or code to be imported.
+that reads them. A writer to the folder can put anything there: a file elsewhere to be read, overwritten or deleted, or
+code to be imported.
 """
 
 from __future__ import annotations

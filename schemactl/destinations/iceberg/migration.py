@@ -1,7 +1,6 @@
 """Migrations of Iceberg tables: Iceberg's abilities, its statements, and a session on a dataset.
 
-Each change of a table is one commit in its catalog. Earlier snapshots of a table can still be read until they
-expire.
+Each change of a table is one commit in its catalog. Earlier snapshots of a table can still be read until they expire.
 """
 
 from __future__ import annotations

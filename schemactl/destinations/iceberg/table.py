@@ -99,8 +99,8 @@ class IcebergLakeTable(LakeTable):
     ) -> Iterator[pyarrow.RecordBatch]:
         """Yield the rows of one file, by Arrow; pyiceberg leaves out deleted rows, and reads other formats.
 
-        PyIceberg (0.12) reads a null list of structs or a null map as an empty one; rewritten rows must not
-        change by this.
+        PyIceberg (0.12) reads a null list of structs or a null map as an empty one; rewritten rows must not change by
+        this.
         """
         if _is_plain(file.handle):
             yield from LakeTable.read(self, file, columns, groups)
@@ -201,10 +201,8 @@ class IcebergLakeTable(LakeTable):
         """Make sure that no file has values of a former column under one of these names of new columns.
 
         Files that were adopted from the engine refer to columns by name. If a column of that name was dropped or
-        renamed, its
-        values would turn up in a new one: such files are rewritten first, in a separate commit. Former names of
-        ``column``,
-        which is to get one of the names, are allowed; a new column has no former names.
+        renamed, its values would turn up in a new one: such files are rewritten first, in a separate commit. Former
+        names of ``column``, which is to get one of the names, are allowed; a new column has no former names.
         """
         current_names = {mapped_field.field_id: mapped_field.name for mapped_field in self.table.schema().fields}
         name_uses = [

@@ -1,7 +1,7 @@
 """Migrations of MySQL and MariaDB servers: their abilities, their statements, and a session on a server.
 
-DDL ends a transaction in MySQL: each step is committed by itself, and the journal of steps records how far a run
-came. A size changes in place; for another type, a new column takes the values and then the name.
+DDL ends a transaction in MySQL: each step is committed by itself, and the journal of steps records how far a run came.
+A size changes in place; for another type, a new column takes the values and then the name.
 """
 
 from __future__ import annotations

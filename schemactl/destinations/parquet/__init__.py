@@ -1,7 +1,7 @@
 """A folder of Parquet, a folder in it for each table: ``parquet:FOLDER``, ``parquet:FOLDER?dataset=NAME``.
 
-It has the layout of dlt's ``filesystem`` destination for Parquet, so a dlt pipeline can continue after our loads,
-and the other way round. A load is written down in a journal before anything is moved (``journal``).
+It has the layout of dlt's ``filesystem`` destination for Parquet, so a dlt pipeline can continue after our loads, and
+the other way round. A load is written down in a journal before anything is moved (``journal``).
 """
 
 from schemactl.destinations.parquet.catalogue import NAMES, read_catalogue, stored

@@ -1,7 +1,7 @@
 """The bookkeeping of a folder's loads and migrations: dlt's files of versions and loads (docs/dlt.md §9.1), and ours.
 
-They are JSON lines. Each run of migrations has its file in ``_schemactl_migrations`` and one in
-``_schemactl_steps``; a file is replaced in one step. Delta tables use such a folder, too.
+They are JSON lines. Each run of migrations has its file in ``_schemactl_migrations`` and one in ``_schemactl_steps``; a
+file is replaced in one step. Delta tables use such a folder, too.
 """
 
 from __future__ import annotations

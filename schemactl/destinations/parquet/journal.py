@@ -1,9 +1,9 @@
 """Puts the files of a load in their places, all or none.
 
-New files are first gathered in a hidden folder of the dataset, on the same file system. Then a journal is written,
-in one step: which files go, and which files get which name. From then on the load is certain: if the process is
-killed, the next command repeats the steps. Without a journal the load has not happened, and gathered
-files are removed. Our readers in between see the state after the journal (``Listing``).
+New files are first gathered in a hidden folder of the dataset, on the same file system. Then a journal is written, in
+one step: which files go, and which files get which name. From then on the load is certain: if the process is killed,
+the next command repeats the steps. Without a journal the load has not happened, and gathered files are removed. Our
+readers in between see the state after the journal (``Listing``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A schema of a Spark catalog: ``spark:CATALOG.SCHEMA``, for example ``spark:spark_catalog.analytics``.
 
 It uses the open session, which knows the user's ``--conf``. Without an open session it starts one, which only knows
-Spark's ``spark-defaults.conf``. Spark's catalog in memory forgets its tables with the session: the user's settings
-can name a lasting one (Hive, JDBC, Iceberg …).
+Spark's ``spark-defaults.conf``. Spark's catalog in memory forgets its tables with the session: the user's settings can
+name a lasting one (Hive, JDBC, Iceberg …).
 """
 
 from schemactl.destinations.spark.address import NAMES

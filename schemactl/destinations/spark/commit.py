@@ -1,7 +1,7 @@
 """Loads into a Spark catalog that are certain to complete: a table of steps exists until all steps are done.
 
-Each step can be repeated, by the next load if a load was killed: rows are appended unless their key exists, tables
-are overwritten, or the new table takes the old one's name. ``staging`` makes the steps.
+Each step can be repeated, by the next load if a load was killed: rows are appended unless their key exists, tables are
+overwritten, or the new table takes the old one's name. ``staging`` makes the steps.
 """
 
 from __future__ import annotations
@@ -191,8 +191,7 @@ def create_table(target: Tables, name: str, frame: DataFrame) -> str:
     """Make a table of a frame; a table of this name that a killed load left is gone by then.
 
     In Spark's own catalog the table is created before its files: files without a table would make every later load
-    fail,
-    and no SQL statement would remove them.
+    fail, and no SQL statement would remove them.
 
     Returns:
         The table's name: another name if files without a table have this one.

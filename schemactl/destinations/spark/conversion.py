@@ -202,9 +202,9 @@ def _sampled(frame: DataFrame, share: float) -> DataFrame:
 def survivor(value: Column, retype: Retype) -> Column:
     """Return a stored value in the type of another column; null if it does not survive.
 
-    Spark casts by itself if its text of the result is the value again, or nothing can be lost; all other
-    values go through ``coerce_value``. It needs a separate projection (no lambda), as it may call Python. Times
-    of day need Spark's setting ``spark.sql.timeType.enabled``.
+    Spark casts by itself if its text of the result is the value again, or nothing can be lost; all other values go
+    through ``coerce_value``. It needs a separate projection (no lambda), as it may call Python. Times of day need
+    Spark's setting ``spark.sql.timeType.enabled``.
     """
     kind = spark_type(retype.after)
     before, after = retype.before.data_type, retype.after.data_type

@@ -2,9 +2,9 @@
 
 A catalog has no locks, but creates a table of a name only once. A writer holds the table ``_schemactl_lease_N``, with N
 one greater than the previous holder's. A property of the table identifies the writer, and is updated every few seconds
-as a sign of life. After ``LEASE_SECONDS`` without a sign, the next writer takes the lease: no clocks of two
-machines are compared, the next writer watches for as long. N is in the names of a load's temporary tables, so that
-no one drops the tables of a running load as leftovers.
+as a sign of life. After ``LEASE_SECONDS`` without a sign, the next writer takes the lease: no clocks of two machines
+are compared, the next writer watches for as long. N is in the names of a load's temporary tables, so that no one drops
+the tables of a running load as leftovers.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Spark commits each table separately. A load that was killed before it was certain leaves nothing but tables named
 ``_schemactl_new_N_…``, which the next load drops; one that was killed later is finished by the next load. Between, a
-reader may see the new rows of some tables and not yet of all: nested tables come before their parents, and the row
-in ``_dlt_loads`` comes last. Loads and migrations wait for each other (``lease``).
+reader may see the new rows of some tables and not yet of all: nested tables come before their parents, and the row in
+``_dlt_loads`` comes last. Loads and migrations wait for each other (``lease``).
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ read_past_loads, read_ledger, read_table = _READER.read_past_loads, _READER.read
 def check_tables(url: str, schema: Schema) -> None:
     """Find out whether a catalog accepts the tables of a schema; see ``Loader``.
 
-    Without an open session only the schema is checked: a new session would not know the user's catalogs.
-    ``load`` checks the existing tables.
+    Without an open session only the schema is checked: a new session would not know the user's catalogs. ``load``
+    checks the existing tables.
     """
     namespace = read_address(url)
     chains = chains_to_check(schema)

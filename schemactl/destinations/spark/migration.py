@@ -1,8 +1,8 @@
 """Migrations of a schema of a Spark catalog: Spark's abilities, and a session.
 
 Spark has no transactions over tables: each step is committed when it is done. Types, names and values of a column's
-rows are changed by a copy of the table, whatever its format: partitioned, clustered and external tables are refused,
-as a copy would lose these properties.
+rows are changed by a copy of the table, whatever its format: partitioned, clustered and external tables are refused, as
+a copy would lose these properties.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ def connect(
 class SparkMigration(Ledger):
     """See ``destinations.MigrationSession``.
 
-    A table of files cannot change a row: our tables of the ledger get a new line each time, and the last
-    line of a run or a step counts (``line`` is the order). ``_dlt_version`` is small, and a line is removed
-    by rewriting it as a copy.
+    A table of files cannot change a row: our tables of the ledger get a new line each time, and the last line of a run
+    or a step counts (``line`` is the order). ``_dlt_version`` is small, and a line is removed by rewriting it as a
+    copy.
 
     Attributes:
         lines: the last line of tables of the ledger, as far as known: no other process writes to them.

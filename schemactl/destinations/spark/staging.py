@@ -1,15 +1,15 @@
 """Stages a load into tables of a Spark catalog, which commits each table separately.
 
-A load first writes all of its rows into temporary tables in the same schema (``_schemactl_new_N_…``;
-``lease`` explains N): the rows to be appended, or all rows that a table will hold. Then one more table,
-``_schemactl_pending_N``, gets the steps, with the few rows that record the load: from then on the load is certain,
-and ``commit`` does the steps. The next load finishes a killed load or drops its temporary tables.
+A load first writes all of its rows into temporary tables in the same schema (``_schemactl_new_N_…``; ``lease`` explains
+N): the rows to be appended, or all rows that a table will hold. Then one more table, ``_schemactl_pending_N``, gets the
+steps, with the few rows that record the load: from then on the load is certain, and ``commit`` does the steps. The next
+load finishes a killed load or drops its temporary tables.
 
-Tables of Spark's own catalog are files, which cannot be moved between tables: rows are written a second time.
-But a new table of the load has no users yet, and is replaced by the staged one. A table whose rows are all rewritten
-is also replaced if a struct gets another field, for which Spark has no statement (4.3: ``ALTER TABLE`` refuses such
-columns, with and without Hive); other catalogs have one. Any other table stays, as a new one would lose its grants and
-its owner.
+Tables of Spark's own catalog are files, which cannot be moved between tables: rows are written a second time. But a new
+table of the load has no users yet, and is replaced by the staged one. A table whose rows are all rewritten is also
+replaced if a struct gets another field, for which Spark has no statement (4.3: ``ALTER TABLE`` refuses such columns,
+with and without Hive); other catalogs have one. Any other table stays, as a new one would lose its grants and its
+owner.
 """
 
 from __future__ import annotations

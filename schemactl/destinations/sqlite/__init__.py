@@ -1,7 +1,7 @@
 """A SQLite file: ``sqlite:///PATH``.
 
-dlt keeps each dataset in a separate file next to the named one: ``shop.db`` and ``shop__DATASET.db``;
-``main`` is the named file itself.
+dlt keeps each dataset in a separate file next to the named one: ``shop.db`` and ``shop__DATASET.db``; ``main`` is the
+named file itself.
 """
 
 from schemactl.destinations.sqlite.catalogue import read_catalogue, read_definitions, read_queries

@@ -1,7 +1,7 @@
 """A review as workflow commands of GitHub Actions: each finding becomes an annotation of the pull request.
 
-GitHub shows ten annotations of each kind for a step and silently drops the rest: the first of each rule and
-severity come first, and a last annotation counts the dropped findings by rule.
+GitHub shows ten annotations of each kind for a step and silently drops the rest: the first of each rule and severity
+come first, and a last annotation counts the dropped findings by rule.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ class KeyChange:
 def key_changes(comparison: Comparison, hint: str) -> Iterator[KeyChange]:
     """Yield each existing table whose set of columns with ``hint`` changed.
 
-    A key of new columns only is reported only if stored rows lack values for it: not in a table without rows, and
-    not if dlt fills the columns.
+    A key of new columns only is reported only if stored rows lack values for it: not in a table without rows, and not
+    if dlt fills the columns.
     """
     moved: tuple[ColumnAdded | ColumnRemoved, ...] = (*comparison.of(ColumnAdded), *comparison.of(ColumnRemoved))
     touched = dict.fromkeys(change.table for change in comparison.of(ColumnPropertyChanged, hint))
