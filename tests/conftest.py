@@ -343,6 +343,13 @@ def _await_port(port: int, is_alive, log: Path) -> None:
     pytest.fail(f"the Spark Connect server did not start:\n{log.read_text()}")
 
 
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """The address of a PostgreSQL server that runs while the tests do, with a password in it."""
