@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from schemactl.engine.protocol import Engine
 
+pytest.register_assert_rewrite("rows_contract")
+
 CONNECT_START_LIMIT_SECONDS = 120
 
 
