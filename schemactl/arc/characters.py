@@ -1,7 +1,7 @@
 """Sets of characters as Java's regular expressions name them, and their algebra.
 
-Categories are those of Python's ``unicodedata``, scripts those of pyarrow's regular expressions (RE2); Java's own
-version of Unicode may be a little older or newer.
+Categories come from Python's ``unicodedata``, scripts from pyarrow's regular expressions (RE2); Java's version of
+Unicode may be a little older or newer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def intersection(first: Characters, second: Characters) -> Characters:
 
 
 def both_cases(of: Characters) -> Characters:
-    """Return a set with the other case of its ASCII letters: Java's ``(?i)`` adds no others."""
+    """Return a set with the other case of its ASCII letters: Java's ``(?i)`` only adds these."""
     letters = intersection(of, ASCII["Alpha"])
     return union(of, ((low ^ 32, high ^ 32) for low, high in letters)) if letters else of
 
@@ -94,7 +94,7 @@ def _categories() -> dict[str, Characters]:
 
 
 def category(name: str) -> Characters | None:
-    """Return the characters of a category (``Lu``), or of those that begin with a letter (``L``); None if unknown."""
+    """Return the characters of a category (``Lu``), or of all categories with an initial (``L``); None if unknown."""
     prefixes = _GROUPS.get(name, (name,))
     is_name = 0 < len(name) <= 2
     sets = [letters for category, letters in _categories().items() if is_name and category.startswith(prefixes)]

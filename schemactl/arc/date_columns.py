@@ -166,7 +166,7 @@ class _Columns:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Digits in a pattern: how much is added to their number, and what they are multiplied by."""
+    """Digits in a pattern: the summand and the factor that turn them into the value of a field."""
 
     field: str
     plus: int = 0
@@ -340,7 +340,7 @@ _YEAR_1: Final = pa.scalar(-719_162, pa.int32()).cast(pa.date32())
 
 
 def _cast_all(texts: pa.Array) -> pa.Array | None:
-    """Return texts as dates of ISO 8601; None if one is none, or of the year 0, which not all patterns have."""
+    """Return strings as ISO 8601 dates; None if one is invalid, or in the year 0, which not all patterns allow."""
     try:
         days = texts.cast(pa.date32())
     except pa.ArrowInvalid:
@@ -349,7 +349,7 @@ def _cast_all(texts: pa.Array) -> pa.Array | None:
 
 
 def _merged(mask: Mask, if_true: np.ndarray[Any, Any], if_false: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return one array of the values of rows where a mask is true, and of those of the other rows."""
+    """Return one array with ``if_true`` in the rows of a mask and ``if_false`` in the remaining rows."""
     merged = np.empty(len(mask), if_false.dtype)
     merged[mask], merged[~mask] = if_true, if_false
     return merged

@@ -100,7 +100,7 @@ Element: TypeAlias = "Number | Text | Offset | LocalizedOffset | Zone | Literal 
 
 
 class PatternError(ValueError):
-    """A pattern is none of Java's."""
+    """A pattern that Java would reject."""
 
 
 _OFFSETS: Final = ("+HH", "+HHmm", "+HH:mm", "+HHMM", "+HH:MM", "+HHMMss", "+HH:MM:ss", "+HHMMSS", "+HH:MM:SS")
@@ -148,7 +148,7 @@ def _widths_of_years(elements: Iterable[Element]) -> list[int]:
 
 
 def _flat(elements: Sequence[Element]) -> Iterator[Element]:
-    """Yield all elements, and those inside of optional and padded ones in place of these."""
+    """Yield all elements; optional and padded elements are replaced by the elements inside."""
     for element in elements:
         match element:
             case Optional(inner):

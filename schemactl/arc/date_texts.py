@@ -96,7 +96,7 @@ class _Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The resolved parts of a text; None for those that it lacks."""
+    """The resolved parts of a text; None for missing parts."""
 
     day: int | None
     nano: int | None
@@ -131,7 +131,7 @@ class DatePattern:
         except _Failed:
             return None
 
-    # --- parsing: each function returns where its part of the text ends ---
+    # --- parsing: each function returns the end of its part of the text ---
 
     def _sequence(self, elements: Sequence[Element], text: str, start: int, parsed: _Parsed) -> int:
         for element in elements:
@@ -485,7 +485,7 @@ class _Resolver:
         return None
 
     def _cross_check(self, day: int | None, nano: int | None) -> None:
-        """Refuse fields that contradict the date and the time that others make."""
+        """Refuse fields that contradict the date and the time computed from other fields."""
         resolved = {**({} if day is None else _date_fields(day)), **({} if nano is None else _clock_fields(nano))}
         if any(name in resolved and resolved[name]() != value for name, value in self._fields.items()):
             raise _Failed

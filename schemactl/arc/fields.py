@@ -67,7 +67,10 @@ class Long:
 
 @dataclass(frozen=True, slots=True)
 class String:
-    """A text; lengths count UTF-16 units, as Java's do; ``regex`` is Java's, and matches the whole text."""
+    """A string; lengths count UTF-16 units, as in Java.
+
+    ``regex`` is a Java expression that matches the whole string.
+    """
 
     min_length: int | None = None
     max_length: int | None = None

@@ -48,7 +48,7 @@ def parse_hocon(source: Source) -> Node:
 
 
 class WrittenNumber(float):
-    """A number that its digits alone do not write (a point, an exponent, leading zeros), with its text."""
+    """A number with its text, which the digits do not determine (a point, an exponent, leading zeros)."""
 
     text: str
 
@@ -266,7 +266,7 @@ def _plain_value(text: str) -> object:
 
 
 def _put(fields: dict[str, _Field], field: _Field) -> None:
-    """Add a field to others; objects that follow one another become one."""
+    """Add a field to the fields of an object; consecutive objects under one key are merged."""
     if field.key.value not in fields:
         fields[field.key.value] = field
         return

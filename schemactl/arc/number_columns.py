@@ -1,4 +1,4 @@
-"""Columns of texts that are numbers: most texts in a C loop, the others one by one as Java reads them."""
+"""Columns of strings that are numbers: most strings are read by a C loop, the remaining ones one by one as in Java."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def to_american(texts: pa.Array, decimal_separator: str) -> pa.Array:
 
 
 def _valid_patterns(formatters: Sequence[str]) -> list[NumberPattern]:
-    """Return the patterns that Java takes, without the others."""
+    """Return the patterns that Java accepts, and drop invalid ones."""
     patterns = []
     for formatter in formatters:
         try:
@@ -210,10 +210,10 @@ class _QuickNumbers:
         return _matching(texts, self._number).cast(self._type)
 
     def _cast_all(self, texts: pa.Array) -> pa.Array | None:
-        """Return texts as numbers; None if a character is outside of the alphabet, or a text no number of the type.
+        """Return strings as numbers; None if a character is outside of the alphabet, or a string is not a valid number.
 
-        From ``-`` to ``9`` there are signs, points and digits, and the slash that no number has: of texts of these
-        Arrow reads the same numbers as Java, and none that would lose a digit.
+        From ``-`` to ``9`` there are signs, points, digits, and the slash, which no number contains: for strings of
+        these characters, Arrow reads the same numbers as Java and rejects numbers that would lose a digit.
         """
         octets = octets_of(texts)
         if not len(octets) or octets.min() < self._alphabet[0] or octets.max() > self._alphabet[1]:
@@ -229,5 +229,5 @@ class _QuickNumbers:
 
 
 def _matching(texts: pa.Array, regex: str) -> pa.Array:
-    """Return the texts that match, null for the others."""
+    """Return the strings that match, and null otherwise."""
     return pc.if_else(pc.match_substring_regex(texts, regex), texts, pa.scalar(None, pa.string()))

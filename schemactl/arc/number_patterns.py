@@ -94,7 +94,7 @@ class NumberPattern:
         return Parsed(digits, is_negative, self.divisor) if end == len(text) else None
 
     def _digits(self, text: str, start: int) -> tuple[Decimal | None, int]:
-        """Return the number at a place and where it ends: the place itself if there is none."""
+        """Return the number at a position and its end; the end equals the start if the text has no number."""
         for word, value in (("NaN", None), ("∞", Decimal("Infinity"))):
             if text.startswith(word, start):
                 return value, start + len(word)
@@ -153,7 +153,7 @@ def parse_number_pattern(pattern: str) -> NumberPattern:
 
 
 def _affix(pattern: str, position: int, divisor: int) -> tuple[str, int, int]:
-    """Return the affix at a position, where it ends, and what it divides the number by."""
+    """Return the affix at a position, its end, and the divisor of the number."""
     letters: list[str] = []
     is_quoted = False
     while position < len(pattern):

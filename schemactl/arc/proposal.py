@@ -39,7 +39,7 @@ _MOST_PATTERNS: Final = 3
 
 
 LEAST_SHARE: Final = 0.8
-"""The share of a column's texts that have to be of a type before the others are exceptions."""
+"""The share of a column's strings that must have a type so that the remaining strings count as exceptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ def propose(name: str, texts: pa.Array, order: DateOrder | None = None) -> Field
 
 
 def draft(name: str, texts: pa.Array, order: DateOrder | None = None) -> DraftedField:
-    """Return the field that types the texts of a column, or most of them if these look like dates, money or numbers.
+    """Return the field that types the strings of a column, or most of them if these look like dates, money or numbers.
 
-    Nulls are allowed: later texts may be missing. Arguments are those of ``propose``.
+    Nulls are allowed, because later strings may be missing. See ``propose`` for the arguments.
     """
     field = propose(name, texts, order)
     typed_texts = texts
@@ -225,7 +225,7 @@ def _is_error(values: pa.Array, of: FieldType) -> pa.Array:
 def _cover(values: pa.Array, patterns: Sequence[str], of: Callable[[str], FieldType]) -> tuple[str, ...] | None:
     """Return the fewest patterns that type all texts, the one that fits most texts first; None if they cannot."""
     chosen: list[str] = []
-    # Patterns that fit none of the first texts are left out.
+    # Drop patterns that fit no string of the sample.
     first_values = values.slice(0, 50)
     likely = [pattern for pattern in patterns if not pc.all(_is_error(first_values, of(pattern))).as_py()]
     while len(values) and len(chosen) < _MOST_PATTERNS:

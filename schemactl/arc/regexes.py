@@ -1,4 +1,4 @@
-"""Translates Java's regular expressions to Python's, and refuses those that Python cannot match as Java does."""
+"""Translates Java's regular expressions to Python's, and refuses expressions that Python cannot match as Java does."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class _Translator:
     def _operand(self, start: int) -> tuple[Characters, bool]:
         """Return the characters up to ``&&`` or the end of a class, and whether some of them follow an inner class.
 
-        Java takes those for an operand of their own.
+        Java treats characters after an inner class as a separate operand.
         """
         parts: list[Characters] = []
         begin, has_class, is_mixed = self._position, False, False

@@ -51,9 +51,9 @@ class TypedColumn:
     """A column after its typing.
 
     Attributes:
-        values: of the field's type; null if the text is null or an error.
-        messages: why a text is an error; null if it is none.
-        replaced: how many of the values replace nulls.
+        values: values of the field's type; null if the string is null or an error.
+        messages: why a string is an error; null if it is valid.
+        replaced: the number of values that replace nulls.
     """
 
     values: pa.Array
@@ -87,7 +87,7 @@ class TextTyper:
     def run(self, columns: Sequence[pa.Array]) -> tuple[list[pa.Array], pa.Array]:
         """Return the typed columns, and the list of errors of each row (``ERRORS_TYPE``).
 
-        Columns of other types than text are passed through, as Arc does with those of the field's type.
+        Columns of other types than string are passed through, as in Arc if the type is the field's type.
         """
         typed_columns: list[pa.Array] = []
         messages: list[tuple[str, pa.Array]] = []
@@ -197,7 +197,7 @@ def _quoted(texts: Sequence[str]) -> str:
 
 
 def _checked(texts: pa.Array, of: String, regex: re.Pattern[str] | None) -> TypedColumn:
-    """Return texts with messages for those that break the field's limits."""
+    """Return strings with messages for the strings that break the field's limits."""
     messages: list[pa.Array] = []
     if of.min_length is not None or of.max_length is not None:
         # Java counts a character beyond 16 bits as two.

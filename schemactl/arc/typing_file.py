@@ -1,7 +1,7 @@
 """Arc's schema files <-> the fields of a typing.
 
-Messages name attributes in Arc's words. Where Arc ends with an exception of a library, the fault is reported like all
-others; an unknown key is a warning, unless the field has another fault.
+Messages use Arc's words for attributes. If Arc ends with an exception of a library, the fault is reported like any
+other; an unknown key is a warning, unless the field has another fault.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ def read_typing(text: str, path: str) -> Typing:
 
 
 def read_fields(source: Source) -> tuple[Typing, tuple[Fault, ...]]:
-    """Return the fields without faults, and the faults of the others in the order of the file.
+    """Return the valid fields, and the faults of all other fields in the order of the file.
 
     Raises:
-        InputError: the text is no list of fields at all.
+        InputError: the text is not a list of fields.
     """
     source.check_size()
     no_schema = "this is not an Arc schema: expected a list of fields, or `schema` with a list"
@@ -232,7 +232,7 @@ _TYPE_ATTRIBUTES: Final[dict[str, dict[str, _Read]]] = {
     "time": {"formatters": _strings},  # Arc looks at these patterns only when it parses by them
     "timestamp": {"formatters": _date_patterns, "timezoneId": _string, "time": _time, "caseSensitive": _boolean},
 }
-"""The attributes of types; those of a struct and of an array are fields."""
+"""The attributes of types; the attributes of a struct and of an array are fields."""
 
 _EXPECTED: Final[dict[_Read, str]] = {
     _boolean: "boolean", _integer: "int", _strings: "string array", _date_patterns: "string array",

@@ -53,13 +53,13 @@ class ReadableFormat(Format, Protocol):
         """Return the schema in ``text``; ``path`` names it in messages.
 
         Raises:
-            InputError: the text is not of this format, with the place; it says what no schema can, or two names of it
-                become one; or the format needs a package that is not installed.
+            InputError: the text is not in this format (with the location), a schema cannot express it, two of its names
+                become one name, or the format needs a package that is not installed.
         """
         ...
 
     def recognises(self, text: Any) -> bool:
-        """Return whether ``text`` looks as of this format; asked where several formats have a file's ending."""
+        """Return whether ``text`` looks like this format; called if several formats have a file's ending."""
         ...
 
 
@@ -88,7 +88,7 @@ class VersionedFormat(Format, Protocol):
 
 
 class LossyFormat(Format, Protocol):
-    """A module that says itself what it loses."""
+    """A module that reports its own losses."""
 
     def losses(self, schema: Schema) -> tuple[Loss, ...]:
         """Return the parts of a schema that its text lacks."""
@@ -96,7 +96,7 @@ class LossyFormat(Format, Protocol):
 
 
 def is_readable(module: Format) -> TypeGuard[ReadableFormat]:
-    """Return whether a format can be read; others are only written."""
+    """Return whether a format can be read; some formats can only be written."""
     return optional_attribute(module, "read") is not None
 
 

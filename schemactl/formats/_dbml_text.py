@@ -29,7 +29,7 @@ _ESCAPE: Final = re.compile(r"\\(?:u(?P<code>[0-9A-Fa-f]{4})|(?P<other>\r\n|.))"
 _ESCAPES: Final = {
     "n": "\n", "t": "\t", "r": "\r", "0": "\0", "b": "\b", "v": "\v", "f": "\f", "\n": "", "\r\n": "", " ": "\\ ",
 }  # fmt: skip
-"""Characters after a backslash that mean others; any other character means itself."""
+"""Characters that a backslash changes; after a backslash, any other character means itself."""
 
 _STRINGS: Final = ("long", "text", "quoted")
 _NAMES: Final = ("word", "quoted")
@@ -126,13 +126,13 @@ class DbmlTable:
 
     @property
     def columns(self) -> list[DbmlColumn]:
-        """The columns; those of partials are among them once the file is read."""
+        """The columns, including columns of partials after the file is read."""
         return [member for member in self.members if isinstance(member, DbmlColumn)]
 
 
 @dataclass(frozen=True, slots=True)
 class DbmlRef:
-    """A reference by one of ``> < - <>``; ``name`` is empty if it has none."""
+    """A reference by one of ``> < - <>``; ``name`` may be empty."""
 
     name: str
     left: RefEnd
@@ -173,7 +173,7 @@ def parse_dbml(source: Source) -> DbmlFile:
 
 
 def _tokenize(source: Source) -> Iterator[Token]:
-    """Yield the tokens; line ends and hints only where they have a meaning, outside of ``()`` and ``[]``."""
+    """Yield the tokens; line ends and hints only outside of ``()`` and ``[]``, because inside they have no meaning."""
     text, position = source.text, 0
     opened: list[Token] = []
     while position < len(text):
@@ -238,7 +238,7 @@ class _Parser:
         return self._tokens[self._index]
 
     def _next(self) -> Token:
-        """Consume a token; the end of the file is none, so that a loop over tokens ends."""
+        """Consume a token; raise an error at the end of the file, so that a loop over tokens ends."""
         token = self._tokens[self._index]
         if token.kind == "end":
             raise self._unexpected("more")
@@ -597,9 +597,9 @@ class _Parser:
     # Partials
 
     def _inject_partials(self, table: DbmlTable) -> None:
-        """Put the columns, indexes and the note of partials into a table.
+        """Add the columns, indexes and the note of partials to a table.
 
-        A definition in the table overrides those of partials, a later partial an earlier one.
+        A definition in the table overrides definitions in partials, a later partial overrides an earlier one.
         https://dbml.dbdiagram.io/docs/#tablepartial
         """
         injections = {member.name: member for member in table.members if isinstance(member, Injection)}

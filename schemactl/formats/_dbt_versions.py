@@ -1,7 +1,7 @@
-"""Models of dbt by their versions, with the names of the relations that dbt makes of them.
+"""Models of dbt by their versions, with the names of the relations that dbt creates for them.
 
-https://docs.getdbt.com/reference/resource-properties/versions. Each version has the columns of its model, less or more
-what it states itself.
+https://docs.getdbt.com/reference/resource-properties/versions. Each version has the columns of its model, except for
+columns that the version excludes, adds or overrides.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Relation:
     """A source table, model, seed or snapshot as it is in the database.
 
     Attributes:
-        name: that dbt has for it, and `ref` and `source` take.
+        name: its name in dbt, for `ref` and `source`.
         table: its name in the database.
-        native: its properties; of a version with those of its model.
-        version: of a model that has some.
-        is_latest: whether `ref` without a version means it.
-        losses: facts about its versions that are not among the properties.
+        native: its properties; for a version, including the properties of its model.
+        version: its version; None if the model has no versions.
+        is_latest: whether `ref` without a version refers to it.
+        losses: information about its versions that the properties lack.
     """
 
     name: str
@@ -113,7 +113,7 @@ def _merge(native: Mapping[str, Any], version: Mapping[str, Any], columns: list[
 def _columns(
     native: Mapping[str, Any], version: Mapping[str, Any], holder: str
 ) -> tuple[list[dict[str, Any]], tuple[Loss, ...]]:
-    """Return the columns of a version, and what it states of columns that its model has not."""
+    """Return the columns of a version, and losses for names that its model lacks."""
     overrides = version.get("columns") or ()
     choices = [column for column in overrides if "name" not in column]
     choice = choices[0] if choices else {}

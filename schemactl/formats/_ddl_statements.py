@@ -122,7 +122,7 @@ def parse_statement(statement: Statement, name: str, dialect: Dialect) -> exp.Ex
 def _hidden_table_line(statement: Statement, name: str) -> int | None:
     """Return the line of the first CREATE TABLE that begins a line of another statement; None if no line does.
 
-    Routines may create tables of their own.
+    Routines are ignored because they may create tables themselves.
     """
     import sqlglot
     from sqlglot.errors import TokenError
@@ -190,7 +190,7 @@ def parse_definition(table: str, sql: str, name: str, dialect: Dialect) -> tuple
 
 
 def _parse_known_columns(statement: Statement, name: str, dialect: Dialect) -> tuple[exp.Expr | None, list[str]]:
-    """Return CREATE TABLE with the columns and constraints that sqlglot parses one by one, and the others."""
+    """Return CREATE TABLE with the columns and constraints that sqlglot can parse one by one, and the unparsed ones."""
     if (parts := _split_columns(statement, name)) is None:
         return None, [statement.text]
     start, columns, clauses = parts
@@ -381,7 +381,7 @@ def _token_pattern(name: str, dialect: type[Dialect]) -> re.Pattern[str]:
 
 
 def _end_of_comment(script: str, start: int) -> int:
-    """Return the end of a block comment, which may hold others; the end of the script if it is not closed."""
+    """Return the end of a block comment, which may be nested; the end of the script if the comment is not closed."""
     depth = 0
     for mark in _COMMENT_MARK.finditer(script, start):
         depth += 1 if mark[0] == "/*" else -1

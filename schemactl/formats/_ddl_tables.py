@@ -28,10 +28,10 @@ _LAYOUT: Final = {
 _DEFAULT_OPTIONS: Final = frozenset((
     "ON DELETE NO ACTION", "ON UPDATE NO ACTION", "NOT DEFERRABLE", "INITIALLY IMMEDIATE", "MATCH SIMPLE",
 ))  # fmt: skip
-"""Options of keys that hold where none is stated."""
+"""The default options of keys."""
 
 _WORDS: Final = {"nulls": "NULLS NOT DISTINCT"}
-"""Options of constraints by sqlglot's names, if those are not their words."""
+"""SQL words of constraint options, by sqlglot's name, if they differ."""
 
 _NOT_ENFORCED: Final = frozenset(("bigquery", "snowflake", "databricks"))
 """Dialects whose keys are not enforced unless they say so."""
@@ -44,7 +44,7 @@ _DEFAULT_CLAUSES: Final = {
     "doris": frozenset(("ENGINE=OLAP",)),
     "starrocks": frozenset(("ENGINE=OLAP",)),
 }
-"""Clauses of a table that hold where none is stated, and those that only permit what the columns say."""
+"""Default clauses of a table, and clauses that only permit the declared columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class _Reference:
     """A foreign key.
 
     Attributes:
-        dataset: of the other table; empty if the key does not name it.
-        others: the columns of the other table; None for its primary key.
+        dataset: the dataset of the other table; empty if the key does not name it.
+        other_columns: the columns of the other table; None for its primary key.
     """
 
     columns: list[str]
@@ -66,14 +66,14 @@ class _Reference:
 def read_tables(
     statements: Sequence[exp.Expr], dialect: str, codec: Codec[dict[str, Any]], path: str, hints: Mapping[str, Any]
 ) -> tuple[list[Record], list[Loss]]:
-    """Return the tables that statements create, and what they lose.
+    """Return the tables that statements create, and the losses.
 
     Args:
-        statements: as sqlglot parses them, with the place for losses as ``meta["place"]``.
-        dialect: of sqlglot.
-        codec: of columns in the format's native form.
-        path: of the file, for errors.
-        hints: by table those of each column, of the table under None.
+        statements: statements parsed by sqlglot, with the location for losses in ``meta["place"]``.
+        dialect: the sqlglot dialect.
+        codec: the codec of columns in the format's native form.
+        path: the path of the file, for errors.
+        hints: by table, the hints of each column, and under None the hints of the table.
     """
     from sqlglot import exp
 
@@ -141,7 +141,7 @@ def _spelled(node: Any, dialect: str) -> str:
 
 
 def _unread_args(node: exp.Expression, *read: str) -> Iterator[tuple[str, Any]]:
-    """Yield the arguments of a node that say something and are not among those that are read."""
+    """Yield the unread arguments of a node that contain information."""
     from sqlglot import exp
 
     for key, value in node.args.items():
@@ -198,7 +198,7 @@ class _Table:
         self.losses.append(Loss(path, kind, _spelled(node, self._dialect)))
 
     def _lose_args(self, node: exp.Expression, column: str | None, *read: str) -> None:
-        """Report the arguments of a constraint that are not read, except for those that hold anyway."""
+        """Report the unread arguments of a constraint, except for defaults."""
         for key, value in _unread_args(node, *read):
             words = _WORDS.get(key, key.replace("_", " ").upper())
             options = value if key == "options" else [words if value is True else value]
@@ -255,14 +255,14 @@ class _Table:
         )
 
     def copy_columns(self, source: _Table, *, has_keys: bool, has_notes: bool | None = None) -> None:
-        """Add the columns of another table, with their keys and descriptions if the statement copies those."""
+        """Add the columns of another table, with their keys and descriptions if the statement copies them."""
         left_out = () if has_keys else ("primary_key", "unique")
         left_out = left_out if (has_keys if has_notes is None else has_notes) else (*left_out, "comment")
         for name, native in source.natives.items():
             self.natives[name] = {key: value for key, value in native.items() if key not in left_out}
 
     def _lay_out(self, clause: exp.Expression, hint: str) -> None:
-        """Read partitions, clusters or an order of plain columns; others are lost."""
+        """Read partitions, clusters or an order of plain columns; report any other clause as lost."""
         from sqlglot import exp
 
         inner = clause.this

@@ -1,7 +1,6 @@
-"""Fill in what a schema file leaves out, its defaults and sections, and give a schema the form of an export.
+"""Fill in the defaults and sections that a schema file omits, and give a schema the form of an export.
 
-An author states by hand no more than what he cares about. dlt refuses such a file; ``schemactl fmt`` writes it out as
-one that dlt takes.
+An author writes only the settings that matter to him. dlt refuses such a file; ``schemactl fmt`` completes it for dlt.
 """
 
 from __future__ import annotations
@@ -74,9 +73,9 @@ def with_sections(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def export_form(schema: Schema, keeps_import: bool = False) -> dict[str, Any]:
-    """Return the content of an export: tables and columns are named by their keys alone.
+    """Return the content of an export: only the keys name tables and columns.
 
-    dlt states the hash of the import file in its own store only (``keeps_import``).
+    dlt saves the hash of the import file only in its own store (``keeps_import``).
     """
     stored = schema.to_dict()
     if not keeps_import:
@@ -89,11 +88,10 @@ def export_form(schema: Schema, keeps_import: bool = False) -> dict[str, Any]:
 
 
 def completed(raw: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Return a stored schema with all keys that dlt asks for; what it states stays as it is.
+    """Return a stored schema with all keys that dlt requires; existing values stay unchanged.
 
-    Without ``engine_version`` it is one that dlt never wrote: then its sections are those of a new schema as well, but
-    for what they state. What is wrong in it is left for the checks to find. The schema is named after the file at
-    ``path`` where nothing else says so.
+    A schema without ``engine_version`` was not written by dlt: its sections also get the defaults of a new schema.
+    Faults are left for the checks to find. A schema without a name gets its name from the file at ``path``.
     """
     if is_complete(raw) or raw.get("engine_version", ENGINE_VERSION) != ENGINE_VERSION:
         return dict(raw)
@@ -142,7 +140,7 @@ def _new(raw: Mapping[str, Any]) -> Schema:
 
 
 def _join(default_patterns: Any, patterns: Any) -> Any:
-    """Return the patterns of a default hint: those of dlt's own columns, which hold for all schemas, and the stated."""
+    """Return the patterns of a default hint: first the patterns of dlt's own columns, then the schema's patterns."""
     if default_patterns is None or not isinstance(patterns, list):
         return patterns
     return [*default_patterns, *(pattern for pattern in patterns if pattern not in default_patterns)]

@@ -1,7 +1,8 @@
-"""The native form of a column in a format, and the hints beside it.
+"""The native form of a column in a format, and the hints next to it.
 
-A format writes the native form of a field and reads it back (``Codec``). What the native form does not say is computed
-here, so every format agrees on it: one with a place for foreign keys carries it as ``x-dlt``, another one loses it.
+A format writes the native form of a field and reads it back (``Codec``). This module computes the information that the
+native form lacks, so that all formats agree: formats with room for foreign keys carry it as ``x-dlt``, other formats
+lose it.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class Codec(Generic[Native]):
         return beside(field.properties, properties_of(self.read(field.name, self.write(field))))
 
     def restored(self, name: str, native: Native, hints: Any, path: str) -> dict[str, Any]:
-        """Return the properties of a column of its native form and the hints beside it.
+        """Return the properties of a column from its native form and the hints next to it.
 
-        Where the type in the native form was edited since, the hints on the type are old, and do not count.
+        If the native type was edited since, the hints about the type are outdated and do not count.
         """
         native_properties = properties_of(self.read(name, native))
         if hints is None:
@@ -53,7 +54,7 @@ class Codec(Generic[Native]):
         if self.write(field_of(Column(name, all_properties))) == native:
             return all_properties
         untyped = joined(native_properties, {key: value for key, value in hints.items() if key not in _TYPE})
-        # A column whose type dlt states keeps doing so.
+        # A column with a type from dlt keeps that type.
         return dict(restate(untyped, hints[NESTED_TYPE])) if hints.get(NESTED_TYPE) else untyped
 
 
@@ -75,7 +76,7 @@ def hint_item(hints: Any, outer_key: str | None = None) -> dict[str, Any]:
 
 
 def is_wide_decimal(field: Field, holder: str) -> bool:
-    """Return whether a decimal has more digits than Spark and tables of files have: those keep it as text."""
+    """Return whether a decimal has too many digits for Spark and tables of files, which store it as text."""
     if field.data_type is not DataType.DECIMAL:
         return False
     digits = field.precision or MAX_DIGITS

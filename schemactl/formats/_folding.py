@@ -18,11 +18,11 @@ _LEVELS: Final = 50
 
 
 def fold(schema: Schema) -> Schema:
-    """Return the schema of the documents: root tables alone, what was nested in them as columns of ``x-spark-type``.
+    """Return the schema of the documents: only root tables, with nested tables as ``x-spark-type`` columns.
 
-    A nested table becomes a list of objects (of values, where ``value`` is its only column), and columns ``a__b`` and
-    ``a__c`` become an object ``a``. Where values of several kinds share a place (variants, a list beside an object),
-    it holds any JSON. Columns that dlt adds are no part of documents. Names are those of the schema.
+    A nested table becomes a list of objects (of values if ``value`` is its only column), and columns ``a__b`` and
+    ``a__c`` become an object ``a``. If values of several kinds share a place (variants, a list and an object), it
+    becomes JSON. Columns that dlt adds are omitted. The schema decides the names.
     """
     naming = naming_of(schema)
     roots = [table for table in data_tables(schema) if not table.is_nested]
@@ -59,7 +59,7 @@ def _document(table: Table, schema: Schema, naming: Naming, level: int) -> tuple
 
 def _list(table: Table, schema: Schema, naming: Naming, level: int) -> Field:
     fields = _document(table, schema, naming, level + 1) if level < _LEVELS else ()
-    # A list in a list is a table of its own, named so by dlt.
+    # A list in a list is a separate table, with a name from dlt.
     if len(fields) == 1 and (fields[0].name == "value" or (fields[0].name == "list" and fields[0].element)):
         return Field(table.name, _ANY, element=replace(fields[0], name="element"))
     return Field(table.name, _ANY, element=Field("element", _ANY, fields=fields))
@@ -70,7 +70,7 @@ def _path(name: str, naming: Naming) -> tuple[str, ...]:
 
 
 def _grouped(paths_and_fields: list[tuple[tuple[str, ...], Field]], level: int) -> Iterator[Field]:
-    """Yield the fields of one object from those with paths, in the order in which names first appear."""
+    """Yield the fields of one object from fields with paths, in the order in which names first appear."""
     names = dict.fromkeys(path[0] for path, _ in paths_and_fields)
     for name in names:
         inner_paths = [(path[1:], field) for path, field in paths_and_fields if path[0] == name]

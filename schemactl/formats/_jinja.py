@@ -37,7 +37,7 @@ def unescape_jinja(template: str) -> str:
 
 
 def jinja_string(text: str) -> str:
-    """Return a literal for an expression of Jinja, which has no braces of its own."""
+    """Return a string literal for a Jinja expression, without braces."""
     return "'" + re.sub(r"[^ -~]|[\\'{}%#]", lambda match: _escape_sequence(ord(match[0])), text) + "'"
 
 

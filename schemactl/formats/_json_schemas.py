@@ -27,7 +27,7 @@ _NO_SCHEMAS: Final = frozenset(("enum", "const", "default", "examples", "example
 _ANNOTATIONS: Final = frozenset(
     ("title", "description", "$id", "$anchor", "$schema", "$comment", "$defs", "definitions", "x-dlt")
 )
-"""Keywords that describe a schema itself: those of an included schema are not the including one's."""
+"""Keywords that describe a schema itself: a schema does not get them from an included schema."""
 _LARGEST: Final = frozenset(("minimum", "exclusiveMinimum", "minLength", "minItems"))
 _SMALLEST: Final = frozenset(("maximum", "exclusiveMaximum", "maxLength", "maxItems"))
 
@@ -38,13 +38,13 @@ TYPES_OF_VALUES: Final = {
 
 @dataclass(slots=True)
 class FlatSchema:
-    """A schema with the keywords of all that it includes.
+    """A schema with the keywords of all included schemas.
 
     Attributes:
         keywords: without ``allOf`` and lone alternatives; ``$ref`` remains if it leads out of the document.
         overridden: values of keywords that an earlier part overrides, and ``false`` as a schema.
         definitions: the included definitions, by identity; one within itself is any JSON.
-        excludes_null: whether it has several alternatives, and none of them is null.
+        excludes_null: whether it has several alternatives but no null.
     """
 
     keywords: dict[str, Any] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class FlatSchema:
 
 
 def _combined(word: str, first: Any, second: Any) -> Any:  # noqa: C901, PLR0911 - by keyword
-    """Return the value of a keyword that says what two values say together; None if there is none."""
+    """Return the keyword value that combines two values; None if they contradict each other or cannot be combined."""
     match word, first, second:
         case "properties", dict(), dict():
             both = {name: {"allOf": [first[name], second[name]]} for name in first if name in second}
@@ -105,7 +105,7 @@ def _common_types(first: list[str], second: list[str]) -> list[str]:
 
 
 def types_of(keywords: Mapping[str, Any]) -> list[str]:
-    """Return the names of the types that a schema permits, those of its values if it has no ``type``; empty for any."""
+    """Return the types that a schema permits, without ``type`` the types of its values; empty for any type."""
     declared = keywords.get("type")
     if isinstance(declared, str):
         return [declared]
@@ -118,7 +118,7 @@ def types_of(keywords: Mapping[str, Any]) -> list[str]:
 
 
 class Resolver:
-    """Resolves the schemas of a document; ``expansion`` counts those that they include."""
+    """Resolves the schemas of a document; ``expansion`` counts the included schemas."""
 
     def __init__(self, source: Source, tree: Node, root: dict[str, Any], expansion: Expansion) -> None:
         self._source, self._tree, self._root, self._expansion = source, tree, root, expansion
@@ -126,7 +126,7 @@ class Resolver:
         """The base URI of each schema, by identity."""
         self._resources: dict[str, dict[str, Any]] = {"": root}
         self._anchors: dict[str, dict[str, Any]] = {}
-        """The schemas by the URIs of their anchors, and by their anchors alone."""
+        """The schemas by the URIs of their anchors, and by their bare anchors."""
         self._referenced: set[int] = set()
         schemas = list(self._index(root, ""))
         for schema in schemas:
@@ -187,12 +187,12 @@ class Resolver:
         return anchored
 
     def flatten(self, schema: Any, outer_definitions: frozenset[int] = frozenset(), level: int = 0) -> FlatSchema:
-        """Return a schema with the keywords of all that it includes; those of the schema itself come first.
+        """Return a schema with the keywords of all included schemas; its own keywords come first.
 
         Args:
-            schema: as in the document, or ``true`` or ``false``.
+            schema: a schema of the document, or ``true`` or ``false``.
             outer_definitions: the definitions that contain the schema, by identity.
-            level: the schemas that lead to it, by including each other.
+            level: the number of schemas that include each other down to this one.
         """
         self._expansion.follow(level)
         if not isinstance(schema, dict):
@@ -256,7 +256,7 @@ def _pointed(value: Any, pointer: str) -> Any:
 
 
 def _subschemas(schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the schemas directly within a schema, those of unknown keywords too."""
+    """Yield the schemas directly within a schema, also within unknown keywords."""
     for word, value in schema.items():
         if word in _NO_SCHEMAS or word.startswith("x-"):
             continue

@@ -43,7 +43,7 @@ def least_edit(raw: Any, old: Any, new: Any, is_ordered: IsOrdered, keys: Keys =
 
 
 def _behind_predecessors(kept_keys: list[Any], ordered_keys: list[Any]) -> list[Any]:
-    """Return keys in their order, the new ones behind those that they follow in another order; the first ones last."""
+    """Return kept keys in their order, with each new key behind its predecessor in ``ordered_keys``."""
     kept_set = {*kept_keys}
     followers: dict[Any, list[Any]] = {key: [key] for key in kept_keys}
     current = followers[kept_keys[-1]] if kept_keys else []

@@ -26,7 +26,7 @@ def merge_lines(base: str, theirs: str, ours: str) -> str:
 
 
 def with_comments(text: str, source: str, comments: Collection[str]) -> str:
-    """Return ``text`` with the comments that ``source`` has beside or above the same lines."""
+    """Return ``text`` with the comments that ``source`` has at the end of or above the same lines."""
     lines, source_lines = text.split("\n"), source.split("\n")
     indexes = {name: index for index, name in enumerate(_names(lines))}
     above: dict[int, list[str]] = {}
@@ -94,7 +94,7 @@ class _Merge:
         return written
 
     def _in_their_form(self, lines: list[str], base_index: int) -> list[str]:
-        """Return lines that are written at a place of ``base`` as deep as those around them are in ``theirs``."""
+        """Return lines for a position in ``base`` with the indentation of the surrounding lines in ``theirs``."""
         formed_lines, indent, deeper = [], _UNKNOWN, 0
         for line in lines:
             if line.lstrip(" ").startswith("#"):  # a person's, in the column that it had
@@ -155,7 +155,7 @@ def _aligned(base: list[str], other: list[str]) -> dict[int, int]:
 
 
 def _names(lines: list[str]) -> list[tuple[object, ...]]:
-    """Return a name for each line that no other has: what it says, below which lines, and the how many-th of those."""
+    """Return a unique name for each line: its content, its parent lines, and its number among equal ones."""
     above = [(-1, 0)]
     names: list[tuple[object, ...]] = []
     name: tuple[int, str]

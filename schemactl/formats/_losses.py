@@ -1,4 +1,4 @@
-"""Finds and describes what a schema loses on its way through a format."""
+"""Finds and describes the losses of a schema on its way through a format."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file of a format that keeps nothing of its text.
+    """A file of a format that preserves no formatting.
 
     Attributes:
-        losses: facts that no property of a column holds.
-        names: of tables and ``table.column`` in a database, with those in the schema, if they differ.
+        losses: information that no column property can hold.
+        names: pairs of a name in a database (table or ``table.column``) and its name in the schema, if they differ.
     """
 
     schema: Schema
@@ -54,7 +54,7 @@ class Document:
 
 
 def losses_between(before: Schema, after: Schema) -> tuple[Loss, ...]:
-    """Return the losses of ``after`` against ``before``, by meaning: a property's default counts as stated.
+    """Return the losses of ``after`` against ``before``, by meaning: a written default equals an absent property.
 
     Names, versions and hashes of schemas, dlt's own tables and the marks of loads do not count.
     """
@@ -94,7 +94,7 @@ def _losses(before: Schema, after: Schema, *, with_tables: bool = True) -> Itera
 
 
 def _facts(properties: Properties, name: str | None = None) -> dict[str, Any]:
-    """Return properties without those that say what holds anyway; ``name`` is the table's."""
+    """Return properties without defaults; ``name`` is the table's name."""
     defaults = {**_DEFAULTS, "resource": name}
     return {
         key: value
@@ -109,17 +109,17 @@ def _differences(path: str, before: Properties, after: Properties) -> Iterator[L
     types = [{key: value for key, value in properties.items() if key in _TYPE} for properties in (before, after)]
     if any(properties.get(NESTED_TYPE) for properties in types) and types[0] != types[1]:
         types = [_in_spark(properties) for properties in types]
-    # Where they are the same, one may state dlt's default sizes.
+    # Both may mean the same, with dlt's default sizes written in only one.
     if full_type(types[0]) != full_type(types[1]) or any(types[0].get(e) != types[1].get(e) for e in _NESTED):
         yield Loss(path, "type", types[0], types[1])
     for key in {**before, **after}:
-        # Hints that come besides are none that are lost.
+        # Additional hints are not losses.
         if key not in _TYPE and (key in before or not key.startswith("x-")):
             yield from _changed(path, key, before.get(key), after.get(key))
 
 
 def _changed(path: str, key: str, before: Any, after: Any) -> Iterator[Loss]:
-    """Yield the differences, in mappings those of the innermost keys."""
+    """Yield the differences; in mappings, the differences of the innermost keys."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in {**before, **after}:
             yield from _changed(path, f"{key}.{name}", before.get(name), after.get(name))
@@ -128,7 +128,7 @@ def _changed(path: str, key: str, before: Any, after: Any) -> Iterator[Loss]:
 
 
 def _in_spark(properties: Properties) -> dict[str, Any]:
-    """Return the type of a column with what nested data it holds as Spark's DDL, whichever hint states it."""
+    """Return the type of a column, with nested types as Spark DDL, whichever hint declares them."""
     nested_type = nested_type_of(Column("", properties))
     other_properties = {key: value for key, value in properties.items() if key not in _NESTED}
     return other_properties if nested_type is None else {**other_properties, SPARK_TYPE: write_type(nested_type)}

@@ -20,7 +20,7 @@ from schemactl.type_systems.fields import plain_properties
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One table's columns that name rows of another one; ``is_nested`` where the table is nested in the other."""
+    """Columns of a table that refer to rows of another table; ``is_nested`` if the other table is its parent."""
 
     table: str
     columns: tuple[str, ...]
@@ -31,7 +31,7 @@ class Relation:
 
 
 def relations_of(schema: Schema) -> Iterator[Relation]:
-    """Yield the relations of the tables of data: of nested tables, and those that ``references`` state."""
+    """Yield the relations of data tables: to parent tables, and by ``references``."""
     naming = naming_of(schema)
     names = {table.name for table in data_tables(schema)}
     row, parent = naming.normalize_identifier("_dlt_id"), naming.normalize_identifier("_dlt_parent_id")
@@ -69,7 +69,7 @@ _SAID: Final = frozenset(
 
 
 def hints_in_words(of: Column | Table) -> list[str]:
-    """Return the hints beside type, nullability, description and references: ``primary_key``, ``x-owner: crm``."""
+    """Return the hints, except type, nullability, description and references: ``primary_key``, ``x-owner: crm``."""
     is_type_of_database = isinstance(of, Column) and full_type(of.properties) is None
     shown_elsewhere = _SAID | ({DATABASE_TYPE} if is_type_of_database else set())
     return [

@@ -1,6 +1,6 @@
 """Check the form of a document before it is read: a container of a wrong type is an error, not an empty container.
 
-A format declares the parts that its reader goes into (``Shape``); what it does not go into may be anything.
+A format declares the parts that its reader descends into (``Shape``); all other parts may have any form.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ class Shape:
     """The form of a value. Other shapes are named by their keys in the table of a format's shapes.
 
     Attributes:
-        keys: of an object, the shapes of values by key; other keys may have any value. None if it is no object.
-        values: of an object, the shape of the values of all other keys.
+        keys: for an object, the shapes of values by key; other keys may have any value. None if it is not an object.
+        values: for an object, the shape of the values of all other keys.
         required: keys that an object must have.
-        by_type: of an object, the shape that it must have besides, by the text of its key ``type``.
-        items: of a list, the shape of each item; None if it is no list.
-        is_text: whether it may be a text.
-        is_flag: whether true or false may.
-        is_number: whether a number may.
-        is_optional: whether null may, which then means that nothing is stated.
-        is_any: whether everything may.
+        by_type: for an object, an additional shape, by the value of its key ``type``.
+        items: for a list, the shape of each item; None if it is not a list.
+        is_text: whether it may be a string.
+        is_flag: whether it may be true or false.
+        is_number: whether it may be a number.
+        is_optional: whether it may be null, which means the same as a missing key.
+        is_any: whether it may be anything.
     """
 
     keys: Mapping[str, str] | None = None

@@ -1,4 +1,4 @@
-"""The tables of the formats that describe nested records, and what files carry of them beside their columns."""
+"""The tables of the formats that describe nested records, and the hints that files carry next to their columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from schemactl.schema.validation import check
 from schemactl.type_systems.fields import Field, beside, joined, note, plain_properties
 
 LOGICAL_NAME: Final = "x-logical-name"
-"""The hint with the name that a contract or dbt has for what the database names otherwise."""
+"""The hint with the logical name of a table or column in a contract or in dbt, if it differs from the database."""
 
 
 def logical_name(of: Table | Field) -> str:
@@ -27,7 +27,7 @@ def logical_name(of: Table | Field) -> str:
 
 
 def beside_physical(name: str, physical: str) -> dict[str, str]:
-    """Return the hint with a logical name; nothing where both names are one."""
+    """Return the hint with a logical name; empty if both names are equal."""
     return {} if name == physical else {LOGICAL_NAME: name}
 
 
@@ -37,18 +37,18 @@ def table_properties(name: str, description: Any) -> dict[str, Any]:
 
 
 def table_hints(table: Table, native: Properties | None = None) -> dict[str, Any]:
-    """Return the hints of a table beside its name and description, or its native properties."""
+    """Return the hints of a table that its name and description, or its native properties, do not cover."""
     native_properties = table_properties(table.name, table.properties.get("description"))
     return beside(plain_properties(table.properties), native_properties if native is None else native)
 
 
 def file_table_name(path: str) -> str:
-    """Return the name of the only table of a file that names none: the file's, up to its first dot."""
+    """Return the table name for a file with one unnamed table: the file's name up to its first dot."""
     return PurePath(path).name.partition(".")[0] or "data"
 
 
 def file_hints(table: Table, schema: Schema, columns: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the hints of a file that holds one table alone, not what that is nested in, by what they are of."""
+    """Return the hints for a file with a single table, without nested tables: of the table, its columns, the schema."""
     root_properties = table_properties(table.name, None) if table.is_nested else {}
     lone_table = replace(table, properties={**root_properties, **table.properties, "parent": None})
     hints = {"table": table_hints(lone_table), "columns": columns, "schema": schema_hints(schema)}
@@ -56,7 +56,7 @@ def file_hints(table: Table, schema: Schema, columns: Mapping[str, Any] | None =
 
 
 def schema_hints(schema: Schema) -> dict[str, Any]:
-    """Return a schema's properties beside its tables, without those of every new schema."""
+    """Return the schema-level properties that differ from every new schema."""
     names = schema.normalizers.get("names") or "snake_case"
     hints = beside(_sections(schema), _sections(new_schema(schema.name, names)))
     return hints if names == "snake_case" else {**hints, "normalizers": dict(schema.normalizers)}
@@ -77,7 +77,7 @@ class Record:
 
 
 def record(name: str, columns: Iterable[tuple[str, Properties]], description: Any, hints: Any, **native: Any) -> Record:
-    """Return a table of its description, of other properties that the format states, and of the hints beside them."""
+    """Return a table from its description, other properties of the format, and the hints next to them."""
     properties = {**table_properties(name, description), **native}
     return Record(name, tuple(columns), joined(properties, hints) if isinstance(hints, Mapping) else properties)
 
@@ -89,7 +89,7 @@ def data_tables(schema: Schema) -> Iterator[Table]:
 
 
 UNNAMED: Final = "imported"
-"""The name of a schema whose file or database has none."""
+"""The name of a schema from a file or database without a schema name."""
 
 
 def empty_schema(hints: Any) -> Schema:
@@ -102,8 +102,8 @@ def empty_schema(hints: Any) -> Schema:
 def schema_of(records: Iterable[Record], hints: Any, path: str, naming: Naming | None = None) -> Schema:
     """Return the schema of tables that were read.
 
-    ``hints`` are what ``schema_hints`` found when the file was written; None in files of others. Names become those of
-    ``naming``, by default of the schema's naming convention.
+    ``hints`` are the ``schema_hints`` that were written into the file; None for files of other tools. Names are
+    normalized by ``naming``, by default by the schema's naming convention.
     """
     template = empty_schema(hints)
     sections = joined(_sections(template), hints if isinstance(hints, Mapping) else {})
@@ -132,7 +132,7 @@ def schema_of(records: Iterable[Record], hints: Any, path: str, naming: Naming |
 
 
 def names_between(records: Iterable[Record], schema: Schema) -> tuple[tuple[str, str], ...]:
-    """Return the names of tables and ``table.column`` that are others in the schema, with those."""
+    """Return pairs of a name of a table or ``table.column`` and its name in the schema, if they differ."""
     naming, renamed = naming_of(schema), []
     for record in records:
         table = naming.normalize_tables_path(record.name)
@@ -143,12 +143,12 @@ def names_between(records: Iterable[Record], schema: Schema) -> tuple[tuple[str,
 
 
 def _rename(name: str, record: Record, tables: Mapping[str, str], naming: Naming) -> dict[str, Any]:
-    """Return the properties of a table with its name, and those in its references, as the schema has them."""
+    """Return the properties of a table with normalized names, also in its references."""
     properties = dict(record.properties)
     if properties.get("resource") == record.name:
         properties["resource"] = name
     references = properties.get("references")
-    # Others are refused with all that no schema can state.
+    # Invalid references are reported by the check of the whole schema.
     if isinstance(references, list) and all(isinstance(reference, Mapping) for reference in references):
         properties["references"] = [_renamed_reference(reference, tables, naming) for reference in references]
     return properties
@@ -187,9 +187,9 @@ _CASELESS: Final = NameLimits(is_case_sensitive=False)
 
 
 def check_case(fields: Iterable[Field], path: str, holder: str) -> None:
-    """Raise ``InputError`` where names of one table or object differ in case alone, for formats that have no case.
+    """Raise ``InputError`` if names of one table or object differ only in case, for formats that ignore case.
 
-    ``path`` is the table, or the path of the object; ``holder`` what has no case, in words.
+    ``path`` is the table, or the path of the object; ``holder`` is the format, for the message.
     """
     fields = tuple(fields)
     for first_name, second_name in _CASELESS.clashes(field.name for field in fields):

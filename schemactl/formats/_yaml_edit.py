@@ -1,8 +1,8 @@
-"""Edit YAML that a person formatted, by ruamel.yaml.
+"""Edit YAML that a person formatted, with ruamel.yaml.
 
-The text becomes ruamel.yaml's nodes, the nodes are edited in place, and the nodes before and after are written. A merge
-of lines brings the difference into the person's text: lines that the edit does not touch stay as they are, with odd
-spacing, which ruamel.yaml alone would not keep. Blocks that the edit does not touch are left out meanwhile.
+The text becomes ruamel.yaml's nodes, the nodes are edited in place, and the nodes before and after are written. A line
+merge applies the difference to the person's text: lines that the edit does not change keep even odd spacing, which
+ruamel.yaml itself would normalize. Unchanged blocks are left out meanwhile.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ def _indentation_of(text: str, root: Node) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Slot:
-    """A key or an item of a block, with what a person wrote around it.
+    """A key or an item of a block, with the comments and blank lines around it.
 
     Attributes:
-        column: of the key or the item's dash.
-        depth: how deep it is; an item is deeper than the key of its list, whose column its dash may have.
+        column: the column of the key or of the item's dash.
+        depth: its depth; an item is deeper than the key of its list, whose column its dash may have.
         above: the lines of comments and the blank lines before it.
         behind: the comment at the end of its line, with the space before it.
         below: the lines of comments behind its value that are indented deeper than it.
@@ -139,7 +139,7 @@ class _Editor:
             for child in chain.from_iterable(_entries(node)):
                 self._visit(child)
             last_line: int = node.end_mark.line
-            if _is_block_scalar(node):  # it ends where the next line with content starts
+            if _is_block_scalar(node):  # it ends at the next line with content
                 first, end = node.start_mark.line, node.end_mark.line
                 while last_line > first and (last_line == end or not self._lines[last_line].strip()):
                     last_line -= 1
@@ -155,7 +155,7 @@ class _Editor:
         """Note the comments around a key, or around an item, which is also its ``value``."""
         line = node.start_mark.line
         if node is value and line - 1 > self._last_line and self._lines[line - 1].strip() == "-":
-            line -= 1  # the dash has a line of its own
+            line -= 1  # the dash is on a separate line
         text = self._lines[line]
         is_first, is_alias = line > self._last_line and id(node) not in self._seen, id(value) in self._seen
         column = _indent(text) if is_first else node.start_mark.column
@@ -238,7 +238,7 @@ class _Editor:
                 continue
             removed_depth = slot.depth if slot.is_taken_out else None
             if slot.is_taken_out:
-                # The comment right above alone goes with it.
+                # Only the comment right above is removed with it.
                 start = len(slot.above)
                 while start and slot.above[start - 1].startswith(" " * slot.column + "#"):
                     start -= 1
@@ -249,7 +249,7 @@ class _Editor:
         self._end = moved_comments + self._end
 
     def _edited(self, node: Any, tree_node: Node, new_value: Any, keys: Keys, is_flow: bool) -> Any:
-        """Return the node with its new value: itself, or where it cannot be edited another one."""
+        """Return the node with its new value, or a new node if it cannot be edited."""
         is_same = keys not in self._above_renamed and same(value_of(tree_node), new_value, _always)
         stays = is_same and not (self._expands and isinstance(tree_node, tree.Alias))
         match tree_node:
@@ -264,7 +264,7 @@ class _Editor:
         return self._yaml.compose(yaml_part(new_value, quote=_quote(node)))
 
     def _edit_mapping(self, node: Any, tree_node: tree.Mapping, new_value: dict[Any, Any], keys: Keys) -> bool:
-        """Edit a mapping in place; return False where none of its entries stay."""
+        """Edit a mapping in place; return False if no entry stays."""
         pairs = list(node.value)
         positions: dict[Any, int] = {}
         for index, (key, value) in enumerate(tree_node.entries):
@@ -321,7 +321,7 @@ class _Editor:
         return True
 
     def _edit_sequence(self, node: Any, tree_node: tree.Sequence, new_items: list[Any], keys: Keys) -> bool:
-        """Edit a list in place; return False where none of its items stay."""
+        """Edit a list in place; return False if no item stays."""
         items = node.value
         pairs = paired_items(value_of(tree_node), new_items)
         staying = {position for position, _ in pairs if position is not None}
@@ -395,7 +395,7 @@ def _always(_keys: Keys) -> bool:
 
 
 class _Cutter:
-    """Leaves out of a document what a change does not touch: ruamel.yaml takes a minute for 30,000 columns."""
+    """Leaves out unchanged parts of a document: ruamel.yaml takes a minute for 30,000 columns."""
 
     def __init__(self, text: str, renamed: Mapping[Keys, str]) -> None:
         self._text, self._renamed = text, renamed

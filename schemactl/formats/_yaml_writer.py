@@ -21,7 +21,7 @@ class _Values(SafeRepresenter):
     """Writes every value in full: a repeated object gets no anchor."""
 
     quoted: frozenset[str] = frozenset("\x85\u2028\u2029")
-    """Ends of lines that PyYAML would write as such, and read as others: with one of these a text is escaped."""
+    """Line ends that PyYAML would write unescaped and read as other characters: a string with one is escaped."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
         return True
@@ -35,7 +35,7 @@ _Values.add_representer(str, _Values.represent_text)
 
 
 class _Dumper(_Values, yaml.SafeDumper):
-    """Breaks lines where dlt's do."""
+    """Breaks lines as dlt does."""
 
 
 class _QuickDumper(_Values, yaml.CSafeDumper if yaml.__with_libyaml__ else yaml.SafeDumper):  # type: ignore[misc]

@@ -26,7 +26,7 @@ from schemactl.type_systems.fields import HINTS, Field, fields_of, note
 ENDINGS: Final = (".avsc", ".avro.json")
 
 SCHEMA_HINTS: Final = f"{HINTS}-schema"
-"""On the first record: the schema's properties beside its tables."""
+"""On the first record: the schema-level properties."""
 
 NAME: Final = f"{HINTS}-name"
 """The name of a table or column that Avro does not permit as a name."""
@@ -56,7 +56,7 @@ _READ: Final = frozenset(("name", "type", "doc", "field-id", HINTS, SCHEMA_HINTS
 _PARTS: Final = {"record": "record", "error": "record", "array": "array", "map": "map", "enum": "enum"}
 _SHAPES: Final[Shapes] = {
     "type": Shape(keys={"type": "type"}, required=("type",), by_type=_PARTS, items="part", is_text=True),
-    # Of a union; one in another is none that Avro permits.
+    # Of a union; Avro does not permit a union within a union.
     "part": Shape(keys={"type": "type"}, required=("type",), by_type=_PARTS, is_text=True),
     "record": Shape(keys={"fields": "fields"}, required=("fields",)),
     "fields": Shape(items="field"),
@@ -90,7 +90,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 
 def _name(name: str) -> dict[str, Any]:
-    """Return a name as Avro permits it, with the real one beside it where that is another."""
+    """Return a name that Avro permits, with the original name next to it if they differ."""
     if _NAME.fullmatch(name):
         return {"name": name}
     safe = re.sub(r"[^A-Za-z0-9_]", lambda match: f"_x{ord(match.group()):x}_", name)
@@ -225,13 +225,13 @@ def _expand(native: Any, types: dict[str, Any], outer_names: tuple[str, ...]) ->
 
 
 def _defined(name: str, of: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
-    """Return a type, which has its name from here on: the full one, and the short one of its own namespace."""
+    """Register a type under its full name, and under the short name of its namespace; return it."""
     named[name] = named[name.rpartition(".")[2]] = of
     return of
 
 
 def _bounded(native: dict[str, Any], expansion: Expansion) -> tuple[dict[str, Any], tuple[tuple[str, str, None], ...]]:
-    """Return a field, and any JSON in place of a type of too many nested fields, with what is lost by that."""
+    """Return a field, with JSON in place of a type with too many nested fields, and the resulting losses."""
     expansion.start_column()
     try:
         _count_fields(native, expansion, 0)
@@ -256,7 +256,7 @@ def _count_fields(field: dict[str, Any], expansion: Expansion, level: int) -> No
 
 
 def _references(native: Any, visited: set[int]) -> Iterator[str]:
-    """Yield the names of the records in a record; those in a record that is in ``visited``, by ``id``, not again."""
+    """Yield the names of the records in a record, except within records in ``visited`` (by ``id``)."""
     if id(native) in visited:
         return
     visited.add(id(native))

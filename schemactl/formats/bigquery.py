@@ -1,7 +1,7 @@
-"""BigQuery's table schema as JSON, what ``bq show --schema`` prints and ``bq mk`` takes: one table.
+"""BigQuery's table schema as JSON, as ``bq show --schema`` prints it and ``bq mk`` reads it: one table.
 
-https://cloud.google.com/bigquery/docs/schemas#creating_a_JSON_schema_file. It has no place for hints of others.
-Types are those that dlt's BigQuery destination makes.
+https://cloud.google.com/bigquery/docs/schemas#creating_a_JSON_schema_file. The format has no room for other hints.
+Types are the types of dlt's BigQuery destination.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DATA_TYPES: Final[Mapping[str, DataType]] = {
     "BIGDECIMAL": DataType.WEI, "DATETIME": DataType.TIMESTAMP,
 }  # fmt: skip
 _WHOLE_DIGITS: Final = 29
-"""Digits before the point that NUMERIC has, beside nine after it."""
+"""Digits of NUMERIC before the point; it has nine after the point."""
 _MOST_DIGITS: Final = 38
 """Digits that BIGNUMERIC has for certain before the point, and after it; numbers with more are texts."""
 

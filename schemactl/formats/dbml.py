@@ -149,7 +149,7 @@ def read(text: str, path: str) -> Document:
 
 
 def _references(file: DbmlFile, source: Source) -> tuple[dict[str, list[dict[str, Any]]], list[Loss]]:
-    """Return the references of each table by its name, and what they lose."""
+    """Return the references of each table by its name, and the losses."""
     tables = {name: table for table in file.tables for name in (table.alias, table.name) if name is not None}
     columns = {name: {column.name for column in table.columns} for name, table in tables.items()}
     for table in file.tables:
@@ -202,7 +202,7 @@ def _check_names(
 
 
 def _refs(file: DbmlFile) -> Iterator[DbmlRef]:
-    """Yield the references of a file, those in settings of columns first."""
+    """Yield the references of a file, first the references in column settings."""
     for table in file.tables:
         for column in table.columns:
             for setting in column.settings:

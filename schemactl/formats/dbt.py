@@ -1,8 +1,8 @@
-"""dbt's ``schema.yml``: tables as those of a source, with the tests that hold of them.
+"""dbt's ``schema.yml``: tables as tables of a source, with the tests that they pass.
 
-https://docs.getdbt.com/reference/source-properties. Tables that dlt loads are sources to dbt; ``read`` takes
-sources, models, seeds and snapshots. Other hints are in ``meta``. Freshness, docs, groups and the like say
-nothing of a schema and are passed over, as are other resources (exposures, metrics).
+https://docs.getdbt.com/reference/source-properties. Tables that dlt loads are sources in dbt; ``read`` accepts sources,
+models, seeds and snapshots. Other hints are in ``meta``. Freshness, docs, groups and other resources (exposures,
+metrics) are ignored because they do not describe a schema.
 
 dbt evaluates Jinja in all texts, and calls such as ``env_var('NAME')`` in the arguments of tests: texts of a schema are
 written so that they stay texts.
@@ -148,7 +148,7 @@ class DbtFile:
         return recognises(text)
 
     def write(self, schema: Schema, path: str | None = None) -> str:  # noqa: ARG002 - one form for all endings
-        """Return the properties of the tables of a schema as those of a source of its name."""
+        """Return the properties of a schema's tables as a source with the schema's name."""
         from schemactl.formats._yaml_writer import yaml_text
 
         head = {"name": schema.name, **note(schema.description), **hint_item(schema_hints(schema), "meta")}
@@ -187,7 +187,7 @@ class DbtFile:
 
     def _write(self, field: Field, only_key: str | None) -> dict[str, Any]:
         tests: list[Any] = [] if field.nullable else ["not_null"]
-        # Of a key of several columns none is unique, and dbt itself has no test of several columns.
+        # No column of a composite key is unique, and dbt itself has no test for several columns.
         if field.properties.get("unique") is True or field.name == only_key:
             tests.append("unique")
         values = field.properties.get("x-enum")
@@ -221,7 +221,7 @@ class DbtFile:
         """Return the schema of the sources, models, seeds and snapshots of a file.
 
         Raises:
-            InputError: it is not a properties file, or says of tables and columns what no schema can.
+            InputError: it is not a properties file, or its tables and columns are not valid in a schema.
         """
         source = Source(path, text)
         tree = parse_yaml(source)
@@ -279,7 +279,7 @@ ForeignKey = tuple[list[str], dict[str, Any]]
 
 
 def _without_relationships(column: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of a column that say what holds of it alone."""
+    """Return the properties of a column without references to other columns."""
     native = {key: value for key, value in column.items() if key in _NATIVE}
     tests = native.pop("data_tests", native.pop("tests", None)) or ()
     others = [test for test in tests if not (isinstance(test, dict) and "relationships" in test)]
@@ -294,7 +294,7 @@ def _is_key(native: dict[str, Any], hints: Any) -> bool:
 def _without_table_constraints(
     native: Mapping[str, Any], table: str
 ) -> tuple[dict[str, dict[str, Any]], list[ForeignKey], list[Loss]]:
-    """Return the columns of a table with the constraints that it states for them, its foreign keys, and the others."""
+    """Return the columns of a table with its constraints applied, its foreign keys, and the losses."""
     columns = {column["name"]: dict(column) for column in entries(native.get("columns"))}
     foreign_keys, losses = list[ForeignKey](), list[Loss]()
     for constraint in _constraints(native):

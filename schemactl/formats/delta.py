@@ -1,7 +1,7 @@
 """Delta Lake's table metadata: the first commit of a table's log, ``_delta_log/00000000000000000000.json``; one table.
 
-https://github.com/delta-io/delta/blob/master/PROTOCOL.md. The schema in it is Spark's, with hints in the metadata of
-fields; those of the table are in its ``configuration``.
+https://github.com/delta-io/delta/blob/master/PROTOCOL.md. The schema in it is Spark's, with column hints in the
+metadata of fields; table hints are in its ``configuration``.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ CODEC: Final = Codec(lambda field: write_field(_timeless(field)), SPARK.read)
 
 
 def read(text: str, path: str) -> Document:
-    """Return the schema of one table, named as it is there, else after the file."""
+    """Return the schema of one table, with the name in the metadata or else of the file."""
     source = Source(path, text)
     metadata = _metadata(text)
     struct = _json(metadata.get("schemaString")) if metadata else None

@@ -57,11 +57,12 @@ class Document:
     """A schema file that was read.
 
     Attributes:
-        schema: its content in the current engine version, defaults filled in, version and hash as stated.
+        schema: its content in the current engine version, with defaults filled in, and with the file's version and
+            hash.
         stated_hash: the ``version_hash`` in the file, if it has one.
         stated_engine_version: the ``engine_version`` in the file, before the upgrade.
-        is_edited: whether the content is another than the one the stated hash was made of; dlt gives such a
-            file a new version on import. Unknown, so False, before engine version 6.
+        is_edited: whether the content does not match the file's hash; dlt gives such a file a new version on import.
+            False before engine version 6, because it is unknown.
         layout: lets ``write`` keep comments and formatting.
     """
 
@@ -73,7 +74,7 @@ class Document:
     losses: tuple[Loss, ...] = ()
 
     def locate(self, *keys: Key) -> Location:
-        """Return the line and column of a key or an item, or of what would hold it where it is not stated."""
+        """Return the line and column of a key or an item; if it is missing, of its nearest parent."""
         return self.layout.source.locate(self.layout.finder.find(keys))
 
 
@@ -105,7 +106,7 @@ def _read(source: Source) -> Document:
     engine: int = raw["engine_version"]
     is_current = engine == ENGINE_VERSION
     stated_hash = raw.get("version_hash") or None
-    # Of a file written by hand it is what is stated: to write it is to state the rest as well.
+    # A file written by hand keeps its partial form: writing it must not add the defaults.
     is_whole = is_current and is_complete(root_value)
     meaning = export_form(schema, keeps_import="imported_version_hash" in raw) if is_whole else plain(root_value)
     return Document(
@@ -122,7 +123,7 @@ def _read(source: Source) -> Document:
 ENDINGS = (".schema.yaml", ".schema.yml", ".schema.json", ".yaml", ".yml", ".json")
 
 _ENGINE_VERSION = re.compile(r"""\bengine_version["']?\s*:|^(?:tables|settings|normalizers)\s*:""", re.MULTILINE)
-"""The key that no schema file of dlt is without, in YAML or JSON, and those of files written by hand."""
+"""The key that every schema file of dlt has, in YAML or JSON, or top-level keys of files written by hand."""
 
 
 def recognises(text: str) -> bool:
@@ -169,9 +170,9 @@ def _written(schema: Schema, path: str | None, layout: Layout | None) -> str:
 def write_merged(
     schema: Schema, path: str, base: Layout | None, ours: Layout, theirs: Layout
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a schema with the comments and the form that two files have, which grew from ``base``.
+    """Return the text of a schema with the comments and formatting of two files that grew from ``base``.
 
-    Where both sides formatted the same lines, ours decide.
+    If both sides formatted the same lines, our formatting wins.
 
     Returns:
         The text, and the comments of theirs that it lacks: their lines have another content in it.
@@ -276,7 +277,7 @@ def _is_json_text(text: str) -> bool:
 
 
 def _means(text: str, layout: Layout, exported: dict[str, Any]) -> bool:
-    """Return whether a text says what it should."""
+    """Return whether a text has the intended content."""
     source = Source(layout.source.path, text)
     try:
         root = _parse(source, layout.is_json)
@@ -299,7 +300,7 @@ def _is_json(source: Source) -> bool:
 
 def _parse(source: Source, is_json: bool) -> Node:
     source.check_size()
-    # Looking for the marks alone first is five times as fast as the pattern.
+    # Searching for the bare marks first is five times as fast as the pattern.
     has_marks = any(mark * 7 in source.text for mark in "<|>")
     if has_marks and (conflict := _CONFLICT.search(source.text)):
         hint = "resolve the merge conflict first"

@@ -32,7 +32,7 @@ _TYPES: Final = {
     DataType.DATE: "date object DateType DATE",
     DataType.TIME: "time object StringType TIME",
 }  # fmt: skip
-"""Names of types in pandas, Spark and SQLAlchemy; of a list those of the engine at hand count."""
+"""Names of types in pandas, Spark and SQLAlchemy; Great Expectations uses the names of its current engine."""
 
 _SHOWN: Final = ("description", "nullable", "unique", "primary_key", "x-enum", "x-pattern", "x-minimum", "x-maximum")
 
@@ -71,7 +71,7 @@ def _of_column(column: Column) -> Iterator[tuple[str, dict[str, Any]]]:
     properties = column.properties
     yield "to_exist", {}
     if column.data_type in _TYPES:
-        # Integers and truth values beside nulls are floats and objects in pandas.
+        # In pandas, integers with nulls are floats and truth values with nulls are objects.
         wider = {DataType.BIGINT: ["float64"], DataType.BOOL: ["object"]}.get(column.data_type, [])
         names = [*_TYPES[column.data_type].split(), *(wider if column.nullable else ())]
         yield "values_to_be_in_type_list", {"type_list": names}

@@ -194,9 +194,9 @@ _LONGEST: Final = 26
 
 
 def _er_picture(tables: Sequence[Table], relations: Sequence[Relation], ids: Mapping[str, str]) -> str:
-    """Return the picture, nothing where no table has to do with another.
+    """Return the picture; nothing if no table is related to another.
 
-    Relations are dashed where they are stated. Boxes lead to the sections of the page with these ``ids``.
+    Declared relations are dashed. Boxes link to the sections of the page with these ``ids``.
     """
     related = {name for relation in relations for name in (relation.table, relation.other)}
     drawn = [table for table in tables if table.name in related]
@@ -220,7 +220,7 @@ def _er_picture(tables: Sequence[Table], relations: Sequence[Relation], ids: Map
 
 
 def _levels(tables: Sequence[Table], relations: Sequence[Relation]) -> Mapping[str, int]:
-    """Return the column of each table in the picture; tables in a circle of references end beside one another."""
+    """Return the column of each table in the picture; tables in a circle of references end in adjacent columns."""
     levels = {table.name: 0 for table in tables}
     for _ in tables:
         moved = False

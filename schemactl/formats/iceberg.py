@@ -1,7 +1,7 @@
-"""Iceberg's table metadata (``v1.metadata.json``), or a schema of Iceberg alone: one table.
+"""Iceberg's table metadata (``v1.metadata.json``), or a bare Iceberg schema: one table.
 
-https://iceberg.apache.org/spec/. ``write`` makes the metadata of an empty table of format version 2. Hints are in its
-property ``x-dlt``; numbers of fields, nested ones too, are ``x-id``.
+https://iceberg.apache.org/spec/. ``write`` creates the metadata of an empty table of format version 2. Hints are in its
+property ``x-dlt``; the numbers of fields, also of nested fields, are ``x-id``.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _type(field: Field) -> Any:
 
 
 class _Numbers:
-    """Numbers the fields of a table and all that is nested in them: by ``x-id``, unless others state it, else in order.
+    """Numbers the fields of a table and all nested fields: by ``x-id`` if it is unique, or else in order.
 
     Attributes:
         last: the highest number so far.
@@ -197,7 +197,7 @@ def read(text: str, path: str) -> Document:
         check_shape(source, tree, _SHAPES, "metadata")
         schemas = [schema for schema in root.get("schemas") or () if isinstance(schema, dict)]
         current = [schema for schema in schemas if schema.get("schema-id") == root.get("current-schema-id")]
-        # Version 1 has `schema`; a schema alone is itself.
+        # Version 1 has `schema`; a bare schema is the root itself.
         struct = next(schema for schema in (*current, root.get("schema"), root) if isinstance(schema, dict))
     if struct is None or "fields" not in struct:
         raise source.refuse("this is not the metadata of an Iceberg table", 0, "it has `schemas` with `fields`")
@@ -210,7 +210,7 @@ def read(text: str, path: str) -> Document:
     columns = []
     for field in fields:
         native = {key: value for key, value in field.items() if key in _READ}
-        # In our own file the hints have the numbers that the schema states.
+        # In a file from `write`, the hints have the numbers that the schema declares.
         native = native if own_hints is None else _unnumbered(native)
         restored = CODEC.restored(field["name"], native, (own_hints or {}).get("columns", {}).get(field["name"]), path)
         restored |= {"primary_key": True} if field.get("id") in keys else {}
@@ -222,7 +222,7 @@ def read(text: str, path: str) -> Document:
 
 
 def _own_hints(properties: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the hints of a file that ``write`` made, None of others."""
+    """Return the hints of a file from ``write``, None for other files."""
     try:
         hints = json.loads(properties[HINTS])
     except (KeyError, TypeError, ValueError):

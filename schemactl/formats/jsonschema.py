@@ -1,7 +1,7 @@
 """JSON Schema 2020-12: an object for each table, in ``$defs``; other properties are in ``x-dlt``.
 
-https://json-schema.org/draft/2020-12/json-schema-core and .../json-schema-validation; formats ``int32`` and so on are
-those of the OpenAPI registry. With ``--nested`` the objects are the documents.
+https://json-schema.org/draft/2020-12/json-schema-core and .../json-schema-validation; formats such as ``int32`` come
+from the OpenAPI registry. With ``--nested``, the objects are the documents.
 """
 
 from __future__ import annotations
@@ -159,9 +159,9 @@ def _sizes(field: Field) -> dict[str, Any]:
 def read(text: str, path: str) -> Document:
     """Return the schema that a JSON Schema, or the components of an OpenAPI document, describe.
 
-    What ``write`` made comes back as its tables. Of others the root object is a table, named after the file, or else
-    each object in ``$defs``, ``definitions`` or ``components.schemas`` is one. Objects and lists in it are columns of
-    nested data.
+    A file from ``write`` returns its tables. In other files, the root object is a table, named after the file, or else
+    each object in ``$defs``, ``definitions`` or ``components.schemas`` is a table. Objects and lists in it are columns
+    of nested data.
 
     Raises:
         InputError: it describes no object, or a ``$ref`` leads nowhere.
@@ -186,7 +186,7 @@ _DOCUMENT: Final = _STRUCTURE - {"title"} | {"openapi", "swagger", "components"}
 
 
 _NESTING: Final = frozenset(("properties", "items", "additionalProperties", "$defs", "definitions"))
-"""Keywords whose values are read as fields of their own."""
+"""Keywords whose values are read as separate fields."""
 
 
 class _Reader:
@@ -365,7 +365,7 @@ def _unknown_required(keywords: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _unread_keywords(flat: FlatSchema, read_words: Set[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the keywords that are not read, and values that another one overrides; not those that permit everything."""
+    """Yield the unread keywords, and overridden values, except for keywords that permit everything."""
     for word, value in flat.keywords.items():
         if word not in read_words and not (value is True and word in _TRUE_BY_DEFAULT):
             yield word, value
@@ -384,7 +384,7 @@ def _lost_types(types: list[str], keywords: Mapping[str, Any]) -> Iterator[tuple
 
 
 def _scalar(types: list[str], keywords: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
-    """Return the type of a column without nested fields, and the keywords that say it beside ``type``."""
+    """Return the type of a column without nested fields, and the keywords, besides ``type``, that determine it."""
     format_ = str(keywords.get("format"))
     by_format = frozenset(("format",))
     match types:

@@ -78,7 +78,7 @@ _SHAPES: Final[Shapes] = {
     "text": TEXT,
 }
 _QUALIFIED: Final = re.compile(r"""(?:["`]?\w+["`]?\.)+["`]?(?P<table>\w+)["`]?""")
-"""The name of a table with those of the database and the schema that it is in."""
+"""The name of a table, qualified by its database and schema."""
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -214,7 +214,7 @@ def _physical_name(native: dict[str, Any]) -> str:
 
 
 def _table_name(table: dict[str, Any]) -> str:
-    """Return the name of a table in the database, without those of what it is in."""
+    """Return the name of a table in the database, without its qualifiers."""
     name = _physical_name(table)
     qualified = _QUALIFIED.fullmatch(name) if table.get("physicalName") else None
     return qualified["table"] if qualified else name
@@ -262,7 +262,7 @@ def _physical_type(native: dict[str, Any]) -> Field | None:
 
 
 def _lost_type(native: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the type of a field that neither the standard nor SQL has, or that is not stated, and what is not read."""
+    """Yield a field's type if neither the standard nor SQL has it or it is missing, and the unread parts of a type."""
     logical, physical = native.get("logicalType"), native.get("physicalType")
     field = _physical_type(native)
     if field is not None:

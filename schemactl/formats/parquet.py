@@ -39,7 +39,7 @@ def write(schema: Schema, path: str | None = None) -> bytes:  # noqa: ARG001 - o
 
 
 def _check_scales(field: Field) -> None:
-    """Raise ``InputError`` where a decimal has more digits after the point than digits; Arrow has such."""
+    """Raise ``InputError`` if a decimal has more digits after the point than digits, which Arrow allows."""
     if field.data_type is DataType.DECIMAL:
         check_scale(field.name, field.precision or DEFAULT_DECIMAL[0], field.scale or 0, "Parquet")
     for inner in (*field.fields, *filter(None, (field.element, field.values))):
@@ -47,7 +47,7 @@ def _check_scales(field: Field) -> None:
 
 
 def read(content: bytes, path: str) -> Document:
-    """Return the schema of one table, named after the file; its footer alone is looked at."""
+    """Return the schema of one table, named after the file; only the footer is read."""
     pa = arrow()
     from pyarrow import parquet
 

@@ -1,9 +1,8 @@
-"""Protocol Buffers: a message of proto3 for each table; hints are in comments ``// x-dlt: {...}`` above.
+"""Protocol Buffers: a proto3 message for each table; hints are in comments ``// x-dlt: {...}`` above.
 
-https://protobuf.dev/programming-guides/proto3. The numbers of fields are those of ``x-id``, where columns state one,
-else they follow the order of the columns, which dlt only adds to. Messages that are written long since must be read by
-the file that is exported: where a type of Protocol Buffers is not the one that a column's type is written as, the hint
-``x-proto-type`` has it.
+https://protobuf.dev/programming-guides/proto3. Fields have the number in ``x-id``, or else follow the order of the
+columns, which dlt only appends to. An exported file must be able to read old messages: if a field's type differs from
+the default for its column's type, the hint ``x-proto-type`` contains it.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from schemactl.type_systems.fields import HINTS, Field, field_of, fields_of, not
 ENDINGS: Final = (".proto",)
 
 SCHEMA: Final = f"{HINTS}-schema"
-"""The comment of the file: the schema's properties beside its tables."""
+"""The comment of the file: the schema-level properties."""
 
 NAME: Final = f"{HINTS}-name"
 """The comment of a message whose table has a name that no message can have."""
@@ -128,7 +127,7 @@ class Native:
         key: the type of the keys of a map.
         reserved: numbers and names that no field of a message may have.
         lost_type: the name of a type that is read as any JSON: the file does not define it, or it holds itself.
-        number: of a field in a file of others, which the schema keeps; no part of what the field is.
+        number: the number of a field in a foreign file, which the schema keeps; ignored in comparisons.
     """
 
     label: str
@@ -181,7 +180,7 @@ def _safe(name: str) -> str:
 
 
 def _reserved(holder: Table | Field) -> tuple[str, ...]:
-    """Return the statements that reserve numbers or names; what is none of those is left out."""
+    """Return the statements that reserve numbers or names; invalid ones are left out."""
     reserved_hint = holder.properties.get(RESERVED_HINT)
     texts = [text for text in reserved_hint if isinstance(text, str)] if isinstance(reserved_hint, list) else []
     return tuple(text for text in texts if _reserved_ranges(text) is not None or _RESERVED_NAMES.fullmatch(text))
@@ -235,7 +234,7 @@ def _lines(fields: Sequence[Field], hints: dict[str, dict[str, Any]], reserved: 
     identifiers = _identifiers(field.name for field in fields)
     taken_names = {*identifiers.values()}
     yield from (f"reserved {text};" for text in reserved if _is_free(text, numbers.values(), taken_names))
-    # One name of its own in JSON may be what another field is called there by default.
+    # One custom JSON name may equal the default JSON name of another field.
     is_usual = all(name == identifier and _USUAL.fullmatch(name) for name, identifier in identifiers.items())
     enums: dict[Enum, str] = {}
     for field in fields:
@@ -283,10 +282,10 @@ def _message_name(identifier: str, taken_names: set[str]) -> str:
 
 
 def _enum_lines(enum: Enum, taken_names: set[str]) -> tuple[str, list[str]]:
-    """Return the type of fields of an enum, and the lines that declare it; its names are taken.
+    """Return the type of fields of an enum, and the lines that declare it; register its names.
 
-    The values of enums are names of the message that they are in: where it has such a name already, the enum gets a
-    message of its own.
+    The values of enums are names in their message: if the message already has such a name, the enum gets a separate
+    message.
     """
     numbers = [number for _, number in enum.values]
     has_aliases = len({*numbers}) < len(numbers)
@@ -322,7 +321,7 @@ def _write(field: Field) -> Native:
     label = "optional" if field.nullable else ""
     if field.fields:
         return Native(label, _inner(field), comment, reserved=reserved)
-    # A list or a map of lists or maps is no field: it needs a message of its own.
+    # A list or a map of lists or maps cannot be a field: it needs a separate message.
     below = field.element or field.values
     if below is not None and below.element is None and below.values is None:
         of = _inner(below) if below.fields else _declared_type(below, hints)
@@ -386,7 +385,8 @@ def _scalar_type(field: Field) -> str:
 def read(text: str, path: str) -> Document:
     """Return the schema of the messages of a file.
 
-    What ``write`` made comes back as its tables. Of others each message is a table that no other one has as a field.
+    A file from ``write`` returns its tables. In other files, each message is a table unless another message has it as a
+    field.
     """
     source = Source(path, text)
     file = parse_proto(source)
@@ -485,7 +485,7 @@ class _Resolver:
             yield from self._types_in(inner, (*scopes, inner))
 
     def tables(self) -> list[Message]:
-        """Return the messages at the top that no field has as its type, and those that only such messages hold."""
+        """Return the top-level messages that no field has as its type, and messages that only refer to each other."""
         messages = self._file.root.messages.values()
         waiting = [id(message) for message in messages if not self.is_used(message)]
         tables, reached = {*waiting}, {*waiting}
@@ -500,9 +500,9 @@ class _Resolver:
         return id(of) in self._used
 
     def losses(self, message: Message, message_path: str, tables: Sequence[Message]) -> Iterator[Loss]:
-        """Yield the messages and enums within a message that no field has as its type, and what is lost of others.
+        """Yield the unused messages and enums within a message, and the losses of used ones.
 
-        What is lost of ``tables`` themselves is left out.
+        Losses of ``tables`` themselves are left out.
         """
         for name, inner_message in message.messages.items():
             inner_path = f"{message_path}.{name}".removeprefix(".")
@@ -526,7 +526,7 @@ class _Resolver:
             yield from (_statement_loss(enum_path, statement) for statement in unread_statements)
 
     def column(self, field: ProtoField, message: Message) -> tuple[Native, tuple[tuple[str, str, None], ...]]:
-        """Return a field of a table, and any JSON in place of too many nested fields, with what is lost by that."""
+        """Return a field of a table, with JSON in place of too many nested fields, and the resulting losses."""
         self._expansion.start_column()
         try:
             return self._native(field, (message,), ()), ()
@@ -553,7 +553,7 @@ class _Resolver:
                 names = (child.options.get("json_name", child.name) for child in target.fields)
                 kind = tuple(zip(names, (self._native(child, *inner_scope) for child in target.fields), strict=True))
                 reserved, lost_type = tuple(_quote_names(target.reserved)), ""
-        # Of others a message may be left out; in our files `optional` says so.
+        # In foreign files a message may be absent; in our files `optional` decides.
         has_default = self._is_own or isinstance(kind, Enum) or (isinstance(kind, str) and kind in _SCALARS)
         is_present = field.label == "required" or (field.label == "" and has_default)
         label = field.label if field.label in ("repeated", "map") else "" if is_present else "optional"

@@ -56,7 +56,7 @@ class Document(BaseModel):
 _TAKEN: Final = frozenset({
     "datetime", "Decimal", "Any", "Literal", "BaseModel", "ConfigDict", "Field", "Document",
     "str", "int", "float", "bool", "bytes", "list", "dict",
-    # Attributes of BaseModel; those that begin with `model_` are, too.
+    # Attributes of BaseModel, in addition to names that begin with `model_`.
     "construct", "copy", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json",
     "update_forward_refs", "validate",
 })  # fmt: skip
@@ -64,7 +64,7 @@ _TAKEN: Final = frozenset({
 
 
 def losses(schema: Schema) -> tuple[Loss, ...]:
-    """Return the losses of the models: the schema's properties beside its tables, and hints of nested tables."""
+    """Return the losses of the models: schema-level properties, and hints of nested tables."""
     nested = ((table.name, plain_properties(table.properties)) for table in data_tables(schema) if table.is_nested)
     hints = (Loss(name, key, of) for name, hints in nested for key, of in hints.items() if key != "parent")
     return (*unstated(replace(schema, tables={}, description=None), ()), *hints)
@@ -81,7 +81,7 @@ def write(schema: Schema, path: str | None = None) -> str:  # noqa: ARG001 - one
 
 
 class _Classes:
-    """The classes of a module, each after those that it names."""
+    """The classes of a module, each after the classes that it refers to."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -96,7 +96,7 @@ class _Classes:
         config: dict[str, Any] | None = None,
         siblings: Iterable[str] = (),
     ) -> str:
-        """Write a class and return its name, which is none of ``siblings``: they would hide it."""
+        """Write a class and return its name, which differs from ``siblings`` because they would hide it."""
         stem = "".join(word[:1].upper() + word[1:] for word in python_name(path).split("_")) or "Item"
         name = stem if stem.isidentifier() else f"Item{stem}"
         while name.lower() in self._names or name in siblings:
@@ -138,7 +138,7 @@ class _Classes:
 
 
 def _field_names(fields: tuple[Field, ...]) -> dict[str, str]:
-    """Return the fields' Python names; none is the name of another field, as models take both."""
+    """Return the fields' Python names, which differ from the names of other fields, as models accept both."""
     keys = {field.name for field in fields}
     names: dict[str, str] = {}
     used_names = set(_TAKEN)
@@ -213,7 +213,7 @@ def _limits(field: Field) -> Iterator[tuple[str, Any]]:  # noqa: C901 - a case f
 
 
 def _hints(field: Field, native: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return those of the properties of a field that its type and the arguments of its ``Field`` do not say."""
+    """Return the properties of a field that its type and the arguments of its ``Field`` do not cover."""
     annotation, limits = native
     kind = field.properties.get("data_type")
     covered = {"nullable", "description", SPARK_TYPE, FIELDS}

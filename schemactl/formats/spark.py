@@ -28,7 +28,7 @@ ONE_TABLE: Final = True
 STATES_NAMES: Final = False
 
 _WORDS: Final = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte"}
-"""Types whose names in JSON are others than in DDL."""
+"""Types whose names differ between JSON and DDL."""
 
 _NAMES: Final[Mapping[str, str]] = {
     **{word: name for name, word in _WORDS.items()},

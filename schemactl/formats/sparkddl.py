@@ -27,7 +27,7 @@ _JSON: Final[Mapping[str, str]] = {
     **{ddl.lower(): name for name, ddl in _DDL.items()},
     "real": "float", "dec": "decimal", "numeric": "decimal", "character": "char", "timestamp_ltz": "timestamp",
 }  # fmt: skip
-"""Spark's names in DDL with those in JSON, where they differ."""
+"""Spark's names in DDL and in JSON, if they differ."""
 
 
 def recognises(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""SQL's CREATE TABLE in any dialect that sqlglot knows; PostgreSQL's by default.
+"""CREATE TABLE statements in any dialect that sqlglot knows; PostgreSQL by default.
 
-Types are those that dlt gives columns in the dialect (``type_systems.sql_types``). Descriptions are database comments,
-hints that an engine has words for are clauses; other hints are comments ``-- x-dlt``.
+dlt's types in the dialect are used (``type_systems.sql_types``). Descriptions are database comments, hints with a
+clause in the dialect are clauses; other hints are comments ``-- x-dlt``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _KEEPS_UNIQUE: Final = frozenset(("postgres", "duckdb", "sqlite", "mysql", "snow
 _KEEPS_KEYS: Final = frozenset((*_KEEPS_UNIQUE, "databricks", "bigquery"))
 
 _SECONDS: Final = 60.0
-"""The processor's time to parse a file, beside that for its characters."""
+"""The basic limit of processor time to parse a file; more is allowed for its characters."""
 
 _CHARACTERS_A_SECOND: Final = 20_000
 
@@ -62,16 +62,16 @@ _CHECKS_KEYS_LATE: Final = frozenset(("sqlite",))
 """Dialects whose foreign keys may name a table that is not there yet."""
 
 _ADDS_NO_KEYS: Final = frozenset(("duckdb",))
-"""Dialects that add no foreign key to a table that is there: one of a circle of tables is lost."""
+"""Dialects that cannot add a foreign key to an existing table: one key of a circle of tables is lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A table that statements make, with its foreign keys.
+    """A table created by statements, with its foreign keys.
 
     Attributes:
-        inline: those within CREATE TABLE.
-        late: those that are added when all tables are there.
+        inline: the foreign keys within CREATE TABLE.
+        late: the foreign keys that are added when all tables exist.
     """
 
     table: Table
@@ -85,7 +85,7 @@ class _Made:
 
 
 def _named_by(name: str, references_by_table: Mapping[str, Sequence[dict[str, Any]]]) -> list[str]:
-    """Return the other tables that a table's foreign keys name, of those that wait to be made."""
+    """Return the other tables in a table's foreign keys that are still to be created."""
     referenced_tables = (reference["referenced_table"] for reference in references_by_table[name])
     return [table_name for table_name in referenced_tables if table_name != name and table_name in references_by_table]
 
@@ -112,9 +112,9 @@ class SqlDialect:
         return "\n".join(parts)
 
     def _in_making_order(self, schema: Schema) -> list[_Made]:
-        """Return the tables in an order in which a table comes after those that its foreign keys name.
+        """Return the tables in an order in which a table follows the tables in its foreign keys.
 
-        Of tables that name each other in a circle one comes before a table that it names.
+        In a circle of tables, one table precedes a table in its foreign keys.
         """
         if not self.has_references:
             return [_Made(table) for table in data_tables(schema)]
@@ -219,8 +219,8 @@ class SqlDialect:
     def _without_false_camel_case(self, statement: Statement, dialect: Sqlglot, naming: Naming) -> str:
         """Return the SQL of a statement; names in capitals that would be split like camel case are in lower case.
 
-        ``ADDR2LINE`` would become ``addr2_line``. A dialect that folds the case of names means ``addr2line``; in the
-        others names are as they are spelled.
+        ``ADDR2LINE`` would become ``addr2_line``. A dialect that folds the case of names means ``addr2line``; all other
+        dialects keep names as spelled.
         """
         from sqlglot.dialects.dialect import NormalizationStrategy as Folding
 

@@ -30,7 +30,7 @@ _LONG_LIST: Final = 10
 """Objects of a list per document, on average, from which on it is long."""
 
 _MOST_BESIDE: Final = 10
-"""Values beside a long list that are little else."""
+"""The most values next to a long list in a document that is little more than this list."""
 
 
 def describe_shortened(fitted: Fitted, limit: int | None) -> Iterator[str]:
@@ -55,7 +55,7 @@ def describe_detection(before: Schema, after: Schema, root: str) -> Iterator[str
 
 
 def suggest_detection(start: Schema, resolution: Resolution, evidence: Evidence) -> Iterator[str]:
-    """Suggest ``--detect`` if new columns have texts that are numbers and the table has no detectors of its own."""
+    """Suggest ``--detect`` if new columns have numbers as strings and the table does not set detectors."""
     if resolution.schema.tables[resolution.root].properties.get(DETECTIONS):
         return
     numbers = [f"`{table}.{column}`" for table, column in find_numbers_in_texts(start, resolution, evidence)]
@@ -119,13 +119,13 @@ def suggest_selection(before: Schema, evidence: Evidence) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Looks:
-    """The texts of a column by what they look like.
+    """The strings of a column by their looks.
 
     Attributes:
         look: the kind of value that most texts seem to hold.
         count: the texts that seem to hold it.
-        total: all values of the column but nulls.
-        exception: the first value that does not, as an example, and its place; None if all do.
+        total: all values of the column except nulls.
+        exception: the first value without this look, as an example, and its position; None if all have it.
         is_ambiguous: whether day and month could change places in all texts that look like dates.
     """
 
@@ -211,7 +211,7 @@ def _has_look(value_class: str, look: Look) -> bool:
 
 
 def _is_compatible(value_class: str, look: Look) -> bool:
-    """Return whether a column of such values may also hold those of a class: plain numbers, moments."""
+    """Return whether a column with this look may also contain values of a class: plain numbers, or timestamps."""
     if look in (Look.MONEY, Look.NUMBER):
         return "number=double" in value_class or _has_look(value_class, Look.NUMBER)
     return look is Look.DATE and "iso_timestamp=timestamp" in value_class

@@ -1,8 +1,8 @@
 """Value classes: two values of one class at one path are alike to inference, whatever the schema.
 
-A class names the kind of a JSON value and, for texts and numbers, every answer that dlt's coercion and detectors
-could give about it. So the first value of each class decides all that inference has to decide; the others only
-count. The number of classes at a path is small and does not grow with the data.
+A class names the kind of a JSON value and, for strings and numbers, all results of dlt's coercion and detectors. So the
+first value of each class is enough for all decisions of inference; later values only count. The number of classes at a
+path is small and does not grow with the data.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _BY_DEFAULT: Final = ("digits", "number", "bool", "iso_date")
 _OF_DLT: Final = frozenset(
     ("timestamp", "iso_timestamp", "iso_date", "large_integer", "hexbytes_to_text", "wei_to_double")
 )
-"""dlt's own detectors: it rejects a schema whose ``settings`` name others."""
+"""dlt's own detectors; dlt rejects a schema whose ``settings`` name any other detector."""
 
 
 @dataclass(frozen=True, slots=True)

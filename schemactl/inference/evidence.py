@@ -130,9 +130,9 @@ class Evidence:
             properties. Inference reads no values of these.
         conflicting_types: all data types that sources declare for columns of ``declared``, if they differ.
         nullable: whether columns of ``declared`` may be null, if their sources declare that too.
-        counted: counts of values in sources that declare types; no schema depends on them. Classes are named by the
-            declared data type, beside ``null``, ``object`` and ``list``.
-        room: the properties that columns, by table and name, need for all values; only rows tell them.
+        counted: counts of values in sources that declare types; no schema depends on them. Classes are the declared
+            data types, ``null``, ``object`` and ``list``.
+        room: the properties that columns, by table and name, need for all values; only rows show them.
     """
 
     paths: Mapping[Path, PathEvidence] = field(default_factory=dict)
@@ -322,9 +322,9 @@ def as_float(value: float) -> float | None:
 
 
 def cut_witnesses(paths: Mapping[Path, PathEvidence], documents: Mapping[Position, Any]) -> dict[Position, Any]:
-    """Cut each document down to the values that are the first of their class, and drop documents without any.
+    """Reduce each document to the values that are the first of their class, and drop documents without any.
 
-    A list that stays keeps the scalars of the rows around it, because those may be copied into its own rows
+    A remaining list keeps the scalars of the surrounding rows, because they may be copied into its own rows
     (``propagation`` in the config of dlt's normalizer).
     """
     firsts: dict[Position, _Firsts] = {}

@@ -87,7 +87,7 @@ class ColumnEvidence:
         columns = self._of_stated[origin[0], path]
         value = DeclaredValue({"data_type": name})
         fitting_columns = (column for column in columns if fits(value, self._type_of(column)))
-        # Base columns come first; variants take only values of their own type.
+        # Base columns come first; variants only take values of their data type.
         variants = (column for column in columns if column in self.bases and self._type_of(column) == name)
         base = next((column for column in fitting_columns if column not in self.bases), None)
         return origin == (base or next(variants, None) or columns[0])
@@ -168,7 +168,7 @@ def _reason(
     taken_classes: list[Seen],
     by_column: ColumnEvidence,
 ) -> str | None:
-    """Return why a new column has its type, if its values alone do not decide it."""
+    """Return why a new column has its type, unless its values decide it."""
     if origin in by_column.resolution.reasons:
         return by_column.resolution.reasons[origin]
     if (before is not None and before.data_type) or len(kinds) < 2:
@@ -214,7 +214,7 @@ def _collisions(resolution: Resolution) -> Iterator[tuple[tuple[str, str | None]
 
 
 def _apart(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the paths whose values meet in one row with those of another path."""
+    """Return the paths whose values occur in one row with values of another path."""
     paths = tuple(paths)
     meeting = {path for pair in combinations(paths, 2) if _meet(*pair) for path in pair}
     return tuple(path for path in paths if path in meeting)

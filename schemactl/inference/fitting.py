@@ -27,7 +27,7 @@ Name = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class DataPaths:
-    """The values of a load: its root table as the user names it, all paths, and names for those that collide."""
+    """The values of a load: its root table as the user names it, all paths, and names for colliding paths."""
 
     table: str
     paths: Iterable[Path]
@@ -197,7 +197,7 @@ def _with_origin(properties: Properties, old: str, new: str) -> Properties:
 
 
 def _twins_joined(items: Mapping[str, _Named], join: Callable[[_Named, _Named], _Named]) -> dict[str, _Named]:
-    """Return tables or columns by their new names, joining those that get one name; ``items`` has them by old name."""
+    """Return tables or columns by their new names, joining items that get the same name; ``items`` has old names."""
     joined: dict[str, _Named] = {}
     for old, item in items.items():
         twin = joined.get(item.name)

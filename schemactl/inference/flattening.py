@@ -42,14 +42,14 @@ class Branch(NamedTuple, Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Flattening(Generic[Value]):
-    """Names the values of a table's rows; ``keeps_json`` returns whether those of a column, at a path, stay whole."""
+    """Names the values of a table's rows; ``keeps_json`` tells whether values of a column, at a path, stay whole."""
 
     identifiers: Identifiers
     shape: Shape[Value]
     keeps_json: Callable[[str, Path], bool]
 
     def object(self, item: Value, path: Path, level: int) -> Iterator[Branch[Value]]:
-        """Yield the values inside an object, first those of a level, then those of its objects, the last one first."""
+        """Yield the values inside an object: first direct values, then values of inner objects, last object first."""
         stack: list[tuple[Value, int, tuple[str, ...], Path]] = [(item, level, (), path)]
         while stack:
             current, levels_left, parts, current_path = stack.pop()

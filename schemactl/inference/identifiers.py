@@ -36,7 +36,7 @@ class SystemNames:
 class Identifiers:
     """Names the keys of data in tables.
 
-    ``renamed`` has names for source paths that collide with others; the convention names the rest.
+    ``renamed`` has names for colliding source paths; the convention names all other keys.
     """
 
     def __init__(self, naming: Naming, config: NormalizerConfig, renamed: Mapping[Path, str] | None = None) -> None:

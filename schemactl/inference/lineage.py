@@ -1,4 +1,4 @@
-"""Lineage: the source paths that feed the tables and columns of a schema. Stored beside the schema's export."""
+"""Lineage: the source paths that feed the tables and columns of a schema. Stored next to the schema's export file."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Kinds = Mapping[str, tuple[str, ...]]
 """Source paths (JSONPath, as ``format_path`` writes them), each with the kinds of its values, sorted."""
 
 Sources = Mapping[tuple[str, str | None], tuple[str, ...]]
-"""Source paths by table and column; under column None those whose values make the table's rows."""
+"""Source paths by table and column; under column None, the paths whose values make the table's rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableLineage:
-    """The source paths of one table: those that make its rows, and those that feed each column."""
+    """The source paths of one table: the paths of its rows, and the paths that feed each column."""
 
     rows: tuple[str, ...] = ()
     columns: Mapping[str, Kinds] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Lineage:
 
     @property
     def sources(self) -> Sources:
-        """The source paths alone, by table and column."""
+        """The source paths, without kinds, by table and column."""
         rows = {(name, None): table.rows for name, table in self.tables.items()}
         return rows | {
             (name, column): tuple(kinds)
@@ -65,7 +65,7 @@ def lineage_of(evidence: Evidence, resolution: Resolution, schema: Schema) -> Li
 
 def _kinds(evidence: Evidence, taken_classes: Iterable[TakenClass]) -> Kinds:
     """Return the kinds of values that a column takes from each path."""
-    # Reviews read lineage alone, and should not wait for these imports.
+    # Reviews only read lineage, and should not wait for these imports.
     from schemactl.inference.classes import type_of_class
     from schemactl.inference.values import DECLARED
 

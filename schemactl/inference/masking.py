@@ -23,7 +23,7 @@ _SYNTAX: Final = "TtZzEeXx"
 
 
 def hide_values(evidence: Evidence, resolution: Resolution) -> Evidence:
-    """Return evidence without the values that examples may not show: those of personal columns, or all.
+    """Return evidence without the values that examples may not show: of personal columns, or of all columns.
 
     Witnesses get values of the same class, with as much of the true beginning as the class depends on. Ranges get the
     next powers of ten.

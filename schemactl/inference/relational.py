@@ -126,7 +126,7 @@ class RelationalNormalizer:
     def _row(
         self, value: Any, key: str, path: Path, above: _Above, ident: tuple[str, ...], level: int
     ) -> Iterator[Row]:
-        """Yield the row of an object and those below it; another value is in an object under ``key``."""
+        """Yield the row of an object and the rows below it; another value becomes an object with the key ``key``."""
         table = self._join(*above.tables, *ident)
         flattening = Flattening(self._identifiers, _VALUES, partial(self._view.keeps_json, table))
         is_object = isinstance(value, dict)
@@ -147,7 +147,7 @@ class RelationalNormalizer:
         if not row_key:
             row_key = GENERATED_KEY
             cells = _overwritten(cells, self._link_cells(above, is_root))
-        # Before the row is out: what it changes in the schema does not touch its own nested rows.
+        # Before the row is yielded: schema changes caused by the row do not affect its own nested rows.
         propagated = {**above.propagated, **self._propagated(table, cells, is_root)}
         below = _Above((*above.tables, *ident), propagated, row_key)
         kept_cells = self._filtered(table, cells, path)

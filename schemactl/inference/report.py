@@ -20,15 +20,15 @@ class ColumnFinding:
         is_new: whether the earlier schema lacks it; False for a column that only waited for its type.
         precision, scale, timezone: of its type, if the schema sets them.
         variant_of: the column whose values of other types this variant takes, None for other columns.
-        sources: the paths in the data that fill it, formatted; empty for columns that dlt adds, and for those that the
-            call declares and the data lacks.
+        sources: the paths in the data that fill it, formatted; empty for columns that dlt adds, and for declared
+            columns that the data lacks.
         values: number of values (nulls excluded) that this column takes.
-        total: number of values (nulls excluded) at its source paths, including those that go to variants.
+        total: number of values (nulls excluded) at its source paths, including values that go to variants.
         nulls: number of nulls at its source paths; None if values were not counted before the load.
         absences: number of objects that could have the key and do not; None as for nulls.
         kinds: the kinds of values in the data, with counts: ``{"text": 45_999}``.
         first: position of the first value that this column takes.
-        examples: a few values as the data has them; the first value's comes first.
+        examples: a few values from the data; the first value comes first.
         lengths: shortest and longest text in characters, None without texts.
         range: least and greatest number, None without numbers.
         reason: why it has its type, if that is not plain: a pattern, detectors, the first value, or the call.
@@ -225,13 +225,13 @@ class InferenceReport:
         table: the root table of the data; None if files go to several.
         sample: the requested sample: ``full``, ``10%``, ``100000``.
         before_hash, before_version: of the stored schema; None for a new schema.
-        after_hash, after_version: of the new schema, or of what it would be without ``--check``.
+        after_hash, after_version: of the new schema; with ``--check``, of the schema that would be saved.
         saved: whether the schema was written; never under ``--check``, nor if a frozen contract is violated.
         import_adopted: hash of the import file, if a user's edit of it was applied first.
         dropped: tables and columns (``table.column``) from earlier data that such an edit removed.
         export_edited: whether the export file's hash is not that of its content; a run rewrites the file.
         reading: how the data was read; None for saved evidence and documents in memory.
-        schema: the new schema, or what it would be; ``to_dict`` leaves it out.
+        schema: the new schema; with ``--check``, the schema that would be saved. ``to_dict`` omits it.
     """
 
     name: str

@@ -27,7 +27,7 @@ from schemactl.schema.types import MICROSECOND_DIGITS, VARIANT_ENDINGS, DataType
 from schemactl.schema.widening import type_properties, widened_column
 
 DETECTIONS: Final = "x-detections"
-"""Property of a root table: the detectors for its data, which run before those of the schema's ``settings``."""
+"""Property of a root table: the detectors for its data, which run before the detectors of the schema's ``settings``."""
 
 _MOST_DIGITS: Final = 18
 """Longer integers may not fit into 64 bits."""
@@ -141,12 +141,14 @@ class Resolution:
     """The decisions of inference, and their reasons.
 
     Attributes:
-        schema: the evolved schema; its version and hash are still those of the base.
+        schema: the evolved schema; it still has the version and hash of the base.
         taken: the paths and classes of values that each column takes, in order of the data.
         rows: for each table the paths whose values make its rows.
-        renamed: names for source paths whose own names collide.
-        propagation: the columns that rows of this load copy down; those of ``schema`` may apply from the next load on.
-        reasons: for new columns whose type is not that of their first value: the pattern or detectors that decided.
+        renamed: names for source paths whose normalized names collide.
+        propagation: the columns that rows of this load copy down; the propagation of ``schema`` may apply from the next
+            load on.
+        reasons: the pattern or detectors that decided the type of a new column, if the type differs from its first
+            value.
     """
 
     schema: Schema

@@ -1,4 +1,4 @@
-"""Evidence as JSON: stored beside a schema, it replaces the data that it was collected from."""
+"""Evidence as JSON: stored next to a schema, it replaces the data that it was collected from."""
 
 from __future__ import annotations
 

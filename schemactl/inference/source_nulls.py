@@ -27,10 +27,10 @@ def with_source_nulls(
     dlt 1.31 also makes existing columns required; here they stay nullable because stored rows may have nulls.
 
     Args:
-        resolution: of the evidence.
+        resolution: the resolution of the evidence.
         before: the stored schema.
-        evidence: of the data.
-        contract: of the call; None for those of the schema.
+        evidence: the evidence of the data.
+        contract: the contract of the call; None for the contracts of the schema.
         call_columns: tables and columns whose nullability the call sets.
     """
     tables, reasons = dict(resolution.schema.tables), dict(resolution.reasons)

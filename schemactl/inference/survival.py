@@ -42,7 +42,7 @@ def add(tallies: Iterable[Tally]) -> Tally:
     tallies = list(tallies)
     placed = sorted(((tally.first, tally) for tally in tallies if tally.first is not None), key=itemgetter(0))
     examples = distinct(example for _, tally in placed for example in tally.examples)
-    # Bad values without a position may come before all others.
+    # Bad values without a position may come before all other values.
     is_placed = all(tally.first is not None for tally in tallies if tally.bad)
     return Tally(
         values=sum(tally.values for tally in tallies),
@@ -261,14 +261,14 @@ def _judge_bool(value_kind: str, evidence: ClassEvidence) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The tally of a column's values, except those at ``open_paths``, which have to be read."""
+    """The tally of a column's values, except for values at ``open_paths``, which have to be read."""
 
     tally: Tally
     open_paths: tuple[Path, ...] = ()
 
 
 def feeds(resolution: Resolution, table: str, column: str) -> tuple[TakenClass, ...]:
-    """Return the paths and classes of the values of a column, including those that went to its variants."""
+    """Return the paths and classes of the values of a column, including values that went to its variants."""
     bases = variant_bases(resolution.schema)
     origins = [(table, column), *[origin for origin, base in bases.items() if origin[0] == table and base == column]]
     return tuple(dict.fromkeys(taken_class for origin in origins for taken_class in resolution.taken.get(origin, ())))
@@ -317,8 +317,9 @@ def is_in_rows(path: Path, rows: Iterable[Path]) -> bool:
 def judge_absences(evidence: Evidence, rows: Iterable[Path], fed: Iterable[TakenClass]) -> Tally:
     """Count the rows of a table that have no value for a column.
 
-    The position of the first is known only if no row has a value or every missing value is a null. ``rows`` are the
-    paths whose values make the rows (``Resolution.rows``), ``fed`` those of the column's values, at most one a row.
+    The position of the first such row is known only if no row has a value or every missing value is a null. ``rows``
+    are the paths whose values make the rows (``Resolution.rows``), ``fed`` the paths and classes of the column's
+    values, at most one value per row.
     """
     rows, fed = tuple(rows), tuple(fed)
     row_evidence = [class_evidence for path in rows for class_evidence in evidence.paths.get(path, {}).values()]

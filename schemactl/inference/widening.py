@@ -61,7 +61,7 @@ def with_room(column: Properties, source_properties: Properties) -> dict[str, An
     """Return a column's properties, widened for the values of a source.
 
     The column does not change if the source declares no size or another data type, or if no decimal has enough digits.
-    A timestamp takes those of any time zone and of none, as UTC.
+    A timestamp takes timestamps of any time zone or without one, as UTC.
     """
     old, new = full_type(column), full_type(source_properties)
     if old is None or new is None or old.data_type is not new.data_type:

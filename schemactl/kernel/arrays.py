@@ -31,7 +31,7 @@ def answer(
 
 
 def string_array(texts: Sequence[str]) -> pa.StringArray:
-    """Return an array of texts, none of them null."""
+    """Return an array of strings without nulls."""
     joined = "".join(texts)
     encoded = joined.encode()
     offsets = np.zeros(len(texts) + 1, np.int32)

@@ -1,7 +1,7 @@
-"""Cuts well-formed CSV into rows and cells, a block of bytes at a time; a part of a file is cut as the whole is.
+"""Cuts well-formed CSV into rows and cells, a block of bytes at a time; cutting a part of a file gives the same rows.
 
-Well-formed: each quote opens or closes a cell or means one within, and all rows end alike
-(``engine.csv_faults``). Rows and cells are then those of Spark's reader.
+Well-formed: each quote opens or closes a cell or means a quote within it, and all rows have the same line end
+(``engine.csv_faults``). Rows and cells then equal those of Spark's reader.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class CsvLayout:
     """The layout of the rows of a file.
 
     Attributes:
-        names: of its columns.
-        separator: between cells; one character of ASCII.
-        line_end: of rows.
-        header_rows: at the beginning of the file, which are no records.
-        skipped_lines: those of them that come before the names of columns.
-        null_values: texts that mean null.
-        taken: the columns that are read, by their numbers; None for all of them.
-        is_well_formed: whether quotes and line ends are right throughout; else rows are read one by one (``csv_rows``).
+        names: the names of its columns.
+        separator: the cell separator; one ASCII character.
+        line_end: the line end of rows.
+        header_rows: the number of rows at the beginning of the file that are not records.
+        skipped_lines: the number of header rows before the column names.
+        null_values: strings that mean null.
+        taken: the numbers of the columns to read; None for all columns.
+        is_well_formed: whether all quotes and line ends are right; otherwise rows are read one by one (``csv_rows``).
     """
 
     names: tuple[str, ...]
@@ -59,12 +59,11 @@ class CsvLayout:
 
 @dataclass(frozen=True, slots=True)
 class TextRows:
-    """Rows that follow one another.
+    """Consecutive rows.
 
     Attributes:
-        columns: the texts of each column that is read; null where a cell is empty, quoted or not, or the row ends
-            before it.
-        faults: why a row is bad, in words that are no JSON; null for a good one.
+        columns: the strings of each column that is read; null if a cell is empty, quoted or not, or missing.
+        faults: why a row is bad, in words that are not JSON; null for a good row.
     """
 
     columns: list[pa.Array]
@@ -129,12 +128,12 @@ def split_rows(blocks: Iterable[bytes], line_end: bytes, size: int | None = None
 
 
 def skip_row(blocks: Iterable[bytes], line_end: bytes, is_inside: bool) -> tuple[int, Iterator[bytes]]:
-    """Skip up to the end of the row that the blocks begin in: how many bytes that takes, and what follows.
+    """Skip to the end of the first row; return the number of skipped bytes and the remaining blocks.
 
     Args:
-        blocks: as of ``split_rows``, from anywhere in a row.
-        line_end: as of ``split_rows``.
-        is_inside: whether a quoted cell is open where the blocks begin.
+        blocks: as in ``split_rows``, starting anywhere in a row.
+        line_end: as in ``split_rows``.
+        is_inside: whether a quoted cell is open at the start of the blocks.
     """
     blocks, skipped = iter(blocks), 0
     for block in blocks:
@@ -146,7 +145,7 @@ def skip_row(blocks: Iterable[bytes], line_end: bytes, is_inside: bool) -> tuple
 
 
 def _first_end(block: bytes, mark: bytes, start: int, is_inside: bool) -> int:
-    """Return where the first row ends that goes on at a place of a block; 0 where none ends."""
+    """Return the end of the row that contains a position of a block; 0 if the row does not end in the block."""
     while (mark_index := block.find(mark, start)) >= 0:
         is_inside ^= _has_odd_quotes(block, start, mark_index)
         start = mark_index + 1
@@ -156,12 +155,12 @@ def _first_end(block: bytes, mark: bytes, start: int, is_inside: bool) -> int:
 
 
 def _last_end(block: bytes, mark: bytes, is_inside: bool) -> int:
-    """Return where the last row ends that ends in a block; 0 where none ends.
+    """Return the end of the last row that ends in a block; 0 if no row ends.
 
     Args:
         block: the block.
         mark: the last byte of a line end.
-        is_inside: whether a quoted cell is open where the block ends.
+        is_inside: whether a quoted cell is open at the end of the block.
     """
     end = len(block)
     while (mark_index := block.rfind(mark, 0, end)) >= 0:
@@ -180,7 +179,7 @@ def _has_odd_quotes(block: bytes, start: int = 0, end: int | None = None) -> boo
 
 
 def cut_cells(rows: bytes, layout: CsvLayout) -> TextRows:
-    """Return the cells of whole rows; blank lines are none."""
+    """Return the cells of whole rows, without blank lines."""
     text = rows if layout.line_end == b"\n" else rows.replace(layout.line_end, b"\n")
     width = len(layout.names)
     columns, unlike = _parse(text, width, layout)
@@ -224,7 +223,7 @@ def _parse(text: bytes, width: int, layout: CsvLayout) -> tuple[list[pa.Array], 
 def _with_unlike(
     columns: Sequence[pa.Array], unlike: Sequence[Any], layout: CsvLayout
 ) -> tuple[list[pa.Array], pa.Array]:
-    """Return all rows in their order, and why some are bad: those with a cell behind the last column."""
+    """Return all rows in order, and why some are bad: rows with a cell behind the last column."""
     width = len(layout.names)
     rows_by_width: dict[int, list[Any]] = {}
     for row in unlike:
@@ -245,7 +244,7 @@ def _with_unlike(
 
 
 def _surplus(cells: Sequence[pa.Array]) -> pa.Array:
-    """Return the words for rows whose last cell is not empty, null for others."""
+    """Return a message for rows whose last cell is not empty, null otherwise."""
     words = [
         None if row[-1] is None else f"more cells than columns: {', '.join(filter(None, row))}"
         for row in zip(*(column.to_pylist() for column in cells), strict=True)

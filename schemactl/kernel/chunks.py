@@ -28,13 +28,14 @@ class Chunk:
         numbers: the number of each document in the file, from 1.
         documents: the parsed documents. For sources with declared types, without the keys in ``columns``.
         columns: top-level scalars of a declared type, by key.
-        names: all top-level keys in order, if there are columns. Empty if each document has its own keys; columns then
-            come after them.
-        whole: paths that sources declare as JSON: any value there is of that kind.
+        names: all top-level keys in order, if ``columns`` is not empty. Empty if each document has its own keys, which
+            columns then follow.
+        whole: paths that sources declare as JSON: every value at the path is JSON.
         omits_nulls: whether documents lack the keys of columns that are null.
         ignored: for each document, the keys that its model ignores; empty if no document has any.
-        originals: the texts of documents that a model has changed since; None for others.
-        load_id: the load that the documents first came with, if they are replayed; ``file`` and ``numbers`` are of it.
+        originals: the texts of documents that a model has changed since; None for unchanged documents.
+        load_id: the load that the documents first came with, if they are replayed; ``file`` and ``numbers`` belong to
+            it.
     """
 
     file: str

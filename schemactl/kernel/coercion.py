@@ -1,8 +1,7 @@
 """Coerces arrays of values to the type of their column: ``schema.coercion`` for arrays.
 
-Values of each pair of types come out as dlt 1.31 stores them. What is not coerced, or what the stored type has no room
-for, comes out as null. Common spellings are cast by Arrow; the coercion of single values is asked about the others,
-once for each distinct one.
+For each pair of types, results equal the values that dlt 1.31 stores. Values that cannot be coerced, or that overflow
+the stored type, become null. Arrow casts common spellings; all other distinct values are coerced one by one.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ class Coercion:
     """Coerces the values of one kind to one column.
 
     Args:
-        kind: of the values.
+        kind: the kind of the values.
         column: the column, complete.
-        is_exact: whether values that the column does not hold as they are (rounded, longer than stated, in another
-            kind of time zone) count as not coerced.
+        is_exact: whether values that the column would change (round, cut to its length, move to another kind of time
+            zone) count as not coerced.
     """
 
     def __init__(self, kind: DataType, column: Column, *, is_exact: bool = False) -> None:
@@ -57,7 +56,7 @@ class Coercion:
         self._known: dict[Any, Any] = {}
 
     def __call__(self, values: KindValues) -> pa.Array:
-        """Return the values in the type that the column is stored as, null where they are not coerced."""
+        """Return the values in the column's stored type, null if they cannot be coerced."""
         coerced = self._coerced(values)
         if not self._is_exact:
             return coerced
@@ -118,13 +117,13 @@ class Coercion:
 
 
 def loses_nanoseconds(values: KindValues, coerced: pa.Array) -> np.ndarray[Any, Any] | None:
-    """Return which values have nanoseconds that the timestamps or times made of them lack; None if no value has any.
+    """Return a mask of values whose nanoseconds are missing in coerced timestamps or times; None if no value loses any.
 
-    dlt's own values have microseconds, so it cuts those of texts too (docs/differences-sources.md).
+    dlt's own values have microseconds, so it also cuts the nanoseconds of texts (docs/differences-sources.md).
 
     Args:
-        values: as they came.
-        coerced: what they are coerced to, null where they are not.
+        values: the original values.
+        coerced: the coerced values, null if coercion failed.
     """
     is_moment = pa.types.is_timestamp(coerced.type)
     if values.array is None or not (is_moment or pa.types.is_time(coerced.type)):
@@ -276,7 +275,7 @@ def _day_to_moment(array: pa.Array, column: Column) -> Cast:
 
 
 def _split(array: pa.Array, usual: str, cast: Callable[[pa.Array], pa.Array]) -> Cast:
-    """Cast the texts of a usual spelling; the others are left to Python."""
+    """Cast texts with a usual spelling; Python reads all other texts."""
     is_usual = pc.match_substring_regex(array, usual)
     odd = None
     if pc.all(is_usual, min_count=0).as_py() is not True:

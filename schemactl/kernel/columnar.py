@@ -73,7 +73,7 @@ def documents_of(columns: Mapping[str, pa.Array], whole: frozenset[Path]) -> lis
 
 
 def model_chunk(piece: Piece, numbers: Sequence[int], source: ColumnarSource) -> Chunk:
-    """Return rows that a model validated, beside the columns that it lacks, which keep their values."""
+    """Return rows that a model validated, and the columns that the model lacks with their original values."""
     scalars, nested = _parted(piece.columns, source)
     documents = piece.documents
     if nested:
@@ -89,7 +89,7 @@ def model_chunk(piece: Piece, numbers: Sequence[int], source: ColumnarSource) ->
 def _parted(
     columns: Mapping[str, pa.Array], source: ColumnarSource
 ) -> tuple[dict[str, pa.Array], dict[str, list[Any]]]:
-    """Return the columns of scalars, and the values of the others."""
+    """Return the columns of scalars, and the values of all other columns."""
     scalars = {
         name: column
         for name, column in columns.items()
@@ -107,10 +107,10 @@ def chunks_of(rows: pa.RecordBatch, file: str, numbers: Sequence[int], source: C
     """Yield rows of one file as documents.
 
     Args:
-        rows: the columns of the source in their order, under any names; others may follow.
-        file: as people are shown it.
-        numbers: of the rows in the file, from 1.
-        source: of the rows.
+        rows: the columns of the source in order, under any names; more columns may follow.
+        file: its name as shown to people.
+        numbers: the numbers of the rows in the file, from 1.
+        source: the source of the rows.
     """
     for start in range(0, len(rows), _AT_ONCE):
         batch = rows.slice(start, _AT_ONCE)
@@ -127,8 +127,8 @@ class RowObserver:
 
     Attributes:
         names: the columns, in order.
-        types: the classes of their values, by path, without those of structs and lists.
-        evidence: by path and class; files come as people are shown them.
+        types: the classes of their values, by path, without structs and lists.
+        evidence: the evidence by path and class; file names are as shown to people.
     """
 
     def __init__(self, names: Sequence[str], types: Mapping[Path, str]) -> None:
@@ -306,7 +306,7 @@ def _own(array: pa.Array, values: pa.Array) -> pa.Array:
 
 
 def _bounds(array: pa.Array) -> list[tuple[int, int] | None]:
-    """Return where the elements of each list or map begin and end among those of the array (``_own``)."""
+    """Return the start and end of each list or map among the elements of the array (``_own``)."""
     offsets = pairwise(pc.subtract(array.offsets, array.offsets[0]).to_pylist())
     if not array.null_count:
         return list(offsets)

@@ -29,13 +29,13 @@ class BrokenCell:
     """A cell whose opening quote has no closing one.
 
     Attributes:
-        line, column: where the quote is, counted from 1.
+        line, column: the position of the quote, counted from 1.
         index: the cell's number in its row, from 0.
         last_line: the line on which the cell ends.
         is_open: whether it goes on to the end of the file.
-        letters: its length in characters, quotes and line ends left out: Spark changes these.
-        start: how it begins, without them too: up to ``KEY_CHARACTERS``.
-        text: how it begins, for a person.
+        letters: its length in characters, without quotes and line ends, which Spark changes.
+        start: its beginning, also without quotes and line ends, up to ``KEY_CHARACTERS``.
+        text: its beginning, for messages.
     """
 
     line: int
@@ -58,11 +58,11 @@ class CsvRow:
     """A row.
 
     Attributes:
-        line: where it begins, counted from 1.
-        row: its number as a spreadsheet counts rows: the blank lines before it are some.
-        text: how it begins, as in the file.
+        line: the number of its first line, counted from 1.
+        row: its number in a spreadsheet, which also counts blank lines.
+        text: its beginning, as in the file.
         broken: cells with a quote that does not close.
-        values: of its cells, where they are kept: line ends in them are LF.
+        values: the values of its cells, if they are requested, with LF as line end.
     """
 
     line: int
@@ -76,10 +76,10 @@ class CsvRow:
 def walk_rows(
     lines: Iterable[str], separator: str, first_line: int = 1, *, keeps_values: bool = False, line_end: str = "\n"
 ) -> Iterator[CsvRow]:
-    r"""Yield the rows of a file; lines that hold nothing are none.
+    r"""Yield the rows of a file, without empty lines.
 
-    The lines are of the file's own line end, with it or without, a byte order mark left off. Other line ends may be
-    in them, as Excel writes them within cells. ``first_line`` is the number of the first one.
+    The lines end with the file's line end, or without it, and lack a byte order mark. They may contain other line ends,
+    which Excel writes within cells. ``first_line`` is the number of the first line.
 
     >>> [(row.line, row.row, row.cells) for row in walk_rows(['a,"b\n', 'c",d\n', "\n", "e\n"], ",")]
     [(1, 1, 3), (4, 3, 1)]
@@ -145,9 +145,9 @@ class _Row:
         return CsvRow(self.line, self.row, self.cells, self.text, tuple(self.broken), tuple(self.values))
 
     def take(self, body: str, number: int, separator: str, line_rest: str = "") -> None:
-        """Read a line from where the last one left off: at a cell's start, or within quotes.
+        """Read a line, starting at a cell's start or within quotes, as the last line ended.
 
-        ``rest`` is between the line and its end, and is a part of the last cell.
+        ``line_rest`` is the text between the line and its end, and belongs to the last cell.
         """
         if len(self.text) < _KEPT:
             self.text += ("\n" if self.text else "") + body[:_KEPT]
@@ -187,7 +187,7 @@ class _Row:
         return end + len(separator)
 
     def _in_quotes(self, cell: _Cell, body: str, start: int, number: int, separator: str) -> int | None:
-        """Return where the next cell starts, None if the line ends first."""
+        """Return the start of the next cell, None if the line ends first."""
         quote = _find_single(body, start)
         if quote is None:
             cell.add(body[start:])
@@ -213,7 +213,7 @@ def _count_breaks(text: str) -> int:
 
 
 def _find_single(body: str, start: int) -> int | None:
-    """Return where the next quote is that is not doubled."""
+    """Return the position of the next quote that is not doubled."""
     while (quote := body.find('"', start)) >= 0:
         if not body.startswith('"', quote + 1):
             return quote
@@ -229,11 +229,11 @@ def fault_text(cell: BrokenCell) -> str:
 
 
 def read_malformed(lines: Iterator[str], layout: CsvLayout) -> Iterator[TextRows]:
-    """Yield the rows of a whole file, some at once, those of the header left out.
+    """Yield the rows of a whole file in batches, without the header.
 
     Args:
-        lines: as of ``walk_rows``.
-        layout: of the file.
+        lines: as in ``walk_rows``.
+        layout: the layout of the file.
     """
     for _ in range(layout.skipped_lines):
         next(lines, None)

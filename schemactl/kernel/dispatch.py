@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 BLOCK_SHIFT: Final = 44
-"""A position within a partition: where the block begins in the file, shifted by this, and the record in the block."""
+"""A position within a partition: the block's offset in the file, shifted by this, plus the record's number in the
+block."""
 
 ONE_TABLE: Final = ""
 """The name of the table of all records while they are read."""
 
 Tables: TypeAlias = tuple[str, ...]
-"""The values that name one root table: what they become is one name."""
+"""The values that name one root table, because they normalize to the same name."""
 
 MOST_TABLES: Final = 1_000
 """Of one stream: a field with more values is a key or a measure, and names no tables."""
@@ -36,12 +37,12 @@ MOST_TABLES: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Positions(Sequence[Position]):
-    """The positions of documents of one block, each made when it is asked for: few are.
+    """The positions of documents of one block, created on demand because few are needed.
 
     Attributes:
-        file: as people are shown it.
-        block: where it begins in the file.
-        records: in the block, from 0, ascending.
+        file: its name as shown to people.
+        block: its offset in the file.
+        records: the numbers of the records in the block, from 0, ascending.
     """
 
     file: str
@@ -64,12 +65,12 @@ class Piece:
     """Some documents of one file that go to one table.
 
     Attributes:
-        documents: parsed.
-        positions: of each.
-        texts: of each, as in the data; None if the source declares types, or no model needs texts.
-        table: as a dispatch names it; None if unknown.
-        columns: of a source that states types, those that the model of the documents may lack.
-        ignored: the keys of each document that its model ignores; empty where there are none.
+        documents: the parsed documents.
+        positions: the position of each document.
+        texts: the text of each document, as in the data; None if the source declares types, or no model needs texts.
+        table: the table that the dispatch names; None if unknown.
+        columns: for a source that declares types, the columns that the model may lack.
+        ignored: the keys of each document that its model ignores; empty if no keys are ignored.
         originals: the texts of documents that a model has changed since; None if the source declares types.
     """
 
@@ -82,7 +83,7 @@ class Piece:
     originals: Sequence[bytes] | None = None
 
     def taken(self, indexes: Sequence[int], table: str | None) -> Piece:
-        """Return some of the documents, as those of a table."""
+        """Return some of the documents as a piece of one table."""
         if len(indexes) == len(self.documents):
             return replace(self, table=table)
         return Piece(
@@ -104,14 +105,14 @@ def _taken(values: Sequence[_Value], indexes: Sequence[int]) -> Sequence[_Value]
 class Dispatch:
     """Names the table of each record by the value at a path of it.
 
-    dlt's ``table_name=lambda item: item["type"]`` and ``with_table_name``; what it fails on, records without a text
-    there, may have a table of their own here.
+    Like dlt's ``table_name=lambda item: item["type"]`` and ``with_table_name``. For records without a string at the
+    path, dlt fails; here they may go to a separate table.
 
     Attributes:
         path: the keys to the field.
         names: tables by the field's value; any other value is the name of its table.
-        rest: the table of records whose field holds neither a text that is not blank nor a whole number; None if
-            they go to none.
+        rest: the table of records whose field contains neither a non-blank string nor a whole number; None to load no
+            such record.
     """
 
     path: tuple[str, ...]
@@ -158,16 +159,16 @@ _MOST_HELD: Final = 1 << 24
 def gather(
     runs: Iterable[tuple[Sequence[bytes], int]], dispatch: Dispatch | None, enough: int
 ) -> Iterator[tuple[Sequence[bytes], Sequence[int]]]:
-    """Yield the records of a block that are parsed at once, and the number of each, ascending.
+    """Yield the records of a block in batches that are parsed at once, and the number of each record, ascending.
 
-    Records that seem to go to one table come together, so that its documents are worked on while they are in the
-    processor's cache. What the field looks like in a text is a guess: ``Dispatch.sort`` says where a document goes, and
-    documents of one table that look different may come out of their order.
+    Records that seem to go to one table come together, so that its documents are processed while they are in the
+    processor's cache. The guess looks at the text of the field: ``Dispatch.sort`` decides the table, and documents of
+    one table with different spellings may come out of order.
 
     Args:
-        runs: records that follow one another, and the number of the first.
+        runs: consecutive records, and the number of the first record.
         dispatch: names the table of each record; None if all go to one.
-        enough: records that are parsed at once.
+        enough: the number of records to parse at once.
     """
     if dispatch is None:
         for texts, first in runs:
@@ -198,7 +199,7 @@ def gather(
 
 
 _BETWEEN: Final = b"\n%s\n" % secrets.token_hex(8).encode()
-"""Stands between texts that wait: no text can be made to hold it, as nobody can guess it."""
+"""Separates waiting texts: no text can contain it, because it is random."""
 
 
 @dataclass(slots=True)
@@ -226,7 +227,7 @@ class _WaitingTexts:
         return _BETWEEN.join(self.joined).split(_BETWEEN)
 
     def take(self, enough: int) -> Iterator[tuple[list[bytes], list[int]]]:
-        """Yield as many as are parsed at once, as long as there are so many, and leave the others."""
+        """Yield full batches of texts, and keep the remaining texts."""
         texts, numbers = self.texts(), self.numbers
         whole = len(texts) - len(texts) % enough
         self.joined, self.numbers = [_BETWEEN.join(texts[whole:])] if texts[whole:] else [], numbers[whole:]
@@ -236,7 +237,7 @@ class _WaitingTexts:
 
 def _guess(texts: Sequence[bytes], pattern: re.Pattern[bytes]) -> list[bytes]:
     """Return the field's text in each document, empty if it is in none."""
-    # Mostly each text has it once; where one has two and another none, the guess is wrong.
+    # Mostly each text has it once; if one text has two and another has zero, the guess is wrong.
     values = pattern.findall(b"\n".join(texts))
     if len(values) != len(texts):
         values = [match[1] if match else b"" for match in map(pattern.search, texts)]

@@ -28,7 +28,7 @@ class DocumentTyper:
         ]
 
     def type_documents(self, documents: Sequence[Any]) -> list[Any]:
-        """Return the documents with typed values; those that are no objects stay."""
+        """Return the documents with typed values; values that are not objects stay unchanged."""
         typed: list[Any] = [
             {**document, ERRORS: []} if isinstance(document, dict) else document for document in documents
         ]

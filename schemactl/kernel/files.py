@@ -45,7 +45,8 @@ Records = TypeVar("Records", bytes, list[bytes])
 """Rows that follow one another, or a list of documents."""
 
 PIECES: Final = "file string, block bigint, texts binary"
-"""The number of a piece in its file, and its records: a pickled list, as Spark takes long over arrays of texts."""
+"""The number of a piece in its file, and its records as a pickled list, because Spark is slow with arrays of strings.
+"""
 
 TEXTS: Final = "file string, block bigint, text binary"
 """Records one by one."""
@@ -67,15 +68,15 @@ class FilePart:
 
     Attributes:
         file: its address, as Spark writes it.
-        path: where it is opened.
-        suffix: of ``opening.SUFFIXES``.
-        encoding: of the text.
-        form: of its records.
-        start, size: of the part, in bytes; a size of None is all.
-        before: what holds where a part of a list begins.
-        layout: of rows.
+        path: the path to open.
+        suffix: one of ``opening.SUFFIXES``.
+        encoding: the encoding of the text.
+        form: the form of its records.
+        start, size: the part, in bytes; a size of None means the whole file.
+        before: the state at the start of a part of a list.
+        layout: the layout of rows.
         is_in_cell: whether a part of rows begins within a quoted cell.
-        selection: of the records inside JSON documents; None if each document is a record.
+        selection: the selection of records inside JSON documents; None if each document is a record.
     """
 
     file: str
@@ -98,7 +99,7 @@ class FilePart:
         return opened
 
     def is_list(self) -> bool:
-        """Return whether a document is a list; not where it begins with much blank."""
+        """Return whether a document is a list; False if it begins with many blanks."""
         with suppress(OSError, EOFError), self.open() as opened:
             return opened.read(HEAD_BYTES).decode(self.encoding, "replace").lstrip("\ufeff \t\r\n").startswith("[")
         return False
@@ -246,7 +247,7 @@ def _selected_records(file_part: FilePart, selection: RecordSelection) -> Iterat
 
 @contextmanager
 def wrapped_errors(file_part: FilePart) -> Iterator[None]:
-    """Name the file where it cannot be read."""
+    """Name the file in errors of reading it."""
     try:
         yield
     except EOFError as error:
@@ -333,7 +334,7 @@ def _bounded(
 
 
 def _without_marks(lines: list[bytes]) -> list[bytes]:
-    """Leave off byte order marks, which are where files were put together."""
+    """Remove byte order marks, which concatenated files contain."""
     if BYTE_ORDER_MARK[:1] not in b"".join(lines):  # one byte is found much faster than three, or than by lines
         return lines
     return [line.removeprefix(BYTE_ORDER_MARK) for line in lines]

@@ -31,7 +31,7 @@ Mask = np.ndarray[Any, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class Nesting:
-    """Where nested rows come from.
+    """The origin of nested rows.
 
     Attributes:
         frame: the frame of their parents.
@@ -59,7 +59,7 @@ class Objects:
     size: int
 
     def spread(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Return a value for each element, given those of the objects: None for elements without an object."""
+        """Return a value for each element, given values for the objects: None for elements that are not objects."""
         if self.rows is None:
             return values
         spread = [None] * self.size
@@ -68,7 +68,7 @@ class Objects:
         return spread
 
     def spread_kind(self, values: KindValues) -> KindValues:
-        """Return values of one kind for each element, given those of the objects."""
+        """Return values of one kind for each element, given values for the objects."""
         if self.rows is None:
             return values
         if values.array is None:
@@ -86,11 +86,11 @@ class Frame:
     """The elements of a chunk that become the rows of one ``RowPlan``.
 
     Args:
-        plan: of the rows.
-        load: of the rows.
+        plan: the plan of the rows.
+        load: the load of the rows.
         chunk: the documents that contain the elements.
         elements: the values that become rows.
-        nesting: where nested rows come from; None for documents.
+        nesting: the origin of nested rows; None for documents.
         rejected: rows nested in rejected rows.
 
     Attributes:
@@ -143,7 +143,7 @@ class Frame:
     # --- values ---
 
     def values(self, path: Path) -> Sequence[Any]:
-        """Return the value of each element at a path, None if it has none."""
+        """Return the value of each element at a path, None if it lacks one."""
         return self.objects(path[:-1]).spread(self.object_values(path)) if path else self.elements
 
     def objects(self, path: Path) -> Objects:
@@ -332,7 +332,7 @@ class Frame:
     # --- dlt's columns ---
 
     def system_column(self, column: str) -> pa.Array | None:
-        """Return the values of one of dlt's columns (``Plan.names``); None if these rows have none."""
+        """Return the values of one of dlt's columns (``Plan.names``); None if these rows lack the column."""
         rows, names = self.plan.rows, self.plan.plan.names
         for propagated in rows.passed:
             if propagated.target.name == column:

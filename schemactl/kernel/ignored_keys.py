@@ -83,7 +83,7 @@ def _without_consumed(model: type[BaseModel], document: dict[str, Any], ignored:
 
 @cache
 def _read_keys(model: type[BaseModel]) -> frozenset[str]:
-    """Return the keys of data that a model reads, and those of its computed fields, which it fills itself."""
+    """Return the keys of data that a model reads, and the keys of its computed fields, which it fills itself."""
     computed = {key for name, field in model.model_computed_fields.items() for key in (name, field.alias or name)}
     return frozenset(computed | {str(_path(key)[0]) for _, keys in _fields(model) for key in keys})
 

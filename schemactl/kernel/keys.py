@@ -47,9 +47,9 @@ def hash_children(above: Sequence[bytes], table: str, parents: Sequence[int], in
 
 
 def hash_places(load_id: str, table: str, file: str, positions: Iterable[object]) -> list[bytes]:
-    """Return the digests of rows of root tables, which no other row has, of this load or another one.
+    """Return the digests of rows of root tables, which are unique in this load and all other loads.
 
-    dlt draws these keys by lot; here they follow from where the record is, so that a retry gives the same rows.
+    dlt draws random keys; here they derive from the position of the record, so that a retry gives the same rows.
     """
     before, after = f"{load_id}\n{table}\n", f"\n{file}"
     return [
@@ -97,7 +97,7 @@ def document_text(element: Any, wrapper: str) -> bytes:
 
 
 def _without_gaps(value: Any) -> Any:
-    """Return a value without infinities and what is no number, which JSON lacks."""
+    """Return a value without infinities and NaN, which JSON lacks."""
     match value:
         case dict():
             return {key: _without_gaps(inner) for key, inner in value.items()}

@@ -1,4 +1,4 @@
-"""Values of one place by their kinds, before any coercion: a column for each kind, null where a value is of another."""
+"""Splits values of one path by kind before any coercion: a column for each kind, with nulls for other kinds."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ class KindValues:
 
 
 def split_by_kind(values: Sequence[Any], kinds: Collection[str], *, are_rows: bool = False) -> Iterator[KindValues]:
-    """Yield the values by kind; those of other kinds than ``kinds`` are left out.
+    """Yield the values by kind, without values of kinds outside of ``kinds``.
 
     Args:
-        values: Python's values, None for rows without one.
-        kinds: as plans name them.
-        are_rows: objects among the values are rows themselves, and no values.
+        values: Python values, None for rows without a value.
+        kinds: kinds as in plans.
+        are_rows: whether objects among the values are rows themselves, not values.
     """
     value_types = set(map(type, values))
     value_types.discard(NoneType)
@@ -180,7 +180,7 @@ _OF_ARROW: Final = (
 
 
 def array_values(array: pa.Array) -> KindValues | None:
-    """Return a column of Arrow's scalars, None if they are none of ours."""
+    """Return a column of Arrow scalars, None if the type has no kind."""
     kind = natural_kind(array.type)
     match kind:
         case None:

@@ -80,11 +80,11 @@ class _SentModules(MetaPathFinder, SourceLoader):  # type: ignore[misc] # as imp
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model by its place, and the source of its package, which goes to the workers by value.
+    """A model's name, and the source of its package, which is sent to the workers.
 
     Attributes:
-        module, name: of the model.
-        files: source by path (``app/models.py``); none where workers have the module.
+        module, name: the model's module and name.
+        files: source by path (``app/models.py``); empty if workers have the module.
     """
 
     module: str
@@ -110,13 +110,13 @@ _loaded: dict[str, type[BaseModel]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ModelTask:
-    """The task by which documents are validated.
+    """The task of validating documents.
 
     Attributes:
-        source: of the model.
-        columns: what a key does that the model does not know.
-        data_type: what a value does that the model does not take; ``evolve`` takes all.
-        is_stated: whether the call states ``columns``, which goes before all models within the model then.
+        source: the model and its source.
+        columns: the treatment of keys that the model does not know.
+        data_type: the treatment of values that the model rejects; ``evolve`` accepts all values.
+        is_stated: whether the call sets ``columns``, which then overrides all models within the model.
     """
 
     source: ModelSource
@@ -133,12 +133,12 @@ class ModelError:
     """Why a model rejects a document.
 
     Attributes:
-        loc: where, as Pydantic says it.
-        message: why.
+        loc: Pydantic's location of the error.
+        message: the reason.
         kind: the type of the error.
         value: the value that the model rejects.
-        entity, mode: of the contract that decides.
-        path: where in the document, as ``$.items[0].qty``.
+        entity, mode: the part of the contract that decides.
+        path: the path in the document, such as ``$.items[0].qty``.
     """
 
     loc: tuple[str | int, ...]
@@ -151,7 +151,7 @@ class ModelError:
 
     @property
     def name(self) -> str:
-        """The place, alike for all elements of a list: ``items.qty``; empty where it is the whole document."""
+        """The field, equal for all elements of a list: ``items.qty``; empty for the whole document."""
         return name_of(self.loc)
 
 
@@ -172,7 +172,7 @@ class RejectedDocuments:
     numbers: Sequence[int] = ()
 
     def found(self) -> dict[tuple[str, str], FieldErrors]:
-        """Return the errors by place and by what the contract says (``data_type=freeze``)."""
+        """Return the errors by field and by contract mode (``data_type=freeze``)."""
         return count_errors(
             ((error.name, f"{error.entity}={error.mode}"), FieldErrors(1, position, error.message))
             for position, errors in zip(self.piece.positions, self.errors, strict=True)
@@ -206,7 +206,7 @@ class Validator:
         variants = variants_of(model)
         self._variants = None if variants is None else (variants.key, frozenset(variants.models))
         extra = _EXTRA.get(task.columns, "forbid")
-        # A model that says so itself is left alone: its variants and inner models may say something else.
+        # A model with the same setting is not changed: its variants and inner models may have other settings.
         is_declared = not task.is_stated and extra == (extra_of(model) or "ignore")
         self._extra: Any = None if is_declared else extra
         self._known = [key for _, key in _dumped_keys(model)]
@@ -216,7 +216,7 @@ class Validator:
         self._one, self._all = TypeAdapter(model), TypeAdapter(list[model])  # type: ignore[valid-type]
 
     def sort(self, piece: Piece, dispatch: Dispatch | None) -> Iterator[Piece | RejectedDocuments]:
-        """Yield the documents as the model converts them, and those that it rejects, for each table."""
+        """Yield for each table the documents as the model converts them, and the documents that it rejects."""
         if piece.texts is None:
             piece = self._without_nulls(piece)
         if self._task.data_type is Mode.EVOLVE:
@@ -243,9 +243,9 @@ class Validator:
                 yield from self._by_variant(table_piece, described)
 
     def _ignored(self, models: Sequence[Any], documents: Sequence[Any]) -> Sequence[Sequence[IgnoredKey]]:
-        """Return the keys of each document that its model ignores; empty where no document has any.
+        """Return the keys of each document that its model ignores; empty if no document has such keys.
 
-        ``models`` are those of the documents; none where values are not validated (``data_type`` evolves).
+        ``models`` are the validated documents; empty if values are not validated (``data_type`` evolves).
         """
         if self._task.data_type is not Mode.EVOLVE:
             extra = self._extra
@@ -275,7 +275,7 @@ class Validator:
         return self._keys.get(value, self._shared_keys)
 
     def _without_nulls(self, piece: Piece) -> Piece:
-        """Leave null out where a column of the source is none of the model's: each row has all columns."""
+        """Remove nulls in columns that a document's model lacks, because each row has all columns of the source."""
         columns = {name: column for name, column in piece.columns.items() if name not in self._shared_keys}
         for name, column in columns.items():
             for index in pc.indices_nonzero(column.is_null()).to_pylist():
@@ -284,7 +284,7 @@ class Validator:
         return replace(piece, columns=columns if self._task.columns is Mode.EVOLVE else {})
 
     def _with_columns(self, piece: Piece, dispatch: Dispatch | None) -> Piece:
-        """Take the values under keys that no model of a table has out of documents: its source states the type."""
+        """Move values under keys that no model of a table has from documents to columns with the source's types."""
         model_keys, columns = self._keys_in(piece.table, dispatch), {}
         for name, column in piece.columns.items():
             if name in model_keys:
@@ -305,7 +305,7 @@ class Validator:
         return frozenset().union(*key_sets)
 
     def _by_variant(self, piece: Piece, errors: list[list[ModelError]]) -> Iterator[RejectedDocuments]:
-        """Yield rejected documents; those of no variant of a union are of no table."""
+        """Yield rejected documents; documents that match no variant of a union belong to no table."""
         groups: dict[bool, list[int]] = {}
         for index, document in enumerate(piece.documents):
             groups.setdefault(self._has_table(document), []).append(index)
@@ -318,7 +318,7 @@ class Validator:
         return self._variants is None or str(value_at(document, (self._variants[0],))) in self._variants[1]
 
     def _validate(self, piece: Piece) -> tuple[list[Any], dict[int, list[Reason]]]:
-        """Return good documents as models, and the errors of the others by their places."""
+        """Return valid documents as models, and the errors of invalid documents by index."""
         errors: dict[int, list[Reason]] = {}
         indexes = list(range(len(piece.documents)))
         while indexes:
@@ -411,7 +411,7 @@ def _documents(values: list[Any]) -> list[Any]:
 
 
 def _add_extra(model: Any, dumped: Any) -> None:
-    """Add the keys that a model does not know to what it was dumped as, at all levels."""
+    """Add the keys that a model does not know to its dump, at all levels."""
     if isinstance(model, RootModel):
         _add_extra(model.root, dumped)
     elif isinstance(model, BaseModel) and isinstance(dumped, dict):
@@ -436,7 +436,7 @@ def _dumped_keys(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
 
 
 def _restore_floats(document: Any, source: Any) -> Any:
-    """Return a document with the infinities and NaN of what it was dumped from, which orjson dumps as null."""
+    """Return a document with the infinities and NaN of its source, which orjson dumps as null."""
     if document is None:
         return source if isinstance(source, float) else None
     if isinstance(document, dict) and isinstance(source, dict):

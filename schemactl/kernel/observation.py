@@ -45,7 +45,7 @@ _MOST_AT_ONCE: Final = 1 << 16
 """Objects whose values are taken together."""
 
 _FEW: Final = 1_000
-"""Fewer documents wait for those of other files: each column of a batch has a price."""
+"""Fewer documents wait for documents of other files, because each column of a batch has a fixed cost."""
 
 _MOST_WAITING_BYTES: Final = 1 << 21
 
@@ -69,9 +69,9 @@ class Observer:
         """Observe a batch of documents.
 
         Args:
-            documents: parsed, in the order of the input.
-            positions: of each of them, ascending.
-            size: of their texts in bytes; few documents of a known size wait for those that follow (``flush``).
+            documents: the parsed documents, in the order of the input.
+            positions: the position of each document, ascending.
+            size: the size of their texts in bytes; few documents of a known size wait for the next batch (``flush``).
         """
         if size is None or len(documents) >= _FEW:
             self._observe(documents, positions)
@@ -85,7 +85,7 @@ class Observer:
             self.flush()
 
     def flush(self) -> None:
-        """Observe the documents that wait for others."""
+        """Observe the waiting documents."""
         documents, positions = self._waiting_documents, self._waiting_positions
         self._waiting_documents, self._waiting_positions, self._waiting_bytes = [], [], 0
         if documents:
@@ -104,12 +104,12 @@ class Observer:
         batch.observe_texts()
 
     def add_cells(self, names: Sequence[str], columns: Sequence[pa.StringArray], first: Position) -> None:
-        """Observe rows of texts that follow one another, as ``add`` observes documents without what is null.
+        """Observe consecutive rows of strings, as ``add`` observes documents without nulls.
 
         Args:
-            names: of the columns, no two alike, none a row key.
-            columns: the texts of each.
-            first: of the first row.
+            names: the names of the columns, distinct, without a row key.
+            columns: the strings of each column.
+            first: the position of the first row.
         """
         rows = len(columns[0])
         if not rows:
@@ -166,7 +166,7 @@ class _ClassValues:
         return ClassEvidence(self.count, self.first, examples, *numbers, self.varies)
 
     def add_texts(self, shortest: int, longest: int, texts: Iterable[str]) -> None:
-        """Take texts: the lengths of the shortest and the longest, and those of them that differ."""
+        """Add texts, given their minimum and maximum length and the distinct ones."""
         self.add_lengths(shortest, longest)
         self.varies = self.varies or self.shortest != self.longest
         if not self.varies:
@@ -206,7 +206,7 @@ class _Node:
         return child
 
     def see(self, name: str, position: Position, count: int) -> _ClassValues:
-        """Count values of one class; ``first`` is ``position`` itself where that comes before all others."""
+        """Count values of one class; ``first`` becomes ``position`` itself if that precedes all earlier ones."""
         evidence = self.classes.get(name)
         if evidence is None:
             evidence = self.classes[name] = _ClassValues(position)
@@ -385,9 +385,9 @@ class _ClassGroup(NamedTuple):
     """The texts of one class in one column.
 
     Attributes:
-        column: its number.
-        name: of the class.
-        places: of the texts among those of all columns, ascending.
+        column: the number of the column.
+        name: the name of the class.
+        places: the indexes of the texts in the texts of all columns, ascending.
         shortest, longest: their lengths in characters.
     """
 
@@ -430,14 +430,14 @@ def _distinct(texts: pa.StringArray, places: np.ndarray[Any, np.dtype[np.int64]]
 
 
 def _places_of(column: pa.Array) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return where a column has values."""
+    """Return the indexes of a column's values that are not null."""
     if not column.null_count:
         return np.arange(len(column))
     return np.flatnonzero(numbers_of(column.is_valid().cast(pa.uint8())))
 
 
 def _order(indexes_by_form: Sequence[list[int]], owners: Sequence[int]) -> tuple[itemgetter[Any], Sequence[int]]:
-    """Return how objects that come one form after the other are taken in their order, and their owners."""
+    """Return a getter that restores the order of objects sorted by form, and their owners."""
     indexes = list(chain.from_iterable(indexes_by_form))
     if len(indexes_by_form) == 1:
         return itemgetter(slice(None)), [owners[index] for index in indexes]

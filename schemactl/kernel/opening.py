@@ -29,7 +29,7 @@ _OPENERS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "": _open_plain, ".gz": gzip.open, ".bz2": bz2.open, ".zst": _open_zstandard,
 }  # fmt: skip
 SUFFIXES: Final = tuple(_OPENERS)
-"""How names of files end that are read without Spark; those of files that are not compressed end in anything else."""
+"""Suffixes of compressed files that are read without Spark; any other suffix means uncompressed."""
 
 
 def reason_of(error: OSError | zlib.error) -> str:

@@ -1,7 +1,8 @@
-"""Values of rows as engines group and sort them: what an engine cannot compare becomes bytes in the same order.
+"""Values of rows as engines group and sort them; incomparable values become bytes in the same order.
 
 The order is Spark's: inside of objects and lists null comes first and NaN last, -0.0 equals 0.0, and a list comes
-before those that it begins. Maps are compared by their entries in the order of their keys, as Spark groups by them.
+before longer lists with the same beginning. Maps are compared by their entries in the order of their keys, as Spark
+groups by them.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _integer_code(value: int) -> bytes:
 def _float_code(value: float) -> bytes:
     number = float("nan") if value != value else value + 0.0
     bits = int.from_bytes(struct.pack(">d", number), "big")
-    # The bits of positive numbers are in their order, those of negative ones in reverse.
+    # The bits of positive numbers are in order, the bits of negative numbers in reverse order.
     return (bits ^ (2**64 - 1) if bits >> 63 else bits | 2**63).to_bytes(8, "big")
 
 

@@ -1,4 +1,4 @@
-"""Counts the rows of a load, and describes those that contracts keep out."""
+"""Counts the rows of a load, and describes rows that contracts reject."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from schemactl.schema.judgment import Violation
 from schemactl.schema.paths import ELEMENT, Path, format_path
 
 REJECTS_SCHEMA: Final = pa.schema([pa.field(column.name, stored_type(column)) for column in REJECTS_COLUMNS])
-"""The columns of rejects without those of their records, which ``reject_records`` adds."""
+"""The columns of rejects without the columns of records, which ``reject_records`` adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class FieldErrors:
 
 
 def count_errors(errors: Iterable[tuple[tuple[str, str], FieldErrors]]) -> dict[tuple[str, str], FieldErrors]:
-    """Return errors by field and by what the contract says of them (``data_type=freeze``)."""
+    """Return the errors by field and by contract mode (``data_type=freeze``)."""
     counts: dict[tuple[str, str], FieldErrors] = {}
     for key, error in errors:
         counts[key] = counts[key].merged(error) if key in counts else error
@@ -75,7 +75,7 @@ _NO_FIELD: Final = "the model has no such field"
 def count_ignored(
     positions: Sequence[Position], ignored: Sequence[Sequence[IgnoredKey]]
 ) -> dict[tuple[str, str], FieldErrors]:
-    """Count the ignored keys of documents by field, as errors that cost the value alone."""
+    """Count the ignored keys of documents by field, as errors that only drop the value."""
     contract = f"{Entity.COLUMNS}={Mode.DISCARD_VALUE}"
     return count_errors(
         ((key.name, contract), FieldErrors(1, positions[index], _NO_FIELD))
@@ -100,12 +100,12 @@ class Problem:
     """Something that keeps a value or a row out.
 
     Attributes:
-        table: the rows' table; where lists meet, that of their elements.
-        column: that the value is meant for; None for whole rows and for lists.
-        paths: where the values are.
-        kind: of the value, empty where several meet.
-        expected: the data type of the column, empty where there is none.
-        violation: of a contract; None if the load must not go on.
+        table: the table of the rows; if several lists fill one table, the table of their elements.
+        column: the column of the value; None for whole rows and for lists.
+        paths: the paths of the values.
+        kind: the kind of the value; empty if several values meet.
+        expected: the data type of the column; empty without a column.
+        violation: the contract violation; None if the load must stop.
         refuses_row: whether it keeps the whole row out.
     """
 
@@ -120,7 +120,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Counts a problem, with the place where it was met first (file and number) and the value there."""
+    """Counts a problem, with its first position (file and number) and the value there."""
 
     count: int
     file: str
@@ -130,16 +130,16 @@ class Seen:
 
 @dataclass(slots=True)
 class RowOutcome:
-    """The counts of the rows of some partitions; those of all add up, in any order.
+    """The counts of the rows of some partitions; outcomes add up in any order.
 
     Attributes:
         tables: the rows by table.
         documents: rows that are documents themselves.
-        problems: by their place in ``RowMaker.problems``.
-        spans: the range of the numbers that columns of a stated size have no room for, by table and column.
+        problems: the problems by their index in ``RowMaker.problems``.
+        spans: the range of numbers that overflow columns with a declared size, by table and column.
         filled: the columns, by table, in which a row that is loaded has a value.
-        cut: how many texts of columns, by table, have nanoseconds that their timestamps and times do not keep.
-        records: those in which violations of a contract were met first, as JSON, by file and number.
+        cut: the number of texts, by table and column, whose nanoseconds are cut from timestamps and times.
+        records: the records of the first violations of a contract, as JSON, by file and number.
     """
 
     tables: dict[str, RowCounts] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""One partition of records as Spark hands it over -> files of Parquet, and an answer that says what was written.
+"""Writes one partition of records from Spark to Parquet files, and returns a summary of the written files.
 
-Each attempt writes files of its own, whose names nobody else knows; what the driver gets no answer of is never listed.
+Each attempt writes its own files under random names; files that the driver gets no summary of are never listed.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _MOST_BYTES_HELD: Final = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class RowsJob:
-    """The job that all partitions of a load are given.
+    """The job of all partitions of a load.
 
     Attributes:
-        plans: by the tables, as a dispatch names them, whose documents they are for.
-        load, compared: as of ``RowMaker``.
-        folder: the address of the folder for files; it is there. None if rows are only counted.
-        options: how records are read.
-        stray: the table whose rejects take those documents that are of none.
+        plans: the plans by their tables, as a dispatch names them.
+        load, compared: as in ``RowMaker``.
+        folder: the address of an existing folder for files. None if rows are only counted.
+        options: the options for reading records.
+        stray: the table whose rejects contain documents without a table.
     """
 
     plans: Mapping[Tables, Plan]
@@ -92,9 +92,9 @@ class WrittenPart:
     """The rows that one partition has written.
 
     Attributes:
-        first: file and number of the first record.
-        files: what they are written to.
-        outcomes: of the rows of each plan.
+        first: the file and number of the first record.
+        files: the written files.
+        outcomes: the outcome of each plan's rows.
     """
 
     first: tuple[str, int] | None
@@ -135,15 +135,15 @@ def write_columnar(
     source: ColumnarSource,
     gaps: Gaps | None = None,
 ) -> WrittenPart:
-    """Write the rows of sources that state their types.
+    """Write the rows of sources that declare their types.
 
     Args:
-        batches: as of ``partitions.read_rows``.
-        job: as of ``write_documents``.
-        folder: as of ``write_documents``.
-        before: as of ``write_documents``.
-        source: what the rows are.
-        gaps: as of ``write_documents``.
+        batches: as in ``partitions.read_rows``.
+        job: as in ``write_documents``.
+        folder: as in ``write_documents``.
+        before: as in ``write_documents``.
+        source: the source of the rows.
+        gaps: as in ``write_documents``.
     """
     if source.task is not None:
         # Only typings need these modules, which take a quarter of a second to load.
@@ -290,12 +290,12 @@ def find_records(
     """Return the records of these files and numbers: file, number, JSON.
 
     Args:
-        batches: as of ``write_documents``, or as of ``partitions.read_rows``.
-        folder: as of ``write_documents``.
-        before: as of ``write_documents``.
-        positions: files, as people are shown them, and numbers of records.
-        source: what rows of stated types are; None for documents.
-        gaps: as of ``write_documents``.
+        batches: as in ``write_documents`` or ``partitions.read_rows``.
+        folder: as in ``write_documents``.
+        before: as in ``write_documents``.
+        positions: file names, as shown to people, and numbers of records.
+        source: the source of rows with declared types; None for documents.
+        gaps: as in ``write_documents``.
     """
     records: list[tuple[str, int, str]] = []
     chunks: Iterable[tuple[str | None, Any]] = (
@@ -398,15 +398,15 @@ _KEY_NAMES: Final = ("dlt_id", "dlt_parent_id", "dlt_root_id", "DLT_ID", "DLT_PA
 def drop_superseded(
     batches: Iterable[pa.RecordBatch], folder: str, superseded: str, keeps: Sequence[str]
 ) -> list[tuple[int, str, WrittenFile, WrittenFile]]:
-    """Write files again without their superseded rows; return both files for each partition and table.
+    """Rewrite files without their superseded rows; return both files for each partition and table.
 
     Args:
         batches: a column ``part``: as JSON, the number of a partition, a table, and the names of the files with its
             rows and with their places.
-        folder: of the files.
-        superseded: of Parquet files with the columns ``part`` (the partition's number) and ``ordinal`` of
+        folder: the folder of the files.
+        superseded: a folder of Parquet files with the columns ``part`` (the partition's number) and ``ordinal`` of
             superseded root rows.
-        keeps: the tables whose superseded rows are written to files of their own.
+        keeps: the tables whose superseded rows are written to separate files.
     """
     system, path = open_folder(folder)
     superseded_system, superseded_path = open_folder(superseded)

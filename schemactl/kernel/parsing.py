@@ -1,4 +1,4 @@
-"""Texts -> JSON documents, a batch at once; what is no JSON document is found text by text."""
+"""Parses texts as JSON documents, a batch at once; if the batch is invalid, text by text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import orjson
 from schemactl.kernel.splitting import runs_of_members
 
 _MARK: Final = secrets.randbits(52)
-"""Follows each text of a batch, so that no text can be made to pass for two, or two for one: nobody can guess it."""
+"""Follows each text of a batch. It is random, so that one text cannot pass for two, or two for one."""
 
 _BETWEEN: Final = b",%d,\n" % _MARK
 _BLANKS: Final = b" \t\r\n"
@@ -40,7 +40,7 @@ class Parsed:
     """The documents of a batch of texts.
 
     Attributes:
-        documents: parsed, those of blank and bad texts left out.
+        documents: the parsed documents, without blank and bad texts.
         places: for each document the index of its text; None if each text is a document.
         bad: the indexes of texts that are neither blank nor a document.
     """
@@ -66,7 +66,7 @@ def parse_texts(texts: Sequence[bytes]) -> Parsed:
         values = orjson.loads(joined)
     except ValueError:
         return _parse_each(texts)
-    # There are as many marks as texts: where each other value is one, one document comes before each.
+    # The batch has as many marks as texts: if every second value is a mark, each text is one document.
     is_each_one = len(values) == 2 * len(texts) and values[1::2].count(_MARK) == len(texts)
     return Parsed(values[::2]) if is_each_one else _parse_each(texts)
 
@@ -121,12 +121,12 @@ def _parse_whole(text: bytes) -> Any:
 
 
 def _parse_in_parts(text: bytes, start: int, end: int, level: int = 0) -> Any:
-    """Parse the value of a part of a text, a large list or object a run of its members at a time.
+    """Parse the value of a part of a text; parse a large list or object in runs of its members.
 
-    All at once a parser takes half as much memory again as what it makes.
+    Parsing it at once would need half as much memory again as the result.
 
     Raises:
-        ValueError: it may be no JSON document; ``orjson`` knows.
+        ValueError: it may not be a JSON document; ``orjson`` decides.
     """
     start = _BLANK.match(text, start, end).end()  # type: ignore[union-attr]
     is_list = text.startswith(b"[", start)
@@ -189,4 +189,4 @@ def _shortened(number: str) -> str:
 
 
 DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_integer, parse_float=_double)
-"""Python's decoder without what is no JSON; it raises ValueError."""
+"""Python's decoder, strict about values that are not JSON; it raises ValueError."""

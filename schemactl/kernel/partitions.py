@@ -1,4 +1,4 @@
-"""One partition of records as Spark hands it over -> what it holds: the functions that Spark's workers run."""
+"""Reads one partition of records from Spark and collects its evidence: the functions that Spark's workers run."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class BlockCounts:
     """The records of one block of a file, as its task counts them.
 
     Attributes:
-        lines: records, blank ones too, that are not sampled too.
-        records: those that are not blank.
-        documents: those that were read.
-        bad: those that cannot be read.
-        first_bad: the place of the first of these in the block, from 0.
+        lines: all records, including blank and unsampled ones.
+        records: the records that are not blank.
+        documents: the records that were read.
+        bad: the records that cannot be read.
+        first_bad: the index of the first bad record in the block, from 0.
     """
 
     lines: int = 0
@@ -81,11 +81,12 @@ class BlockCounts:
 
 
 Gaps: TypeAlias = Mapping[str, Sequence[int]]
-"""Rows that are no records (header, blank lines), by file: how many records come before each; others have a header."""
+"""Rows that are not records (header, blank lines), by file: the number of records before each; other files have a
+header."""
 
 
 def shown_path(uri: str, folder: str) -> str:
-    """Return the path of a Spark address as people are shown it: relative where it is below ``folder``."""
+    """Return the path of a Spark address as shown to people: relative if it is below ``folder``."""
     if not uri.startswith("file:"):
         return uri
     path = unquote("/" + uri.removeprefix("file:").lstrip("/"))
@@ -103,11 +104,11 @@ def row_number(record: int, file: str, gaps: Gaps | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RowsPiece:
-    """Some rows of texts of one file.
+    """Some rows of strings of one file.
 
     Attributes:
-        rows: none of them bad.
-        first: the position of the first one.
+        rows: the rows, without bad ones.
+        first: the position of the first row.
     """
 
     rows: TextRows
@@ -132,8 +133,8 @@ class RecordReader:
         """Yield the documents; positions count from the beginning of their block (``BLOCK_SHIFT``).
 
         Args:
-            batches: as of ``records_of``.
-            dispatch: what names their tables; those that seem to go to one table are read together.
+            batches: as in ``records_of``.
+            dispatch: names their tables; records that seem to go to one table are read together.
         """
         with paused_collector():
             for (file, block), runs in groupby(self._runs(batches), itemgetter(0)):
@@ -150,7 +151,7 @@ class RecordReader:
             first, counts.lines = counts.lines, counts.lines + len(texts)
             if reason := why_too_large(max(map(len, texts), default=0)):
                 number = first + 1 + max(range(len(texts)), key=lambda index: len(texts[index]))
-                # Where other blocks come before, they are not counted yet.
+                # Records in earlier blocks are not counted yet.
                 record_name = f"document {number:,}" if block == 0 else "a document"
                 raise UnreadableFileError(f"{address}: {record_name} has {reason}")
             yield (file, block), texts, first
@@ -208,11 +209,11 @@ class RecordReader:
 
 
 class RowReader:
-    """Reads the rows of one partition of sources that state their types as documents, and counts them.
+    """Reads the rows of one partition of sources that declare their types as documents, and counts them.
 
     Attributes:
-        blocks: as of ``RecordReader``.
-        bad_records: none.
+        blocks: as in ``RecordReader``.
+        bad_records: always empty.
     """
 
     def __init__(self, folder: str, source: ColumnarSource) -> None:
@@ -251,7 +252,7 @@ class RowReader:
 
 
 Errors: TypeAlias = dict[str | None, dict[tuple[str, str], FieldErrors]]
-"""Errors by table, None if no table is known, and by place and what the contract says of them."""
+"""Errors by table (None if the table is unknown), and by field and contract mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,11 +271,11 @@ class Share:
 
 
 class Shares:
-    """Collects what a partition holds by table.
+    """Collects the evidence of a partition by table.
 
     Attributes:
-        names, types: of columns whose source states their types, as of ``RowObserver``.
-        too_many: whether there are more tables than a stream has (``MOST_TABLES``); then no further one is collected.
+        names, types: the columns whose source declares their types, as in ``RowObserver``.
+        too_many: whether the stream has more tables than allowed (``MOST_TABLES``); further tables are not collected.
     """
 
     def __init__(self, types: Mapping[Path, str], names: Sequence[str] = ()) -> None:
@@ -287,7 +288,7 @@ class Shares:
         self._first: dict[str | None, Position] = {}
 
     def add(self, piece: Piece) -> None:
-        """Take the documents of a table; those of none are counted only."""
+        """Add documents of a table; documents without a table are only counted."""
         self.count(piece.table, piece.positions.file, len(piece.documents), piece.positions[0])
         if piece.table is not None and (observer := self._observer(piece.table)) is not None:
             observer.add(piece.documents, piece.positions, None if piece.texts is None else sum(map(len, piece.texts)))
@@ -297,7 +298,7 @@ class Shares:
     def add_columnar(
         self, table: str | None, rows: pa.RecordBatch, file: str, first: int, is_sampled: pa.BooleanArray
     ) -> None:
-        """Take rows of stated types, as of ``RowObserver.add``; those of no table are counted only."""
+        """Add rows of declared types, as in ``RowObserver.add``; rows without a table are only counted."""
         self.count(table, file, is_sampled.true_count, Position(file, first + pc.index(is_sampled, True).as_py()))
         if table is None:
             return
@@ -384,15 +385,15 @@ def observe_partition(
     columns: Sequence[str] = (),
     source: ColumnarSource | None = None,
 ) -> PartitionResult:
-    """Return the findings of a partition, which have the evidence of each table.
+    """Return the findings of a partition, including the evidence of each table.
 
     Args:
-        batches: as of ``RecordReader``, or of ``RowReader``.
+        batches: as in ``RecordReader`` or ``RowReader``.
         folder: the working folder of the command.
-        share: of the records that are read.
-        options: how they are read.
-        columns: as of ``RecordReader.pieces``.
-        source: of rows whose source states their types, and that a model validates; None for records.
+        share: the share of the records to read.
+        options: the options for reading records.
+        columns: as in ``RecordReader.pieces``.
+        source: the source of rows with declared types that a model validates; None for records.
     """
     reader = RecordReader(folder, share) if source is None else RowReader(folder, source)
     shares = Shares(source.types if source else {})
@@ -443,15 +444,15 @@ def observe_rows_partition(
     dispatch: Dispatch | None = None,
     sample: RowSample | None = None,
 ) -> PartitionResult:
-    """Return the findings of a partition of a source that states its types.
+    """Return the findings of a partition of a source that declares its types.
 
     Args:
-        batches: as of ``read_rows``.
+        batches: as in ``read_rows``.
         folder: the working folder of the command.
-        names: as of ``RowObserver``.
-        types: as of ``RowObserver``.
-        dispatch: which table each row goes to; None for one table.
-        sample: of the rows; None for all.
+        names: as in ``RowObserver``.
+        types: as in ``RowObserver``.
+        dispatch: names the table of each row; None for one table.
+        sample: the sample of the rows; None for all rows.
     """
     from schemactl.kernel.columnar import rows_by_table
 
@@ -472,12 +473,12 @@ def observe_rows_partition(
 
 
 def read_rows(batches: Iterable[pa.RecordBatch], folder: str) -> Iterator[tuple[str, int, int, pa.RecordBatch]]:
-    """Yield the rows of one block of a file: file as people are shown it, block, place in the block from 0, rows.
+    """Yield the rows of one block of a file: file name as shown to people, block, index in the block from 0, rows.
 
     Args:
-        batches: what workers open, column ``share`` (``files.read_cells``), of which come the columns and why a row is
-            bad; or the columns of the source, and after them ``file`` (Spark's address) and ``block``; the rows of a
-            block follow one another. Columns whose names begin with ``timestamp_ltz`` or ``timestamp_ntz`` are
+        batches: either a column ``share`` for workers to open (``files.read_cells``), which gives the columns and why a
+            row is bad, or the columns of the source, followed by ``file`` (Spark's address) and ``block``, with the
+            rows of a block together. Columns whose names begin with ``timestamp_ltz`` or ``timestamp_ntz`` are
             timestamps, counted in nanoseconds since 1970.
         folder: the working folder of the command.
     """
@@ -515,12 +516,12 @@ def _with_timestamps(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, list[bytes]]]:
-    """Yield address of the file, number of the block, and records that follow one another, some megabytes at most.
+    """Yield the address of the file, the number of the block, and consecutive records, at most a few megabytes.
 
     Args:
-        batches: what workers open, column ``share`` (``files.read_share``); or what was read for them: records in
-            pieces (``files.PIECES``), or one by one, columns ``file``, ``block`` and ``text`` (binary), the records of
-            a block together.
+        batches: a column ``share`` for workers to open (``files.read_share``), or records in pieces (``files.PIECES``),
+            or single records in the columns ``file``, ``block`` and ``text`` (binary), with the records of a block
+            together.
     """
     for batch in batches:
         match batch.schema.names:
@@ -540,13 +541,13 @@ def records_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, li
 
 
 def _runs(files: pa.Array, blocks: pa.Array) -> Iterator[tuple[int, int]]:
-    """Yield where the records of each block begin and end."""
+    """Yield the start and end of the records of each block."""
     start, size = 0, len(files)
     while start < size:
         first = (files[start], blocks[start])
         end = size
         if (files[size - 1], blocks[size - 1]) != first:
-            # No block comes twice, so that where it ends is found by halves.
+            # A block is contiguous, so binary search finds its end.
             end = bisect(range(size), 0, start, size, key=lambda row: (files[row], blocks[row]) != first)
         yield start, end
         start = end

@@ -50,7 +50,7 @@ class Sorter:
             self._validator = Validator(options.model)
 
     def sort(self, pieces: Iterable[Piece]) -> Iterator[Piece | RejectedDocuments]:
-        """Yield the documents of each table, and those that the model rejects; those of a piece are in its order."""
+        """Yield the documents of each table, and the documents that the model rejects, in the order of the piece."""
         for piece in pieces:
             if self._typer is not None:
                 yield replace(piece, documents=self._typer.type_documents(piece.documents), texts=None)

@@ -51,7 +51,7 @@ class Recount:
             answer.add(documents, positions)
 
     def tallies(self) -> tuple[Tally, ...]:
-        """Return the answers; of absences the place of the first alone."""
+        """Return the answers; for absences, only the position of the first."""
         return tuple(answer.tally() for answer in self._answers)
 
 
@@ -111,7 +111,7 @@ class _Missing:
                 self.first = position
 
     def _values(self, document: Any) -> int:
-        """Return how many values of a document are taken: those of kinds that are."""
+        """Return the number of values of a document with a kind that counts."""
         kinds: dict[Path, set[str]] = {}
         for path, name in self.ask.fed:
             kinds.setdefault(path, set()).add(_kind_group(name))

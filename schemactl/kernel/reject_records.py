@@ -67,11 +67,11 @@ def with_records(
     A record that loses a value has neither text nor row: it cannot be replayed.
 
     Args:
-        batches: with the columns ``REJECTS_SCHEMA``.
-        root_table: of the records; empty if they are of no table.
+        batches: batches with the columns ``REJECTS_SCHEMA``.
+        root_table: the root table of the records; empty if they belong to no table.
         dropped: the values that are left out.
         record_text: returns the record with a number as JSON.
-        root_key: returns the ``_dlt_id`` of the row that the record makes; None if it makes none.
+        root_key: returns the ``_dlt_id`` of the record's root row; None if the record creates no row.
     """
     recorded: set[int] = set()
     completed = []
@@ -99,7 +99,7 @@ def with_records(
 
 
 def _without_dropped(batch: pa.RecordBatch, dropped: DroppedValues) -> dict[str, list[Any]]:
-    """Return the columns of rejects that hold values, without what is dropped; ``found`` may be a message with one."""
+    """Return the columns of rejects with values, without dropped values; a message in ``found`` may contain one."""
     is_hidden = [
         dropped.hides(row["table_name"], row["column_name"])
         for row in batch.select(["table_name", "column_name"]).to_pylist()

@@ -1,4 +1,4 @@
-"""A table plan compiled for the row maker: where the values of each cell are, and which columns accept them."""
+"""A table plan compiled for the row maker: the paths of each cell's values, and the columns that accept them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class KeyCell:
 
 
 class _Conversion:
-    """Converts the values of one kind to those of one column."""
+    """Converts values of one kind to the type of one column."""
 
     def __init__(self, kind: DataType, target: TargetColumn) -> None:
         self._structure = target.structure if kind is DataType.JSON else None
@@ -99,7 +99,7 @@ class _Conversion:
 
 
 class RowPlan:
-    """The ``Rows`` of a plan, compiled, and those of their lists.
+    """The compiled ``Rows`` of a plan, with the rows of their lists.
 
     Args:
         plan: the whole plan.

@@ -86,12 +86,12 @@ class RowMaker:
     """Makes the rows of one partition.
 
     Args:
-        plan: what becomes of documents.
-        load: its id, and when it is made.
+        plan: maps documents to rows.
+        load: the load's ID and time.
         compared: root tables in which a merge keeps one row for each primary key, with the columns that decide which.
-            For these tables and those nested in them the position of each row is returned: ``ordinal`` among the rows
-            of the root table, and for root rows ``file``, ``line``, ``list`` (the index of the list among those that
-            fill the table), ``indexes`` in lists, and the compared columns, named by their index.
+            For these tables and their nested tables the position of each row is returned: ``ordinal`` among the rows of
+            the root table, and for root rows ``file``, ``line``, ``list`` (the index of the list among the lists of the
+            table), ``indexes`` in lists, and the compared columns, named by their index.
     """
 
     def __init__(self, plan: Plan, load: LoadTime, compared: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -122,7 +122,7 @@ class RowMaker:
         return output
 
     def _run(self, frame: Frame, output: MadeRows) -> None:
-        """Make the rows of a frame and those nested in them."""
+        """Make the rows of a frame and their nested rows."""
         plan = frame.plan
         if plan.rows.skips_empty and frame.size:
             frame = _without_empty(frame)
@@ -298,7 +298,7 @@ class RowMaker:
             output.places.setdefault(table, []).append(places if mask is None else places.filter(mask))
 
     def _system_columns(self, frame: Frame) -> dict[str, pa.Array]:
-        """Return dlt's columns, which override the data's values except where they are null."""
+        """Return dlt's columns, which override the data's values unless they are null."""
         rows, names = frame.plan.rows, self.plan.names
         candidates = [propagated.target.name for propagated in rows.passed]
         candidates += [names.load_id] if rows.has_load_id else []
@@ -365,7 +365,7 @@ def _convert_cells(frame: Frame) -> _Cells:
 
 
 def _convert_kind(targets: KindTargets, values: KindValues, arrays: dict[str, list[pa.Array]], cells: _Cells) -> None:
-    """Offer values to the columns in turn: each gets what the columns before it did not accept."""
+    """Offer values to the columns in turn: each column gets the values that earlier columns did not accept."""
     remaining, remaining_count, is_accepted = values, values.count, None
     for target in targets.columns:
         if not remaining_count:
@@ -437,7 +437,7 @@ def _coalesce(cells: Sequence[Sequence[pa.Array]]) -> pa.Array | None:
 
 
 def _merge(system_column: pa.Array | None, data: pa.Array | None, data_type: pa.DataType, size: int) -> pa.Array:
-    """Return a column of dlt's values, and of the data's where those are null."""
+    """Return a column of dlt's values, with the data's values in place of nulls."""
     if system_column is None:
         return pa.nulls(size, data_type) if data is None else data
     array = _cast(system_column, data_type)
@@ -445,7 +445,7 @@ def _merge(system_column: pa.Array | None, data: pa.Array | None, data_type: pa.
 
 
 def _cast(array: pa.Array, data_type: pa.DataType) -> pa.Array:
-    """Return an array cast to a type, null where a value has no room in it."""
+    """Return an array cast to a type, null if a value overflows."""
     if array.type == data_type:
         return array
     try:

@@ -10,14 +10,14 @@ from zlib import crc32
 import pyarrow as pa
 
 BUCKETS: Final = 1_000_000
-"""Records and rows fall into these by a hash; a sample takes those of the first buckets."""
+"""Records and rows fall into these buckets by a hash; a sample consists of the first buckets."""
 
 _GOLDEN_RATIO: Final = 0x9E3779B97F4A7C15
 """Its multiples modulo 2**64 spread evenly over that range (Knuth, The Art of Computer Programming, 6.4)."""
 
 
 def is_sampled(text: bytes, share: float) -> bool:
-    """Return whether a record is in a sample, which its text alone decides."""
+    """Return whether a record is in a sample, which depends only on its text."""
     return crc32(text) % BUCKETS < round(share * BUCKETS)
 
 

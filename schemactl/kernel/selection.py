@@ -1,7 +1,7 @@
-"""Cuts the records out of documents (``schema.record_selection``), a block of bytes at a time; values are not parsed.
+"""Cuts records out of documents (``schema.record_selection``), a block of bytes at a time, without parsing values.
 
-A document may have any size: a block, and the record that is being read, are in memory. Values beside the records
-(``--keep``) may come after them, so they are looked for first, in a reading of their own.
+A document may have any size: only a block and the current record are in memory. Values outside of the records
+(``--keep``) may come after them, so a separate pass finds them first.
 
 Bytes outside of the records are checked only as far as they are needed to find the records: the brackets and quotes of
 values that are skipped, and the members of objects on the path.
@@ -48,7 +48,7 @@ class _BrokenError(Exception):
 
 
 def select_lines(lines: Iterable[list[bytes]], selection: RecordSelection, check: CheckSize) -> Iterator[list[bytes]]:
-    """Yield the records of documents that are lines, those of some lines together."""
+    """Yield the records of documents that are lines, in groups of several lines."""
     for documents in lines:
         records: list[bytes] = []
         for document in documents:
@@ -69,7 +69,7 @@ def select_elements(
 ) -> Iterator[list[bytes]]:
     """Yield the records of a file of one document; each element of a list is a document.
 
-    The arguments are those of ``select_documents``.
+    See ``select_documents`` for the arguments.
     """
     cursor = _Cursor(open_blocks(), check)
     if cursor.peek() != b"[":
@@ -90,13 +90,13 @@ def select_elements(
 def select_documents(
     open_blocks: Callable[[], Blocks], selection: RecordSelection, check: CheckSize, *, are_many: bool = False
 ) -> Iterator[list[bytes]]:
-    """Yield the records of documents that follow one another; those of a broken one end with a bad record.
+    """Yield the records of consecutive documents; the records of a broken document end with a bad record.
 
     Args:
-        open_blocks: returns the blocks of the documents, as UTF-8 and cut anywhere; it is called again to look for what
-            the records keep.
-        selection: of the records.
-        check: the size of a record, or of a value that the records keep.
+        open_blocks: returns the blocks of the documents, as UTF-8 and cut anywhere; it is called again to find the
+            values that the records keep.
+        selection: the selection of the records.
+        check: checks the size of a record, or of a value that the records keep.
         are_many: whether another document may follow the first one.
     """
     cursor = _Cursor(open_blocks(), check)
@@ -206,7 +206,8 @@ def _fault(mark: bytes, reason: str, *more: str | None) -> bytes:
 def read_selection_fault(text: str) -> tuple[str, str | None] | None:
     """Return the reason and the hint of a fault of a selection, as far as its text goes; None for other texts.
 
-    >>> read_selection_fault("--records: there is no `dta`; did you mean `data`?; the object has `data`")
+    >>> fault = "--records: there is no `dta`; did you mean `data`?"
+    >>> read_selection_fault(f"{fault}; the object has `data`")
     ('there is no `dta`: the object has `data`', 'did you mean `data`?')
     """
     mark = next((mark for mark in (FAULT, KEEP_FAULT) if text.startswith(mark.decode())), None)
@@ -221,7 +222,7 @@ def _shown(path: Path) -> str:
     return format_path(path).removeprefix("$").removeprefix(".")
 
 
-# --- values beside the records ---
+# --- values outside of the records ---
 
 
 def _find_context(cursor: _Cursor, context_keys: Sequence[ContextKey]) -> dict[str, Any]:
@@ -444,7 +445,7 @@ class _Cursor:
         return [] if elements == [b","] else elements
 
     def _find_commas(self) -> tuple[Places, Steps]:
-        """Return where this block has commas outside of texts, and how many brackets are open at each."""
+        """Return the positions of commas outside of strings in this block, and the bracket depth at each."""
         commas = np.flatnonzero(np.frombuffer(self._blanked, np.uint8) == ord(","))
         mark_indexes = np.searchsorted(self._marks, commas)  # of the marks behind them
         depths = np.concatenate(([self._start_depth], self._depths))[mark_indexes]

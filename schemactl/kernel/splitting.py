@@ -49,12 +49,12 @@ BEGUN: Final = ListPart(1, False, is_begun=True)
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The brackets and texts that open and close in a part of a document, wherever the part is.
+    """The brackets and texts that open and close in a part of a document, whatever comes before.
 
     Attributes:
         is_odd: whether it has an odd number of quotes.
-        outside: how the depth changes, and the least that it comes to, where the part begins outside of a text.
-        inside: the same where it begins within a text.
+        outside: the change of the depth, and its minimum, if the part begins outside of a text.
+        inside: the same if the part begins within a text.
     """
 
     is_odd: bool
@@ -123,12 +123,12 @@ class Escapes:
 
 
 def mark_depths(blanked: bytes, depth: int, is_in_text: bool) -> tuple[Places, Steps, Flags]:
-    """Return where a block has quotes and brackets, and behind each how many brackets are open and if a text is.
+    """Return the positions of quotes and brackets in a block, and behind each the depth and whether a text is open.
 
     Args:
         blanked: the block, without escapes (``Escapes``).
-        depth: how many brackets are open before it.
-        is_in_text: whether a text is open before it.
+        depth: the number of open brackets before the block.
+        is_in_text: whether a text is open before the block.
     """
     mark_indexes: Places = np.flatnonzero(np.frombuffer(blanked.translate(_IS_MARK), np.bool_))
     marks = np.frombuffer(blanked, np.uint8)[mark_indexes]
@@ -140,10 +140,10 @@ def mark_depths(blanked: bytes, depth: int, is_in_text: bool) -> tuple[Places, S
 
 
 def split_elements(blocks: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Yield the elements of a list, those of each block together; a document that is no list is one element.
+    """Yield the elements of a list, block by block; a document that is not a list is one element.
 
-    What is no JSON gives elements that are none: of a list without an end the last one, what follows a document, and
-    where there is a comma too many.
+    Invalid JSON gives invalid elements: the last one of an unclosed list, text behind the document, and an element for
+    a surplus comma.
 
     Args:
         blocks: the document as UTF-8, cut anywhere.
@@ -169,8 +169,8 @@ def split_part(blocks: Iterable[bytes], before: ListPart, size: int) -> Iterator
 
     Args:
         blocks: the document from the beginning of the part to its end; no backslash comes before it.
-        before: what holds where the part begins.
-        size: of the part, in bytes.
+        before: the state at the start of the part.
+        size: the size of the part, in bytes.
     """
     if before.depth <= 0:
         return
@@ -186,7 +186,7 @@ def split_part(blocks: Iterable[bytes], before: ListPart, size: int) -> Iterator
 
 
 class Splitter:
-    """The place in the list where the last block ended.
+    """Splits the elements of a list block by block.
 
     Attributes:
         is_owner: whether the element that is open counts: it began within the part.
@@ -204,7 +204,7 @@ class Splitter:
         self._rest = _SHOWN_OF_REST
 
     def split(self, block: bytes, size: int | None = None) -> list[bytes]:
-        """Return the elements that end in a block; of those that begin behind ``size`` bytes of it, none counts."""
+        """Return the elements that end in a block, without elements that begin after its first ``size`` bytes."""
         elements: list[bytes] = []
         if self._depth <= 0:
             self._keep_rest(block)
@@ -248,7 +248,7 @@ class Splitter:
         return [b"]" + remainder] if remainder.strip(_BLANKS) else []
 
     def _separators(self, block: bytes) -> Iterator[tuple[int, bool]]:
-        """Yield where the list has a comma or its end, and which of the two."""
+        """Yield the positions of commas and of the end of the list, and whether it is the end."""
         blanked, begins, stops, end = self.outside(block)
         for begin, stop in zip(begins.tolist(), stops.tolist(), strict=True):
             comma = blanked.find(b",", begin + 1, stop)
@@ -259,9 +259,9 @@ class Splitter:
             yield end, True
 
     def outside(self, block: bytes) -> tuple[bytes, Places, Places, int | None]:
-        """Return a block without escapes, where what is of no inner list, object or text begins and ends, and the end.
+        """Return a block without escapes, the bounds of its direct parts of the list, and the end position of the list.
 
-        Commas of the list itself are between two marks, outside of texts, where one bracket is open.
+        Commas of the list itself are between two marks, outside of texts, at depth one.
         """
         blanked = self._escapes.blank(block)
         mark_indexes, depths, is_in_text = mark_depths(blanked, self._depth, self._is_in_text)
@@ -280,15 +280,15 @@ class Splitter:
 
 
 def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
-    """Yield where runs of members of a list or an object begin and end, by commas; the last one ends at its end.
+    """Yield the bounds of runs of members of a list or an object, cut at commas; the last run ends with the list.
 
     Args:
-        text: as UTF-8.
-        start: behind the bracket of the list or object.
-        size: of the blocks that are looked at; a run of more bytes than that is one member.
+        text: UTF-8 text.
+        start: the position after the opening bracket.
+        size: the size of the scanned blocks; a run with more bytes is a single member.
 
     Raises:
-        ValueError: it has no end.
+        ValueError: the list or object is not closed.
     """
     splitter = Splitter(BEGUN)
     begin = start
@@ -311,11 +311,11 @@ def runs_of_members(text: bytes, start: int, size: int = 1 << 20) -> Iterator[tu
 
 
 def split_lines(blocks: Iterable[bytes], size: int | None = None) -> Iterator[list[bytes]]:
-    """Yield lines without their ends, those of each block together; they end as Spark's lines do: LF, CR LF or CR.
+    """Yield lines without their ends, block by block; lines end as in Spark: LF, CR LF or CR.
 
     Args:
-        blocks: a text in any encoding that begins with ASCII; it begins where a line does.
-        size: bytes from which on lines that begin do not count; None for all.
+        blocks: a text in any ASCII-compatible encoding; it starts at the beginning of a line.
+        size: lines that begin after this number of bytes are left out; None for all lines.
     """
     pending: list[bytes] = []
     read = 0
@@ -364,7 +364,7 @@ def _chained(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _line_end(block: bytes, start: int) -> int | None:
-    """Return where the line ends that the byte at ``start`` is of, behind its end; None if it goes on."""
+    """Return the end of the line that contains the byte at ``start``, after its line end; None if the line goes on."""
     ends = [index for index in (block.find(b"\n", start), block.find(b"\r", start)) if index >= 0]
     if not ends:
         return None

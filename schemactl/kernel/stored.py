@@ -130,7 +130,7 @@ def _spark_metadata(field: pa.Field) -> dict[str, Any]:
 
 
 def _note(text: str) -> Any:
-    """Return a note as it was stated: numbers, truth values and lists were written as JSON."""
+    """Return the original value of a note: numbers, truth values and lists were written as JSON."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -150,7 +150,7 @@ def python_values(array: pa.Array) -> list[Any]:
 
 
 def cut_to_microseconds(array: pa.Array) -> pa.Array:
-    """Return timestamps and times of nanoseconds without those past microseconds, other arrays as they are."""
+    """Return timestamps and times cut to microseconds, other arrays unchanged."""
     if pa.types.is_time64(array.type) and array.type.unit == "ns":
         return array.cast(CLOCK, safe=False)
     if not (pa.types.is_timestamp(array.type) and array.type.unit == "ns"):

@@ -154,7 +154,7 @@ _STATED: Final[Mapping[str, frozenset[type]]] = {
     "time": frozenset({time}),
     "decimal": frozenset({Decimal}),
 }
-"""Types that only sources state; what documents hold is none of them."""
+"""Types that only sources declare; document values never have them."""
 
 
 def _fits(value: Any, name: str, stored: pa.DataType) -> bool:

@@ -106,14 +106,14 @@ class RejectedRows:
 def typed_rows(
     rows: pa.RecordBatch, file: str, first: int, source: ColumnarSource, typer: TextTyper
 ) -> Iterator[Chunk | RejectedRows]:
-    """Yield rows of one file, typed, and those that typing rejects; rows that cannot be read are left out.
+    """Yield typed rows of one file, and rows that typing rejects; unreadable rows are left out.
 
     Args:
-        rows: the texts of the source's fields, and after them why a row is bad.
-        file: as people are shown it.
+        rows: the strings of the source's fields, followed by the reason why a row is bad.
+        file: its name as shown to people.
         first: the number of the first row in the file, from 1.
-        source: of the rows.
-        typer: of the source's task.
+        source: the source of the rows.
+        typer: the typer of the source's task.
     """
     assert source.task is not None
     width = len(source.names)

@@ -1,7 +1,8 @@
-"""Of which class values are (``inference.classes``), a column at a time.
+"""Finds the classes of values (``inference.classes``), a column at a time.
 
-Values of one family are of one class: regular expressions in C++ distinguish those of texts, those of numbers
-by their range, and one value of each is classified by ``classify``. What is in no family is classified by itself.
+All values of a family have the same class: C++ regular expressions distinguish families of texts, ranges distinguish
+families of numbers, and ``classify`` classifies one value of each family. Values outside of all families are classified
+one by one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _MOST_REMEMBERED: Final = 1 << 17
 _codes_of_texts: dict[str, int] = {}
 
 _CLASSES: Final[list[str]] = []
-"""Classes by their codes: arrays of numbers are fast, those of texts are not."""
+"""Classes by their codes: arrays of numbers are fast, arrays of strings are not."""
 _CODES: Final[dict[str, int]] = {}
 _UNSURE: Final = -1
 
@@ -172,7 +173,7 @@ def _by_base64(texts: pa.StringArray) -> _Codes:
     word, words = _code_of_family("word"), _code_of_family("words")
     is_padded = missing == padding
     if _code_of_family("word=") == word:
-        # Python before 3.13 reads past padding where none is missing.
+        # Python before 3.13 ignores surplus padding.
         is_padded |= missing == 0
     return np.where(is_base64 & is_padded, word, words).astype(np.int32)
 
@@ -185,7 +186,7 @@ def _by_letters(texts: pa.StringArray) -> _Codes:
 
 
 def _by_digits(texts: pa.StringArray) -> _Codes:
-    """Return the code of numbers without a sign; of seven, eight and twelve digits, those of days and epochs apart."""
+    """Return the code of unsigned numbers; numbers with 7, 8 and 12 digits have separate codes for days and epochs."""
     sizes = _lengths(texts)
     codes = _by_size(sizes, lambda size: _code_of_family("9" * size))
     for index in np.flatnonzero(np.isin(sizes, (7, 8, len(_LAST_EPOCH)))).tolist():
@@ -264,7 +265,8 @@ _FAMILIES: Final[tuple[tuple[str, str | Callable[[pa.StringArray], _Codes]], ...
     (rf"^{_SMALL_POWER}$", "1.5e-7"),
     (rf"^-{_SMALL_POWER}$", "-1.5e-7"),
 )
-"""Patterns and the text in the place of all that match, or what says the class of each; None for those not sure."""
+"""Patterns with an example text for all matches, or a function that finds each class; None if the class is not certain.
+"""
 
 
 # --- numbers ---
@@ -283,7 +285,7 @@ class _Ranges:
 
 @cache
 def _ranges(is_integer: bool, is_whole: bool) -> _Ranges:
-    """Return where the class of numbers changes: the years 1 and 9999, recent timestamps, the sizes of integers."""
+    """Return the bounds at which the class of numbers changes: years 1 and 9999, recent timestamps, integer sizes."""
     first, last = window()
     recent = (math.ceil(first), math.floor(last) + 1) if is_integer else (first, math.nextafter(last, math.inf))
     epochs: list[float] = [-62_135_596_800, 0, 1, 2, *recent, 253_402_300_800]

@@ -69,7 +69,7 @@ class FilesReport:
 
 
 def find_states(entries: Iterable[LedgerEntry]) -> tuple[LoadedFile, ...]:
-    """Return the files of loads with their states, by path and by time of their loads."""
+    """Return the loaded files with the status of each, by path and by load time."""
     by_path: dict[str, list[LedgerEntry]] = {}
     for entry in entries:
         by_path.setdefault(entry.file.path, []).append(entry)

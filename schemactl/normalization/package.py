@@ -40,7 +40,7 @@ class StagedTable:
 
     @property
     def superseded(self) -> StagedTable | None:
-        """Rows superseded by others with the same primary key, if their merge keys count; without their number."""
+        """Rows superseded by another row with the same primary key, if their merge keys count; without their number."""
         folder = self.folder / SUPERSEDED_FOLDER
         return replace(self, folder=folder, rows=0) if deletes_by_merge_key(self.table) and folder.is_dir() else None
 
@@ -109,7 +109,7 @@ class Among:
 
 
 class RejectsEdit(Protocol):
-    """A change of the table of rejects that a load makes while it has the dataset alone."""
+    """A change of the rejects table by a load, made while the load has an exclusive lock on the dataset."""
 
     @property
     def table(self) -> Table:
@@ -117,7 +117,7 @@ class RejectsEdit(Protocol):
         ...
 
     def apply(self, stored_rows: Iterator[pyarrow.RecordBatch]) -> StagedTable:
-        """Return the rows that take the place of those stored; raises ``DestinationError`` if they forbid the load."""
+        """Return the rows that replace the stored rows; raise ``DestinationError`` if stored rows forbid the load."""
         ...
 
 
@@ -126,17 +126,17 @@ class LoadPackage:
     """The rows and metadata of one load.
 
     Attributes:
-        load_id: dlt's, seconds since 1970 as a text, or the user's name for the load.
-        schema: with its version and hash, including tables without data.
-        tables: root tables before those nested in them; only tables with rows.
-        rejects: rows and values refused by contracts, to be appended; None to store none beside the tables.
+        load_id: dlt's load ID (seconds since 1970 as a string), or the user's name for the load.
+        schema: the schema with version and hash, including tables without data.
+        tables: the tables with rows, root tables before their nested tables.
+        rejects: rows and values refused by contracts, to append to the rejects table; None to store no rejects.
         inserted_at: the time of the load, in UTC.
         inputs: the files of the load, for the file ledger.
         compared_loads: the loads whose files ``--new-only`` has left out. If a later load has loaded one of the inputs,
             this load fails with ``ConcurrentLoadError``. None if files may be loaded again.
         forgets: whether the ledger forgets the inputs; such a package has no rows.
-        rejects_edit: changes the stored rejects, and adds those of the load; once the dataset is locked, ``rejects`` is
-            the result. None for a load that only appends some.
+        rejects_edit: changes the stored rejects, and adds the rejects of the load; once the dataset is locked,
+            ``rejects`` is the result. None for a load that only appends rejects.
     """
 
     load_id: str

@@ -19,7 +19,7 @@ from schemactl.schema.types import Column, Table
 
 
 class RowKey(StrEnum):
-    """The source of the ``_dlt_id`` of a table's rows, if the data has none (docs/dlt.md §5.4)."""
+    """The source of the ``_dlt_id`` of a table's rows, if the data lacks it (docs/dlt.md §5.4)."""
 
     PARENT = "parent"
     """From the key of the row above, the table and the place in the list: nested tables."""
@@ -38,9 +38,9 @@ class TargetColumn:
     Attributes:
         refusal: the contract violation that forbids it; None if values are loaded. A value that only a refused column
             can take is not loaded (``discard_value``) or its row is not (``discard_row``).
-        structure: the type that keeps objects and lists, for those that lose nothing in it; None for JSON texts.
-        is_exact: whether it takes only values of its own data type that it stores unchanged: the stored column, if the
-            contract refuses a change of its type. Other values go to the changed column.
+        structure: the type for objects and lists that it can hold without loss; None for JSON texts.
+        is_exact: whether it takes only values of its data type, unchanged: the stored column, if the contract refuses a
+            change of its type. Other values go to the changed column.
     """
 
     column: Column
@@ -54,11 +54,11 @@ class Cell:
     """The values at one path, for the rows around them.
 
     Attributes:
-        name: the column that the path is normalized to, whatever becomes of its values.
+        name: the column that the path is normalized to, even if its values go elsewhere.
         path: from the document; below the row's own path, or below that of a row above that passes a value on.
-        targets: for each kind of value at the path (its own data type: ``json`` for objects and lists that stay whole,
+        targets: for each kind of value at the path (its data type: ``json`` for objects and lists that stay whole,
             ``text`` for integers beyond ``wei``) the columns that may take it. The first column that it can be coerced
-            to takes it; without coercion (``Plan.coerces``) the first column of its own type. At the rows' own path
+            to takes it; without coercion (``Plan.coerces``) the first column of its data type. At the rows' own path
             ``json`` means lists, because objects are rows; no integer beyond 64 bits fits a ``bigint``. A kind without
             columns has values that no column can hold; filtered cells have no kinds.
         structure: a type that can represent all objects and lists at the path; None to read them as JSON texts.
@@ -81,24 +81,24 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows that the values at one path make: one for the document, or for each element of a list.
+    """The rows made from the values at one path: one row per document, or per element of a list.
 
-    An element that is an object gives its keys, a scalar the column ``value``, a list only the rows below it.
+    An element that is an object contributes its keys, a scalar the column ``value``, a list only the rows below it.
 
     Attributes:
-        parent: the table of the row above, None for rows of root tables.
+        parent: the table of the row above; None for rows of root tables.
         path: ``()`` for documents; the path of a list and ``ELEMENT`` for its elements.
-        key: the source of their key.
+        key: the source of the row key.
         key_columns: for ``RowKey.PRIMARY_KEY``.
-        has_load_id: whether they get ``_dlt_load_id``: those of root tables do, except scalars in lists.
+        has_load_id: whether the rows get ``_dlt_load_id``: True for root tables, except for scalars in lists.
         cells: in dlt's order of columns. If several fill one column, the last one that is not null wins.
         own_key: the cells with the object's own ``_dlt_id``. A value that Python considers true is the key, and the
             row gets no link columns; otherwise a new key replaces it. Link columns replace cells.
-        passed: further values that rows above pass on, which replace those of the data.
+        passed: values that rows above pass on, which replace values of the data.
         lists: the rows below, in dlt's order.
         skips_empty: whether to leave out rows without a value in any cell, and the rows below them: filters remove
             everything else. Keys and links that the table has no column for are not written.
-        refusal: the contract violation of the table: neither these rows nor those below are loaded.
+        refusal: the contract violation of the table: neither these rows nor the rows below are loaded.
     """
 
     table: str

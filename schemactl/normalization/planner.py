@@ -93,7 +93,7 @@ class Targets:
         self._naming = naming
         self._coerces = coerces
         self.refused = {(violation.table, violation.column): violation for violation in judgment.violations}
-        """Violations by table and column; under column None those that reject the rows of a table."""
+        """Violations by table and column; under column None, the violations that reject the rows of a table."""
 
     def by_kind(self, table: str, column: str, kinds: Iterable[DataType]) -> dict[str, tuple[TargetColumn, ...]]:
         """Return the target columns for each kind of value that feeds ``column``, in a fixed order."""
@@ -276,7 +276,7 @@ class _Planner:
             name = self._identifiers.column_part(self.names.value, path) if is_document else self.names.value
             values.append(Inherited(name, path, node.kinds))
         if node.is_list:
-            # dlt wraps lists in objects with the list under a key of its own.
+            # dlt wraps lists in objects, under a special key.
             key, wrapped_level = (self.names.value, level) if is_document else (LIST_KEY, level - 1)
             branch = flattening.value(node, key, path, wrapped_level)
             branches.append(branch)

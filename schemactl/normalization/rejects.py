@@ -59,7 +59,7 @@ class Reject:
     def of(cls, row: Mapping[str, Any]) -> Reject:
         """Return a reject of a row whose record columns are filled; its record is one line.
 
-        A record of a JSON document may stand on several lines; within texts JSON has no line breaks.
+        A record of a JSON document may span several lines; JSON strings contain no line breaks.
         """
         values = {name: row[name] for name in row if name not in ("table_name", "column_name", "state", "record")}
         record = row["record"] and row["record"].translate(_WITHOUT_BREAKS)
@@ -119,15 +119,16 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class RejectFilter:
-    """The rejects that a call is about; a record is selected if any of its rejects is.
+    """The rejects that a call selects; a record is selected if any of its rejects is.
+
+    Without ``states`` any state counts.
 
     Attributes:
         record_ids: ids of records, or beginnings of them.
         files: globs of files.
         reason: a kind (``contract``), a part of a contract (``data_type``), or a text within the reason.
-        since: the earliest time of the load.
-        before: the end of the time of the load.
-        states: of the rejects; None for all.
+        since: the earliest load time.
+        before: the end of the load times, exclusive.
     """
 
     record_ids: tuple[str, ...] = ()
@@ -342,9 +343,9 @@ class ChangeReport:
     """The result of ``schemactl rejects discard`` and ``prune``.
 
     Attributes:
-        records, rejects: the numbers of those that were changed, or would be.
+        records, rejects: the numbers of changed records and rejects, or of a change that is not made yet.
         waiting: the number of these records that waited.
-        is_done: False if a person declined.
+        is_done: False if the user declined.
     """
 
     name: str
@@ -360,16 +361,16 @@ class ReplayReport:
     """The result of ``schemactl rejects replay``.
 
     Attributes:
-        records: the number of records that are replayed.
-        load_id: of the load; None if nothing was loaded.
+        records: the number of replayed records.
+        load_id: the ID of the load; None if nothing was loaded.
         passed: records that passed, or would.
-        partly: records that are loaded without some values or nested rows, which go on waiting.
-        remaining: what still rejects the others, by reason.
+        partly: records loaded without some values or nested rows, which still wait.
+        remaining: the numbers of records that are still rejected, by reason.
         lost: selected records that were not stored.
         settled: records of the file that wait no longer.
         orphans: file, line and id of records whose own row was deleted or replaced since.
         stopped: the report of the load if the records stop it.
-        is_done: False if a person declined, or the load was stopped.
+        is_done: False if the user declined, or the load was stopped.
     """
 
     name: str

@@ -51,7 +51,7 @@ class TableCounts:
         rejected: rows that a contract refused because of their values.
         rejected_with_parent: rows that were not loaded because a row above them, or their table, was refused.
         values_rejected: values that a contract refused in rows that were loaded without them.
-        superseded: rows replaced by others with the same primary key (a merge keeps one), and the rows below.
+        superseded: rows replaced by another row with the same primary key (a merge keeps one), and the rows below.
         is_written: False if the contract keeps the table out of the schema.
     """
 
@@ -216,7 +216,7 @@ _COUNTS: Final = ("read", "loaded", "rejected", "rejected_with_parent", "values_
 
 
 def merge_reports(reports: Sequence[NormalizeReport]) -> NormalizeReport:
-    """Return the report of one load from those of each root table's data."""
+    """Merge the reports of all root tables into the report of one load."""
     first = reports[0]
     if len(reports) == 1:
         return first
@@ -290,7 +290,7 @@ def _count_tables(schema: Schema, plan: Plan, tally: Tally, report: InferenceRep
         if rows.read or name == plan.rows.table
     )
     yield from sorted(counts, key=lambda table: len(ancestors(schema, table.name)))
-    # Records that a model rejects and that are of no table have a line of their own.
+    # Records that a model rejects and that belong to no table get a separate line.
     count = sum(file.documents for file in report.files if not file.table)
     if count:
         yield TableCounts("", None, "append", read=count, loaded=0, rejected=count, is_written=False)

@@ -13,7 +13,7 @@ from schemactl.schema.settings import NormalizerConfig
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """One load: the evidence of all its data, the schema changes that it needs, and those that the contract allows."""
+    """One load: the evidence of all its data, the schema changes that it needs, and the changes that are allowed."""
 
     evidence: Evidence
     resolution: Resolution

@@ -14,7 +14,7 @@ from schemactl.schema.judgment import Violation
 from schemactl.schema.types import Column, DataType
 
 REJECTS_TABLE: Final = "_rejects"
-"""The table beside the others that rejected rows and values go to."""
+"""The table in the destination that rejected rows and values go to."""
 
 REJECTS_COLUMNS: Final = tuple(
     Column(name, {"data_type": data_type, "nullable": name not in ("load_id", "table_name", "file", "line")})
@@ -24,10 +24,9 @@ REJECTS_COLUMNS: Final = tuple(
         **{"line": DataType.BIGINT, "row_key": DataType.TEXT, "row": DataType.JSON, "inserted_at": DataType.TIMESTAMP},
     }.items()
 )
-"""The columns of rejects that say what is rejected and why: the refused change (as in ``Violation``, except that a
-refused variant is given by the column of another type), the value, its path with list positions, the ``_dlt_id`` that
-its row has or would have had, and the whole row as JSON if it is rejected.
-"""
+"""The columns of rejects with the rejected value and the reason: the refused change (as in ``Violation``, except that a
+refused variant is given by the column of another type), the value, its path with list positions, the ``_dlt_id``
+that its row has or would have had, and the whole row as JSON if it is rejected."""
 
 RECORD_COLUMNS: Final = tuple(
     Column(name, {"data_type": DataType.JSON if name == "record" else DataType.TEXT})
@@ -44,7 +43,7 @@ STORED_REJECTS_COLUMNS: Final = (*REJECTS_COLUMNS, *RECORD_COLUMNS)
 
 
 class RejectState(StrEnum):
-    """The state of a reject; rows of earlier versions have none, and wait."""
+    """The state of a reject; rows of earlier versions lack a state and count as waiting."""
 
     WAITING = "waiting"
     REPLAYED = "replayed"
@@ -98,7 +97,7 @@ class RowCounts:
         rejected: rows that a contract refuses because of their values, or because it forbids their table.
         rejected_above: rows below a rejected row.
         values_rejected: values that a contract refuses in rows that are loaded without them.
-        superseded: accepted rows that others with the same primary key replace, and the rows below.
+        superseded: accepted rows that another row with the same primary key replaces, and the rows below.
     """
 
     read: int = 0
@@ -118,7 +117,7 @@ class RowCounts:
 
     @property
     def loaded(self) -> int:
-        """The number of accepted rows; of those with one primary key a merge keeps one."""
+        """The number of accepted rows; a merge keeps one of several rows with the same primary key."""
         return self.read - self.rejected - self.rejected_above
 
     @property
@@ -192,5 +191,5 @@ class Tally:
 
     @property
     def is_loadable(self) -> bool:
-        """Return whether no value is lost but those that a contract refuses."""
+        """Return whether only values that a contract refuses are lost."""
         return not self.unfit and not self.overwrites

@@ -40,9 +40,9 @@ def arrow() -> Any:
 
 @lru_cache(maxsize=4096)
 def decode(text: str) -> pyarrow.DataType:
-    """Return the Arrow type that a value of ``x-nested-type`` holds.
+    """Return the Arrow type in a value of ``x-nested-type``.
 
-    The texts of one type differ, by the Python that wrote them and by what Arrow keeps beside it: compare types.
+    The text of a type depends on the writing Python and on Arrow metadata, so compare types, not texts.
     """
     message, pa = _message(text), arrow()
     try:

@@ -77,7 +77,7 @@ class MergedFile:
         text: the merged file, None if one side deleted it; conflicts are between markers, as git writes them.
         changes: their changes that our side gets.
         lost_comments: comments of their side about lines that the text has in another form.
-        fault: why the file was merged line by line, as git does; then its conflicts are in the text alone.
+        fault: why the file was merged line by line, as git does; in this case, only the text has the conflicts.
         written: the file that the text was written to.
     """
 
@@ -96,10 +96,10 @@ class MergedFile:
 
 
 def merge_schemas(base: Schema | None, ours: Schema, theirs: Schema, *, prefers_theirs: bool = False) -> MergedSchema:
-    """Return our schema with the changes that theirs made since ``base``; None if both sides added the schema.
+    """Return our schema with the changes of theirs since ``base``; None as base if both sides added the schema.
 
-    Columns that both sides added in one position come in the order ours, theirs. Version and hash are those of the
-    content, ``previous_hashes`` has those of both; without any hash there is none. Our side wins conflicts, or with
+    If both sides added columns in one position, our columns come first. Version and hash match the content;
+    ``previous_hashes`` contains the hashes of both sides, if they have any. Our side wins conflicts, or with
     ``prefers_theirs`` their side.
     """
     return _Merge(base or Schema(name=""), ours, theirs, prefers_theirs).merged()
@@ -127,7 +127,7 @@ class _Trio(NamedTuple, Generic[Named]):
 
 @dataclass(frozen=True, slots=True)
 class _Location:
-    """Where values are merged: the path in the merged schema, and the table and column for messages."""
+    """A location of merged values: the path in the merged schema, and the table and column for messages."""
 
     keys: Keys = ()
     table: str | None = None
@@ -289,9 +289,10 @@ class _Merge:
         is_used: Callable[[_Trio[Named]], bool],
         orphans: Mapping[int, str],
     ) -> dict[int, str]:
-        """Return the merged names of tables, or of the columns of one, by index; dropped ones have none.
+        """Return the merged names of tables, or of the columns of one table, by index, without dropped ones.
 
-        ``is_used`` says whether the side that still has one needs it, ``orphans`` which table a new one lacks.
+        ``is_used`` tells whether the only side with a table or column needs it; ``orphans`` are the missing tables that
+        new ones need.
         """
         names: dict[int, str] = {}
         for index, trio in enumerate(trios):
@@ -325,7 +326,7 @@ class _Merge:
     def _with_unique_names(
         self, trios: Sequence[_Trio[Named]], names: dict[int, str], parent: _Location | None
     ) -> dict[int, str]:
-        """Return distinct names: those that collide are the preferred side's."""
+        """Return distinct names: on a collision, the names of the preferred side."""
         while True:
             owners: dict[str, list[int]] = {}
             for index, name in names.items():
@@ -429,7 +430,7 @@ def _new_names(trios: Sequence[_Trio[Named]], names: Mapping[int, str]) -> list[
 
 
 def _used_tables(base: Schema, side: Schema) -> set[str]:
-    """Return the tables that a side changed or added, with those that they are nested in or newly refer to."""
+    """Return the tables that a side changed or added, with their parents and newly referenced tables."""
     used: set[str] = set()
     for table in side.tables.values():
         earlier = base.tables.get(table.name)
@@ -473,7 +474,7 @@ def _with_parent(table: Table, new_names: Mapping[str, str]) -> Table:
 
 
 def _with_one_origin(name: str, ours: Named, theirs: Named) -> tuple[Properties, Properties]:
-    """Return the properties of both sides, with the former names that the side states whose name was taken."""
+    """Return the properties of both sides, with the former names of the side whose name was chosen."""
     if ours.name == theirs.name:
         return ours.properties, theirs.properties
     named_properties = (ours if ours.name == name else theirs).properties
@@ -489,7 +490,7 @@ def _shown(parent: _Location | None, name: str) -> str:
 
 
 def _origin(trio: _Trio[Named], name: str) -> str:
-    """Return in words where a table or column comes from that would get a name."""
+    """Return a description of the origin of a table or column that would get a name."""
     kind = "column" if isinstance(trio.ours or trio.theirs, Column) else "table"
     sides = [side for side, item in (("ours", trio.ours), ("theirs", trio.theirs)) if item and item.name == name]
     where = " and ".join(sides)
@@ -501,7 +502,7 @@ def _origin(trio: _Trio[Named], name: str) -> str:
 def _with_additions(order: list[int], side: Iterable[int]) -> list[int]:
     """Return an order with the indexes that it lacks, each behind the index before it on its side.
 
-    Behind that index, those that the side does not have come first.
+    Between the two come indexes that the side does not have.
     """
     side_order = list(side)
     side_indexes = set(side_order)
@@ -530,7 +531,7 @@ def _is_set(value: Any) -> bool:
 
 
 def _merged_sets(base: Sequence[Any], ours: Sequence[Any], theirs: Sequence[Any]) -> list[Any]:
-    """Return our items without those that theirs removed, and their new items behind the item before them."""
+    """Return our items without the items that theirs removed, and insert their new items behind their predecessors."""
     keys = [[(type(item), item) for item in items] for items in (base, ours, theirs)]
     removed = {*keys[0]} - {*keys[2]}
     dropped = {*keys[0]} - {*keys[1]}

@@ -109,7 +109,7 @@ class ColumnRemoved:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRenamed:
-    """A column has another name, in the same place; ``is_stated`` where ``x-renamed-from`` or ``x-id`` says so."""
+    """A renamed column, at the same position; ``is_stated`` if ``x-renamed-from`` or ``x-id`` declares the rename."""
 
     table: str
     before: str
@@ -119,7 +119,7 @@ class ColumnRenamed:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRetyped:
-    """A column's type changed: the values of those ``TYPE_PROPERTIES`` that it has."""
+    """A column's type changed; with the values of the ``TYPE_PROPERTIES`` that the column has."""
 
     table: str
     column: str

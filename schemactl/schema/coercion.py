@@ -1,7 +1,7 @@
-"""Types of Python values, and what becomes of a value in a column of another type (docs/dlt.md §6.1 to §6.3).
+"""Types of Python values, and their coercion to columns of another type (docs/dlt.md §6.1 to §6.3).
 
-The results equal those of dlt 1.31, with types of the standard library: ``datetime`` for pendulum's, ``Decimal`` for
-dlt's ``Wei``. tests/parity/test_coercion_parity.py lists where we mean to differ.
+The results equal dlt 1.31, with types of the standard library: ``datetime`` for pendulum's types, ``Decimal`` for dlt's
+``Wei``. tests/parity/test_coercion_parity.py lists the intended differences.
 """
 
 from __future__ import annotations

@@ -15,16 +15,16 @@ class Conversion(StrEnum):
     WHOLE = "w"
     """Every value survives."""
     DEPENDS = "v"
-    """Some values survive, others are refused."""
+    """Some values survive, the remaining values are refused."""
     LOSES = "l"
     """Values are taken, and lose digits or their meaning."""
     REFUSED = "x"
-    """dlt takes no value over: they go into a variant column."""
+    """dlt does not convert these values: they go into a variant column."""
 
 
-# From the type of a line to the type of a column. Where dlt alone would take more than is sound:
-# a number as bool keeps only whether it is 0 (l, not w); a number as point in time changes its meaning (l, not v);
-# a fraction as wei is rounded by the destination (v, not w); integers beyond 2^53 lose digits as double (l).
+# From the type of a line to the type of a column. schemactl is stricter than dlt here: a number as bool keeps only
+# whether it is 0 (l, not w). A number as timestamp changes its meaning (l, not v). A destination rounds a fraction as
+# wei (v, not w). Integers beyond 2^53 lose digits as double (l).
 _GRID: Final = """
           text double bool timestamp bigint binary json decimal wei date time
 text       .     v     v      v        v      v     v      v     v   v    v
@@ -66,7 +66,7 @@ _FAMILIES: Final[Mapping[DataType, str]] = {
     **dict.fromkeys((DataType.BIGINT, DataType.DOUBLE, DataType.DECIMAL, DataType.WEI), "number"),
     **dict.fromkeys((DataType.TIMESTAMP, DataType.DATE, DataType.TIME), "time"),
 }
-"""The families of types that are of one with others."""
+"""The families of types that share a family with another type."""
 
 
 def crosses_families(before: DataType, after: DataType) -> bool:
@@ -87,7 +87,7 @@ def conversion(before: DataType, after: DataType, *, counts_seconds: bool = Fals
     ``counts_seconds`` says whether numbers are known to be seconds since 1970 (``x-unit: epoch_s``).
     """
     if counts_seconds and after == DataType.TIMESTAMP and before in _NUMBERS:
-        return Conversion.DEPENDS  # those after the year 9999 are refused
+        return Conversion.DEPENDS  # times after the year 9999 are refused
     return CONVERSIONS[before, after]
 
 

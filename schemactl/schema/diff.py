@@ -20,10 +20,10 @@ def diff(
     heeds_moves: bool = False,
     renamed_tables: Sequence[changes.TableRenamed] | None = None,
 ) -> tuple[changes.Change, ...]:
-    """Return the changes from one schema to another, such that ``apply(before, changes)`` is the other one.
+    """Return the changes from one schema to another, such that ``apply(before, changes) == after``.
 
-    Their order is that of ``apply``: header, settings, normalizers, removals of tables whose names others take, renames
-    of tables, then table by table in the order of ``after``, removed tables at their position in ``before``.
+    They come in the order of ``apply``: header, settings, normalizers, removals of tables whose names are reused, table
+    renames, then table by table in the order of ``after``, removed tables at their position in ``before``.
 
     With ``guess_renames`` a missing and a new table or column may count as one under another name; ``x-renamed-from``
     always counts. With ``heeds_moves`` tables and columns may have taken each other's names if ``x-renamed-from`` is
@@ -108,7 +108,7 @@ def _type(column: Column) -> Properties:
 
 
 def _interleaved(before: Iterable[str], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of ``after`` in their order, and each other one behind the name it stood behind before."""
+    """Yield the names of ``after`` in order, and each removed name behind its predecessor in ``before``."""
     gone: dict[str | None, list[str]] = {}
     last: str | None = None
     for name in before:
@@ -167,11 +167,10 @@ class Detail:
 
 
 def details(before: Any, after: Any) -> tuple[Detail, ...]:
-    """Return the leaves in which two JSON values differ, in the order of their paths.
+    """Return the leaves that differ between two JSON values, in the order of their paths.
 
-    Lists are compared position by position, so that paths are the same in both. This is the one place where
-    nested values are compared leaf by leaf, and so the one that needs deepdiff, which takes long to import: call it for
-    values that do differ.
+    Lists are compared position by position, so paths are the same in both values. Only this function compares nested
+    values leaf by leaf with deepdiff, whose import takes long: call it only for values that differ.
     """
     if before is changes.ABSENT or after is changes.ABSENT:
         return () if before is after else (Detail((), before, after),)

@@ -25,7 +25,8 @@ class Strategy(StrEnum):
 
 
 SUPERSEDED_FOLDER: Final = "_superseded"
-"""A folder beside a table's new files, of the new rows that gave way to others with the same primary key, if any did.
+"""A folder inside the folder of a table's new files, with the new rows that other new rows with the same primary key
+replaced, if any. They are not loaded, but as in dlt, old rows with the same merge key are deleted.
 
 They are not loaded, but old rows that share their merge key go, as dlt has it.
 """
@@ -36,17 +37,17 @@ UNSUPPORTED: Final = ("x-merge-source-filter", "x-merge-destination-scope", "x-m
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """The merge of the rows of a root table and of those nested in it.
+    """The merge of the rows of a root table and of its nested tables.
 
     Attributes:
-        primary_key: columns whose values identify rows; of several new rows with equal ones one is taken.
-        merge_key: columns; old rows that share their values with a new row go away.
-        hard_delete: the column that marks rows that are to go: a true flag, or any value of another type.
-        dedup_sort: the column by which that one row is chosen, and whether the largest value wins.
-        is_deduplicated: the data has one row per key already.
+        primary_key: columns whose values identify rows; one of several new rows with equal values is loaded.
+        merge_key: columns; old rows with the same values as a new row are deleted.
+        hard_delete: the column that marks rows to delete: by a true flag, or by any value of another type.
+        dedup_sort: the column that decides which new row is loaded, and whether the largest value wins.
+        is_deduplicated: whether the data already has one row per key.
         row_version: for ``scd2``, the column with the hash of a row's content.
-        valid_from, valid_to: for ``scd2``, when a row began and ceased to hold.
-        active: what ``valid_to`` is in rows that hold; None is null.
+        valid_from, valid_to: for ``scd2``, the start and end of a row's validity.
+        active: the value of ``valid_to`` in current rows; None for null.
     """
 
     strategy: Strategy
@@ -70,7 +71,7 @@ def appends(root: Table) -> bool:
 
 
 def keeps_repeated_rows(root: Table) -> bool:
-    """Return whether a root table has rows twice that are loaded twice: no key finds those of the first load."""
+    """Return whether loading data twice duplicates rows of a root table, because no key identifies them."""
     match root.properties.get("write_disposition", "append"):
         case "append":
             return True
@@ -129,7 +130,7 @@ def merge_of(root: Table, now: datetime) -> Merge:
 
 
 def named(table: Table, hint: str) -> tuple[str, ...]:
-    """Return the names of the complete columns that have a hint; ``Table.hinted`` takes others as well."""
+    """Return the names of the complete columns with a hint; ``Table.hinted`` includes incomplete columns."""
     return tuple(column.name for column in complete(table) if column.properties.get(hint))
 
 

@@ -1,7 +1,7 @@
-"""Edit a schema as a person asks for it: rename, drop, describe and add tables and columns, unset hints.
+"""Edit a schema on request: rename, drop, describe and add tables and columns, unset hints.
 
-The import file states only some of a schema's columns. An edit of another one states as little of it as the edit
-needs, and data keeps deciding the rest.
+The import file contains only some of a schema's columns. An edit of any other column adds only the properties that the
+edit needs, and data keeps deciding the remaining ones.
 """
 
 from __future__ import annotations
@@ -168,10 +168,10 @@ class Editor:
         return naming_of(self.schema)
 
     def find(self, name: str) -> Target:
-        """Return the table or column that a name means.
+        """Return the table or column of a name.
 
         Raises:
-            InputError: there is none, or there are both; it suggests a similar name.
+            InputError: the name is unknown (the hint suggests a similar name), or both a table and a column have it.
         """
         table = self.table_named(name)
         column_table = self._column_named(name)
@@ -321,7 +321,7 @@ class Editor:
             return
         columns = {**file_table.columns, column: Column(column, properties)}
         if not properties and self.stored is not None and self.stored.column(table, column) is not None:
-            del columns[column]  # data alone decides about it
+            del columns[column]  # only data decides about the column
         self.schema = self.schema.with_table(replace(file_table, columns=columns))
 
     def _unset_contract(self) -> None:
@@ -432,7 +432,7 @@ class Editor:
             if field_count == 1:
                 keys[text] = new
             elif objects == list(naming.break_path(old)[:-1]):
-                keys[text] = name  # the name of a field follows those of the objects around it
+                keys[text] = name  # the name of a field follows the names of the objects around it
             else:
                 self.unmapped.append((f"{table}.{old}", text))
         if keys:
@@ -470,7 +470,7 @@ class Editor:
 def _with_former_name(item: Table | Column, new: str, stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties of a table or column under a new name, with its former names.
 
-    Only names that the export file has, or had, count: a destination knows no others.
+    Only names that the export file has or had count, because a destination knows only these.
     """
     earlier_names = [name for name in origins(item.properties) if name != new]
     former_names = [item.name, *earlier_names] if item.name in stored or not earlier_names else earlier_names

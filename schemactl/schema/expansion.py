@@ -14,18 +14,18 @@ MOST_FIELDS: Final = 10_000
 """Nested fields of one column."""
 
 MOST_LEVELS: Final = 45
-"""Levels of nested fields: a schema file, which has 100 levels, holds the notes of a field in two of its own."""
+"""Levels of nested fields: in a schema file, which has 100 levels, the notes of a field take two levels."""
 
 MOST_FIELDS_OF_ALL: Final = 100_000
-"""Fields of all columns of a file, beside those that it can write out, in ``_LEAST_CHARACTERS`` each."""
+"""Fields of all columns of a file, in addition to one field for every ``_LEAST_CHARACTERS`` of its text."""
 
 _LEAST_CHARACTERS: Final = 10
 
 MOST_CHARACTERS: Final = 8 << 20
-"""Characters in the names, descriptions and values of these fields, beside those of the file."""
+"""Characters in the names, descriptions and values of these fields, in addition to the characters of the file."""
 
 MOST_NAMES: Final = 200_000
-"""Names, and parts that types are composed of, that types replace, beside those that the file can write out."""
+"""Names, and components of types, that replace type names, in addition to the names that the file can write out."""
 
 MOST_NAME_LEVELS: Final = 150
 """Names that lead to a name; few enough for Python's stack."""
@@ -41,7 +41,7 @@ class TooManyFieldsError(Exception):
 
 
 class Expansion:
-    """Counts the fields of the columns of a file, and those nested in them.
+    """Counts the fields of the columns of a file, including nested fields.
 
     Args:
         at: the file, for errors.
@@ -60,7 +60,7 @@ class Expansion:
         self._of_column = 0
 
     def count(self, level: int, *texts: object) -> None:
-        """Count a field that is nested ``level`` levels deep, and states ``texts``: its name, what describes it."""
+        """Count a field that is nested ``level`` levels deep; ``texts`` are its name and its descriptions."""
         self._of_column += 1
         self._of_all += 1
         self._characters += sum(len(text if isinstance(text, str) else repr(text)) for text in texts)

@@ -1,4 +1,4 @@
-"""A column's type with what it leaves unstated: precision, scale, timezone as in dlt (docs/dlt.md §6.8, §9.3)."""
+"""A column's type with defaults filled in: precision, scale, timezone as in dlt (docs/dlt.md §6.8, §9.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from schemactl.schema.conversions import Conversion, conversion
 from schemactl.schema.types import MICROSECOND_DIGITS, DataType, Properties
 
 DEFAULT_DECIMAL: Final = (38, 9)
-"""dlt's own decimal: all digits, and those after the point."""
+"""dlt's default decimal: all digits, and the digits after the point."""
 
 
 def decimal_sizes(properties: Properties) -> tuple[int, int]:
@@ -24,9 +24,9 @@ MAX_DIGITS: Final = 38
 
 
 def check_scale(name: str, precision: int, scale: int, holder: str) -> None:
-    """Raise ``InputError`` if a decimal column has the scale is larger than the precision.
+    """Raise ``InputError`` if a decimal column has a scale larger than its precision.
 
-    ``holder`` is what has no such type, in words.
+    ``holder`` is the destination or format without such a type, for the message.
     """
     if scale > precision:
         message = f"{holder} has no decimal({precision},{scale}) (`{name}`): the scale is larger than the precision"

@@ -31,8 +31,8 @@ class ColumnHint:
     """The hints of a column.
 
     Attributes:
-        table: may be named without those around it; None for the root table of the data.
-        is_whole_type: whether a type without a size means that the column has none; else a size that is known stays.
+        table: the table, possibly named without its parents; None for the root table of the data.
+        is_whole_type: whether a type without a size removes the column's size; otherwise a known size stays.
     """
 
     table: str | None
@@ -166,9 +166,9 @@ def _stated(schema: Schema, existing: Mapping[str, Table], name: str) -> Table |
 def _with_table(
     schema: Schema, existing: Mapping[str, Table], naming: Naming, name: str, root: str | None
 ) -> tuple[Schema, Table]:
-    """Return a table by its name, or by its place below the root table, with those that it is nested in.
+    """Return a table by its name, or by its place below the root table, with its parents.
 
-    A table that is not there is nested in the one whose name its own begins with, else in the root table.
+    A missing table is nested in the table whose name is a prefix of its name, or else in the root table.
     """
     tables = {**existing, **schema.tables}
     inside = name if root is None or name == root else naming.shorten_fragments(root, name)
@@ -189,7 +189,7 @@ def _with_table(
 
 
 def with_stated_table(schema: Schema, existing: Schema, name: str) -> tuple[Schema, Table]:
-    """Return a table that a schema states, or the existing one without columns, and the schema with its parents."""
+    """Return a table of a schema, or the existing one without columns, and the schema with its parents."""
     stated_schema = _with_parents(schema, existing.tables, {**existing.tables, **schema.tables}[name])
     return stated_schema, _table(schema, existing.tables, name, name)
 
@@ -226,7 +226,7 @@ def _joined(settings: Mapping[str, Any], file_settings: Mapping[str, Any]) -> di
 
 
 def only_root(schema: Schema) -> str | None:
-    """Return the only root table of data of a schema, None if it has none or several."""
+    """Return the only root table of data of a schema; None if the number of root tables is not one."""
     prefix = system_prefix(naming_of(schema))
     roots = [name for name, table in schema.tables.items() if not table.is_nested and not name.startswith(prefix)]
     return roots[0] if len(roots) == 1 else None

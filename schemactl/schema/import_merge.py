@@ -1,8 +1,8 @@
 """Merges an edited import file into the schema without data: its content wins, columns from data stay.
 
-dlt starts over from an edited import file, and the next data brings the other columns again. This is the same without
-data: columns that the import file does not state are those that data brought before. Where only data can say what
-becomes of one, that is an open question.
+dlt starts over from an edited import file, and the next data adds the remaining columns again. This module does the
+same without data: columns that the import file lacks come from earlier data. A column that only data can decide about
+is an open question.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from schemactl.schema.settings import Settings
 from schemactl.schema.types import Column, Properties, Schema, Table, ancestors
 
 _INFERRED: Final = ("data_type", "precision", "scale", "timezone", "x-nested-type")
-"""Properties of a column that come from data alone; the others follow from the settings."""
+"""Properties of a column that come only from data; all other properties follow from the settings."""
 
 _NOTED: Final = ("x-source-names", "x-detections")
 """Properties of tables that inference writes down."""
@@ -35,7 +35,7 @@ Named = TypeVar("Named", Table, Column)
 
 @dataclass(frozen=True, slots=True)
 class MergedImport:
-    """A schema with an edit of its import file merged in; a guess where only data can answer a question."""
+    """A schema with an applied edit of its import file; it contains a guess for each open question."""
 
     schema: Schema
     open_questions: tuple[str, ...] = ()
@@ -46,11 +46,11 @@ class Synced:
     """The outcome of ``sync`` for a schema whose import file was edited.
 
     Attributes:
-        before: the schema of the export file, None without one.
-        after: the schema with the edit taken over; as it is where nothing was edited.
-        is_pending: whether the import file was edited, and not taken over when the command began.
-        dropped: columns and tables that data brought, and the edit drops.
-        open_questions: what only data can say; then nothing is written.
+        before: the schema of the export file; None without export file.
+        after: the schema with the edit applied; unchanged without an edit.
+        is_pending: whether the import file had an unapplied edit when the command began.
+        dropped: columns and tables from data that the edit drops.
+        open_questions: questions that only data can answer; if any, nothing is written.
     """
 
     before: Schema | None
@@ -65,9 +65,9 @@ class Synced:
 def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sources: Sources) -> MergedImport:
     """Return the stored schema with the edits of the import file.
 
-    ``earlier`` is the import file as it was when ``exported`` last took it over; None if unknown. Then a
-    column that inference could have made counts as brought by data. ``sources`` say where in the data the stored
-    columns come from, for hints and types by path.
+    ``earlier`` is the import file that ``exported`` last applied; None if unknown. In that case, a column that
+    inference could have created counts as created by data. ``sources`` are the data paths of the stored columns, for
+    hints and types by path.
     """
     fitted = _with_fitted_names(imported, exported, earlier)
     merge = _Merge(fitted, exported, earlier and _with_fitted_names(earlier, exported, earlier), sources)
@@ -85,9 +85,9 @@ def merge_import(imported: Schema, exported: Schema, earlier: Schema | None, sou
 
 
 def _with_fitted_names(imported: Schema, exported: Schema, earlier: Schema | None) -> Schema:
-    """Return an import file with the names that its tables and columns got where theirs were too long.
+    """Return an import file with the shortened names of its tables and columns if their names were too long.
 
-    The import file is the user's and keeps the long name; in the export file a shorter name records it.
+    The user's import file keeps the long name, and the export file records it with the shorter name.
     """
     tables = {}
     for table in imported.tables.values():
@@ -202,7 +202,7 @@ class _Merge:
         if not column.is_complete:
             return False
         if self.earlier is None:
-            return "nullable" in column.properties  # inference states it always
+            return "nullable" in column.properties  # inference always sets it
         earlier_column = before.columns.get(column.name) if before else None
         return earlier_column is None or not earlier_column.is_complete
 
@@ -253,7 +253,7 @@ class _Merge:
 
 
 def _parents_first(schema: Schema) -> list[Table]:
-    """Return tables with what they are nested in before them: a file may have any order."""
+    """Return tables sorted so that parents come before their nested tables: a file may have any order."""
     return sorted(schema.tables.values(), key=lambda table: len(ancestors(schema, table.name)))
 
 

@@ -1,8 +1,8 @@
-"""Texts to dates, times of day and timestamps: the forms that dlt 1.31 reads, and no others.
+"""Parses strings as dates, times of day and timestamps, in exactly the forms that dlt 1.31 reads.
 
-ISO 8601 comes first, then a looser form with slashes, colons or no separators (``2024/01/02 3:04``,
-``2024``). Durations and intervals are not read. The grammar was found by running dlt, and is held to it by
-tests/parity/test_coercion_parity.py.
+ISO 8601 comes first, then a looser form with slashes, colons or no separators (``2024/01/02 3:04``, ``2024``).
+Durations and intervals are not read. The grammar was found by running dlt, and tests/parity/test_coercion_parity.py
+compares both.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SEPARATOR: Final = re.compile("[T ]")
 
 
 def parse(text: str) -> datetime | date | time:
-    """Read a text as dlt does; what has no offset stays naive, fractions beyond microseconds are cut off.
+    """Parse a string as dlt does; without an offset it stays naive, and fractions beyond microseconds are cut off.
 
     >>> parse("2024-W05-1"), parse("2024-01-02T03:04Z").isoformat()
     (datetime.date(2024, 1, 29), '2024-01-02T03:04:00+00:00')
@@ -97,7 +97,7 @@ def _parse_clock(text: str, *, is_extended: bool) -> time:
     match = _CLOCK.fullmatch(text)
     if match is None:
         raise ValueError("not an ISO 8601 time")
-    # `HH:MM` goes with dates of both formats; dlt compares formats only where there are seconds
+    # `HH:MM` goes with dates of both formats; dlt compares formats only if seconds exist
     is_mixed = not match["colon"] if is_extended else match["colon"] and match["second"]
     if match["minute"] and is_mixed:
         raise ValueError("basic and extended format are mixed")

@@ -1,6 +1,6 @@
 """The JSON Schema of schema files, for editors: the checks of ``schema.validation`` with words for people.
 
-It lets through all that the checks do, and files that state less, as people write them.
+It accepts everything that the checks accept, and also partial files, as people write them.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ COLUMN_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-active-record-timestamp": ("The `x-valid-to` value of current rows. Default: null.", {}),
     "x-normalizer": ("Marks of dlt's normalizer.", {}),
 }
-"""Hints of columns that schemactl reads, with what they mean and the JSON Schema of their values."""
+"""Hints of columns that schemactl reads, with their meaning and the JSON Schema of their values."""
 
 TABLE_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-merge-strategy": (

@@ -52,9 +52,9 @@ class Judgment:
 def judge(before: Schema, after: Schema, override: ContractValue = None) -> Judgment:
     """Check a change of a schema against the contracts of the earlier schema (docs/dlt.md §7.2).
 
-    All columns of a new table evolve, except variants. Tables nested in a refused table are left out with it and are no
-    violations of their own. dlt judges row by row and so refuses columns of a new *nested* table that its first row
-    lacks; here the whole table is new. ``override`` goes before the contracts of the settings and of root tables.
+    All columns of a new table evolve, except variants. Tables nested in a refused table are omitted with it and are not
+    separate violations. dlt checks row by row and so refuses columns of a new *nested* table that its first row lacks;
+    here the whole table is new. ``override`` precedes the contracts of the settings and of root tables.
     """
     contracts = _Judge(before, after, override)
     violations_by_table = {name: tuple(contracts.violations(table)) for name, table in after.tables.items()}
@@ -78,10 +78,10 @@ def judge(before: Schema, after: Schema, override: ContractValue = None) -> Judg
 
 
 def judge_edit(before: Schema, after: Schema) -> tuple[Violation, ...]:
-    """Return the changes in a person's edit that the contracts forbid to data.
+    """Return the changes in a manual edit that the contracts forbid to data.
 
-    dlt checks a load's properties key by key: a written default differs from an absent one (docs/dlt.md §7.2). Of an
-    edit it judges nothing, so what counts is what the columns are: absent, null and the default are one.
+    dlt compares a load's properties key by key: a written default differs from an absent one (docs/dlt.md §7.2). It
+    does not check edits, so for edits only the effective value counts: absent, null and the default are equal.
     """
     tables = {
         name: replace(
@@ -117,7 +117,7 @@ def leave_out(judgment: Judgment, before: Schema, unfilled: Set[tuple[str, str |
 
 
 def _as_before(before: Schema, after: Schema, whole: set[str], columns: Mapping[str, set[str | None]]) -> Schema:
-    """Return ``after`` with some tables as a whole, and of others some columns, as they are in ``before``."""
+    """Return ``after`` with the tables of ``whole``, and some columns of other tables, as they are in ``before``."""
     tables: dict[str, Table] = {}
     for name, table in after.tables.items():
         if name not in whole:
@@ -133,7 +133,7 @@ class _Judge:
 
     def __init__(self, before: Schema, after: Schema, override: ContractValue) -> None:
         self._before = before
-        # A new table may have its own contract; for all others the old schema decides.
+        # A new table may have its own contract; for existing tables the old schema decides.
         self._stated = replace(before, tables={**after.tables, **before.tables})
         self._override = override
         self._naming = naming_of(before)

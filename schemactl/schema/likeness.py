@@ -135,7 +135,7 @@ def name_likeness(before: str, after: str) -> float:
 
 
 def are_siblings(before: str, after: str) -> bool:
-    """Return whether two names have other numbers, or other words beside a common one: ``sales_eu``, ``sales_us``."""
+    """Return whether two names differ in numbers, or in words but share one: ``sales_eu``, ``sales_us``."""
     numbers = _NUMBER.findall(before), _NUMBER.findall(after)
     if all(numbers) and numbers[0] != numbers[1]:
         return True
@@ -228,7 +228,7 @@ def _is_one_misspelling(old: _Name, new: _Name, old_words: Collection[str], new_
 
 
 class _Name(NamedTuple):
-    """The letters of a name, its numbers in order, and its words as they are written, by what they mean."""
+    """The letters of a name, its numbers in order, and its words as written, by their normalized form."""
 
     letters: str
     numbers: tuple[int, ...]
@@ -248,9 +248,9 @@ def _words_in(name: str) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def _meant(word: str) -> str:
-    """Return a word in full and in the singular, without accents, doubled letters, and what is only British.
+    """Return a word in full and in the singular, without accents, doubled letters and British spelling.
 
-    A number is without leading zeros.
+    Numbers have no leading zeros.
     """
     if word.isdecimal():
         return str(int(word))

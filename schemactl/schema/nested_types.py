@@ -1,7 +1,7 @@
-"""Types of nested data: as values, as Spark's DDL (``struct<id:bigint,tags:array<string>>``), and as hints of columns.
+"""Types of nested data: as values, as Spark DDL (``struct<id:bigint,tags:array<string>>``), and as hints of columns.
 
-Columns that keep structure state it as ``x-spark-type``; a column of JSON texts states ``string``, or nothing. A field
-that holds JSON texts, because values there are not of one type, is a ``string`` with the comment ``json``.
+Columns with structure declare it as ``x-spark-type``; a column of JSON texts declares ``string``, or nothing. A field
+of JSON texts, used if values have different types, is a ``string`` with the comment ``json``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """Lists; an element is never ``Json``, a list of those is ``Json`` itself."""
+    """Lists; an element is never ``Json``, because a list of ``Json`` elements is ``Json`` itself."""
 
     element: NestedType
 
@@ -173,14 +173,14 @@ def misreadings(old: NestedType, new: NestedType) -> Iterator[Difference]:
 
 
 def is_within(old: NestedType, new: NestedType) -> bool:
-    """Return whether what is stored as ``old`` can be read as ``new``: fields may be missing, no type differs."""
+    """Return whether values stored as ``old`` can be read as ``new``: fields may be missing, but no type differs."""
     return next(misreadings(old, new), None) is None
 
 
 def write_type(of: NestedType, *, has_comments: bool = True) -> str:
-    """Return a type as Spark's DDL.
+    """Return a type as Spark DDL.
 
-    ``has_comments`` distinguishes JSON texts from others; where types are compared, they are not.
+    ``has_comments`` marks JSON texts to distinguish them from other strings; omit the marks to compare types.
     """
     match of:
         case Leaf(name):

@@ -50,7 +50,7 @@ def is_personal(schema: Schema, table: str, column: str | None) -> bool:
 
 
 def _known(name: str, names: Collection[str]) -> str | None:
-    """Return a name as it is written among others, whatever its case."""
+    """Return the spelling of a name in ``names``, ignoring case; None if it is missing."""
     if name in names:
         return name
     return next((candidate for candidate in names if candidate.casefold() == name.casefold()), None)

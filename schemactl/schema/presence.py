@@ -21,5 +21,5 @@ def has_implicit_presence(schema: Schema, properties: Properties) -> bool:
 
 
 def has_implicit_fields(schema: Schema) -> bool:
-    """Return whether the fields inside columns of a schema are those of messages without required fields."""
+    """Return whether columns of a schema contain messages without required fields."""
     return isinstance(schema.extensions.get(PROTO_SYNTAX), str)

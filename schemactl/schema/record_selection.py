@@ -1,4 +1,4 @@
-"""The records inside documents: the list of a document that has them (``--records``), and the keys beside it to keep.
+"""Selects the records inside documents: the path of a list (``--records``), and document keys to copy to each record.
 
 The path is JSONPath with keys and ``[*]``, as dlt's ``data_selector`` takes it. A schema remembers the selection of its
 data in ``settings``, under ``x-records``.
@@ -25,7 +25,7 @@ _NAME: Final = re.compile(r"(?P<name>[^=\[\]]*)=(?P<path>.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ContextKey:
-    """A key of a document beside its records, whose value each of them gets.
+    """A key of a document, outside its records, whose value is copied to each record.
 
     Attributes:
         source: its keys in the document.
@@ -43,8 +43,8 @@ class RecordSelection:
     """The records of each document.
 
     Attributes:
-        path: of the records, or of the list that has them; without a final ``[*]``.
-        context_keys: keys beside the records, whose values each record gets.
+        path: the path of the records or of their list, without a final ``[*]``.
+        context_keys: keys outside the records, whose values each record gets.
     """
 
     path: Path
@@ -70,11 +70,11 @@ def parse_selection(path: str, keep: Iterable[str] = ()) -> RecordSelection:
     """Return the selection that a call declares.
 
     Args:
-        path: of the records, ``data`` or ``$.data.items[*]``; ``$`` for whole documents.
-        keep: keys beside the records, ``page`` or ``meta.page``, some with another name: ``number=page``.
+        path: the path of the records, ``data`` or ``$.data.items[*]``; ``$`` for whole documents.
+        keep: keys outside the records, ``page`` or ``meta.page``, possibly with a new name: ``number=page``.
 
     Raises:
-        InputError: the path is not one of keys and ``[*]``, or two keys have one name.
+        InputError: the path contains more than keys and ``[*]``, or two keys have one name.
 
     >>> parse_selection("data.items[*]").text
     'data.items'

@@ -1,7 +1,7 @@
 """Finds renamed tables and columns: by ``x-renamed-from``, by a parent's new name, or by likeness.
 
-Names may also be exchanged: two columns or tables swap them, or one takes the name that another had. All these names
-are there before and afterwards, so only a new ``x-renamed-from`` counts as a sign of it.
+Names may also be exchanged: two columns or tables swap names, or one gets the former name of another. All these names
+exist before and afterwards, so only a new ``x-renamed-from`` shows an exchange.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def is_declared_new(properties: Properties) -> bool:
 
 
 ID: Final = "x-id"
-"""Property of a column: what stays the same when its name changes."""
+"""Property of a column: an ID that stays the same when its name changes."""
 
 
 def declared_pairs(gone: Container[str], new: Mapping[str, Properties]) -> dict[str, str]:
@@ -153,13 +153,13 @@ def is_newly_declared(item: Table | Column, last: Table | Column | None) -> bool
 
 
 _COLUMN_NAME_WEIGHT: Final = 0.8
-"""The name says most: alone it makes a rename if most of its words are the same."""
+"""The weight of the name, the strongest sign: if most words are the same, it suffices for a rename."""
 
 _PLACE_WEIGHT: Final = 0.1
 """The columns before and after it; little, since inference puts new columns last."""
 
 _HINTS_WEIGHT: Final = 0.1
-"""The share of equal hints; little, since most columns have none."""
+"""The weight of the share of equal hints; little, since most columns lack hints."""
 
 _MIN_LIKENESS: Final = (MIN_SCORE - MARGIN - _PLACE_WEIGHT - _HINTS_WEIGHT) / _COLUMN_NAME_WEIGHT
 """Of two names, below which nothing else makes them a rename, or a rival of one."""
@@ -178,8 +178,8 @@ def column_renames(
 ) -> tuple[ColumnRenamed, ...]:
     """Return the renamed columns of a table, declared renames first.
 
-    With ``is_guessing`` likeness counts beside ``x-renamed-from`` and ``x-id``; with ``heeds_moves`` columns may take
-    names of each other, where the statement is new in ``after``.
+    With ``is_guessing``, likeness counts in addition to ``x-renamed-from`` and ``x-id``. With ``heeds_moves``, columns
+    may exchange names if the ``x-renamed-from`` is new in ``after``.
     """
     claims = column_claims(after, before, before) if heeds_moves else {}
     moves = claims if any(new in before.columns for new in claims.values()) else {}
@@ -324,8 +324,8 @@ def table_renames(
 ) -> tuple[TableRenamed, ...]:
     """Return the renamed tables: declared renames, then guesses, each followed by the tables nested in it.
 
-    With ``is_guessing`` likeness counts beside ``x-renamed-from`` and a parent's new name; with ``heeds_moves`` tables
-    may take names of each other, where the statement is new in ``after``.
+    With ``is_guessing``, likeness counts in addition to ``x-renamed-from`` and a parent's new name. With
+    ``heeds_moves``, tables may exchange names if the ``x-renamed-from`` is new in ``after``.
     """
     claims = table_claims(before, after, before) if heeds_moves else {}
     moves = _table_moves(claims, before, after) if any(new in before.tables for new in claims.values()) else ()
@@ -377,7 +377,7 @@ class _Search:
     taken: set[str] = field(default_factory=set)
 
     def add(self, renames: Iterable[TableRenamed]) -> None:
-        """Add renames, and those of the nested tables; declared renames must come first."""
+        """Add renames, and the renames of nested tables that follow; declared renames must come first."""
         added = list(renames)
         self._note(added)
         for rename in added:
@@ -398,9 +398,9 @@ class _Search:
             self.taken.add(rename.after)
 
     def guess(self, unchanged: Iterable[tuple[str, str]]) -> None:
-        """Add guesses, table by table: those nested in one only once its own name is known.
+        """Add guesses, table by table, and guess nested tables after the name of their parent is known.
 
-        ``unchanged`` are the names before and after of tables that are the same.
+        ``unchanged`` contains pairs of the old and new name of unchanged tables.
         """
         parents: list[tuple[str | None, str | None]] = [(None, None), *unchanged]
         parents += [(rename.before, rename.after) for rename in self.found.values()]

@@ -19,7 +19,7 @@ from schemactl.schema.types import DataType, Properties
 from schemactl.time_limit import time_limit
 
 LIMIT_SECONDS: Final = 1.0
-"""Of the processor's time, for one name; those that end take microseconds."""
+"""The limit of processor time for matching one name; good patterns take microseconds."""
 
 _REGEX_PREFIX: Final = "re:"
 _MOST_CHOICES: Final = 5
@@ -143,12 +143,12 @@ class NormalizerConfig:
     """The ``normalizers`` section, with the config of dlt's relational normalizer.
 
     Attributes:
-        module: of the JSON normalizer; None for dlt's relational one.
+        module: the module of the JSON normalizer; None for dlt's relational normalizer.
         root_key_propagation: whether nested tables get the row key of their root table; None if merges decide.
         propagation_root: root column -> column of every descendant that takes its value.
         propagation_tables: the same for the descendants of single tables.
-        use_break_path_on_normalize: whether ``__`` in a source key parts it; false in schemas of old engines.
-        detections: type detectors of old schemas, which hold where ``settings`` names none.
+        use_break_path_on_normalize: whether ``__`` splits a source key; False in schemas of old engines.
+        detections: type detectors of old schemas, used if ``settings`` does not name detectors.
     """
 
     naming: str = DEFAULT_NAMING
@@ -162,7 +162,7 @@ class NormalizerConfig:
 
     @classmethod
     def of(cls, normalizers: Mapping[str, Any]) -> NormalizerConfig:
-        """Read the section as it is stored, with dlt's defaults for what it leaves out (docs/dlt.md §1.5)."""
+        """Read the stored section, with dlt's defaults for missing keys (docs/dlt.md §1.5)."""
         section = normalizers.get("json") or {}
         config = section.get("config") or {}
         propagation = config.get("propagation") or {}
@@ -180,7 +180,7 @@ class NormalizerConfig:
 
 
 def is_normalizer(normalizers: Properties, name: str) -> bool:
-    """Return whether a ``normalizers`` section names a JSON normalizer, by its path or its name alone."""
+    """Return whether a ``normalizers`` section names a JSON normalizer, by its path or by its bare name."""
     return str(NormalizerConfig.of(normalizers).module or "").rpartition(".")[2] == name
 
 

@@ -1,6 +1,6 @@
-"""Spark's DDL of one type, ``array<struct<a:int>>``, or of columns, ``a INT NOT NULL COMMENT 'x', b: DATE``, as data.
+"""Parses Spark DDL of one type, ``array<struct<a:int>>``, or of columns, ``a INT NOT NULL COMMENT 'x', b: DATE``.
 
-The names of types are those of the text: what they mean is for the reader's callers to say.
+Type names stay as written; callers interpret them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PLAIN_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 class DdlError(ValueError):
-    """A text is no DDL; ``at`` is where, ``is_too_deep`` whether its types are nested too deep."""
+    """A text is not valid DDL; ``at`` is the position, ``is_too_deep`` whether its types are nested too deep."""
 
     def __init__(self, message: str, position: int, *, is_too_deep: bool = False) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class DdlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DdlType:
-    """A type: its name in lower case and its sizes; the fields of a struct; an element, or a key and a value."""
+    """A type: its name in lower case, its sizes, the fields of a struct, and element, key or value types."""
 
     name: str
     sizes: tuple[str, ...] = ()

@@ -45,9 +45,9 @@ TYPE_DEFINITION: Final = "x-type-definition"
 def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:
     """Return the part of a schema that can be compared with a destination's catalog.
 
-    Columns have the properties that ``stored`` returns; those without a type are left out, and so are versions, hints
-    and settings. Tables that only this side has are left out if that is no difference: dlt's own (one dataset may
-    serve several schemas, and not every destination keeps them as tables), and those that wait for data.
+    Columns have the properties that ``stored`` returns. Columns without a type, versions, hints and settings are left
+    out. Tables that only this side has are left out if this is not a difference: dlt's own tables (one dataset may
+    serve several schemas, and not every destination stores them as tables), and tables that wait for data.
     """
     filled_tables = {name for name, table in schema.tables.items() if table.normalizer_hint("seen-data")}
     tables = {
@@ -61,9 +61,9 @@ def structure_of(schema: Schema, other: Schema, stored: Stored) -> Schema:
 
 
 def has_type(column: Column) -> bool:
-    """Return whether a destination can have the column: it has a data type, or a type of a database's own.
+    """Return whether a destination can have the column: it has a data type, or a database's native type.
 
-    dlt knows the first alone (``Column.is_complete``): loads leave other columns out, migrations create them.
+    dlt only knows data types (``Column.is_complete``): loads omit other columns, migrations create them.
     """
     return column.is_complete or (bool(column.name) and column.properties.get(DATABASE_TYPE) is not None)
 

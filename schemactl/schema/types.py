@@ -1,8 +1,8 @@
 """The nouns of a schema file: Schema, Table, Column, as immutable values.
 
-A value keeps the properties that its file states, in the file's order and with the file's nulls, because dlt's
-``version_hash`` distinguishes ``nullable: true`` from an absent ``nullable``. Accessors apply the defaults.
-Reading and writing files is in ``schemactl.formats.dlt``.
+A value keeps the properties of its file, in the file's order and with the file's nulls, because dlt's ``version_hash``
+distinguishes ``nullable: true`` from an absent ``nullable``. Accessors apply the defaults. Reading and writing files is
+in ``schemactl.formats.dlt``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Checks that a stored schema of the current engine version is one that dlt would take (docs/dlt.md §1.1 to §1.6).
+"""Checks that dlt would accept a stored schema of the current engine version (docs/dlt.md §1.1 to §1.6).
 
-All that is wrong in the schema is reported at once; nothing is raised or repaired. A section is a table of keys and
-checks of their values, so a new key is one line; beside each check is the JSON Schema of what it lets through, for
-editors. Places in files are not its business.
+All faults of the schema are reported at once; nothing is raised or repaired. A section is a table of keys and checks of
+their values, so a new key is one line; each check includes a JSON Schema of the accepted values, for editors. Locations
+in files are resolved elsewhere.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ Find = Callable[[Any, Keys], Iterator[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A condition on values: what finds faults in one, and the JSON Schema of those that it lets through, or more."""
+    """A condition on values: a function that finds faults in a value, and a JSON Schema that accepts valid values."""
 
     find: Find
     shape: Mapping[str, Any]
 
 
 _MAPPING = (dict, Mapping)
-"""Asking the abstract class alone is slow, and nearly all mappings are dicts."""
+"""``isinstance`` with only the abstract class is slow, and nearly all mappings are dicts."""
 
 
 def _find_text(value: Any, keys: Keys) -> Iterator[Finding]:
@@ -199,9 +199,9 @@ def record(
     gone: Mapping[str, str] | None = None,
     own_keys: bool = True,
 ) -> Check:
-    """Make the check of a mapping with known keys, and with ``own_keys`` of those that start with ``x-``.
+    """Return a check of a mapping with known keys, and with ``own_keys`` also of keys that start with ``x-``.
 
-    ``required`` keys, and keys that are ``gone`` or belong elsewhere, have hints for the right way to write them.
+    ``required`` keys, and keys that are ``gone`` or belong elsewhere, have hints with the right spelling.
     """
     finds = {name: check.find for name, check in fields.items()}
     shape = {
@@ -296,10 +296,10 @@ def _clean(value: Any) -> str:
 
 
 def check(stored: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return all that keeps dlt from taking the stored schema.
+    """Return all faults because of which dlt would reject the stored schema.
 
-    What does not fit together is looked for only where everything is right in itself. It is stated as in its file, with
-    YAML's dates and bytes.
+    References between parts are only checked if each part is valid. The schema is passed as in its file, with YAML
+    dates and bytes.
     """
     findings = tuple(chain(_schema.find(stored, ()), storable(stored, ())))
     return findings or tuple(chain(_parents_exist(stored), _parents_end(stored), _own_tables_exist(stored)))

@@ -1,9 +1,9 @@
 """Type detectors: one module each, named as in a schema's ``settings.detections`` (docs/dlt.md §6.2).
 
-To add one, add a module ``NAME.py`` with a function ``detect(value) -> DataType | None`` that returns the
-type a column of such values should have, or None if the detector does not apply. Values that it distinguishes
-must be of different families (``kernel.value_classes``); tests/kernel/test_value_classes.py finds those that are not.
-Third parties use the entry-point group ``schemactl.detector``.
+To add one, add a module ``NAME.py`` with a function ``detect(value) -> DataType | None`` that returns the type a column
+of such values should have, or None if the detector does not apply. Values that it distinguishes must belong to
+different families (``kernel.value_classes``), as tests/kernel/test_value_classes.py checks. Third parties use the
+entry-point group ``schemactl.detector``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From names in data to identifiers, by dlt's naming conventions (docs/dlt.md §4).
 
-Each module here is one convention, found by its file name; it gives a ``CONVENTION``. Modules that start with
-``_`` are what they share. To add one, add such a module. Third parties use the entry-point group
+Each module here is one convention, found by its file name; it defines ``CONVENTION``. Modules that start with ``_``
+contain shared code. To add a convention, add such a module. Third parties use the entry-point group
 ``schemactl.naming_convention``, or name a module of theirs in the schema, which the user admits (`schemactl.registry`).
 """
 
@@ -86,10 +86,10 @@ class Convention:
     Attributes:
         clean: from a name without spaces around it, never blank, to an identifier; shortening comes after it.
         path_separator: the separator between the identifiers of a path; ``clean`` must not produce it.
-        adapt_table: what is done to the shortened identifier of a table.
-        longest: length in characters that no identifier may exceed, None for no limit.
-        shorten: makes what is stored of a cleaned identifier, or of joined ones, of the name or path in the data and of
-            the longest identifier (``shorten``).
+        adapt_table: adapts the shortened identifier of a table.
+        longest: maximum length of an identifier in characters; None for no limit.
+        shorten: shortens a cleaned identifier, or joined identifiers; also gets the name or path in the data, and the
+            maximum length (``shorten``).
     """
 
     clean: Callable[[str], str]
@@ -105,11 +105,11 @@ CACHED_NAMES = 65_536
 
 
 class Naming:
-    """A naming convention at work for one longest identifier. Not to be changed once made.
+    """A naming convention with a maximum identifier length. Immutable after construction.
 
-    Its methods raise ``InputError`` where dlt raises ``ValueError`` (a blank name, half of a surrogate pair) or
-    ``AssertionError`` (no room for a tag). ``max_length`` is the longest identifier in characters; None for the
-    convention's own, 0 for none, as in dlt.
+    Its methods raise ``InputError`` when dlt raises ``ValueError`` (a blank name, half of a surrogate pair) or
+    ``AssertionError`` (no room for a tag). ``max_length`` is the longest identifier in characters; None for the limit
+    of the convention, 0 for no limit, as in dlt.
     """
 
     def __init__(self, convention: Convention, max_length: int | None = None) -> None:
@@ -179,10 +179,10 @@ _METHODS = (
 
 
 class ForeignNaming(Naming):
-    """A dlt-style class at work. What the class has is the class's; what it lacks is as in ``Naming``.
+    """Adapts a naming class in dlt's style; members that the class lacks are inherited from ``Naming``.
 
-    The class must have ``normalize_identifier``, which shortens by itself. It need not come from dlt's base class, so
-    dlt need not be installed. The class is called with ``max_length`` as its one argument.
+    The class must have ``normalize_identifier``, which also shortens. It does not need dlt's base class, so dlt does
+    not have to be installed. It is constructed with ``max_length`` as its only argument.
     """
 
     def __init__(self, made_by: Callable[[int | None], Any], max_length: int | None) -> None:
@@ -230,9 +230,9 @@ def load_naming(reference: str, max_length: int | None = None) -> Naming:
     """Return the naming convention that a schema's ``normalizers.names`` refers to (docs/dlt.md §1.5).
 
     Args:
-        reference: a built-in or installed convention; dlt's path of a built-in one, which needs no dlt; another
-            convention of dlt's; a module that the user has admitted (``registry.admit_modules``), with
-            ``CONVENTION`` (ours) or a class ``NamingConvention`` (dlt's manner); or the path of such a class.
+        reference: a built-in or installed convention, dlt's path of a built-in one (which does not need dlt), another
+            convention of dlt, a module that the user has admitted (``registry.admit_modules``) with our ``CONVENTION``
+            or a class ``NamingConvention`` as in dlt, or the path of such a class.
         max_length: longest identifier of the destination in characters; None for the convention's own limit.
     """
     name = convention_name(reference)
