@@ -59,7 +59,7 @@ class _Reference:
     columns: list[str]
     table: str
     dataset: str
-    others: list[str] | None
+    other_columns: list[str] | None
     text: str
 
 
@@ -373,11 +373,11 @@ class _Table:
         from sqlglot import exp
 
         target = reference.this
-        others = [column.name for column in target.expressions] if isinstance(target, exp.Schema) else None
+        other_columns = [column.name for column in target.expressions] if isinstance(target, exp.Schema) else None
         table = target.this if isinstance(target, exp.Schema) else target
         text = _spelled(reference, self._dialect)
         if isinstance(table, exp.Table):
-            self._references.append(_Reference(columns, table.name, table.db, others, text))
+            self._references.append(_Reference(columns, table.name, table.db, other_columns, text))
             self._lose_args(reference, ",".join(columns), "this")
         else:
             self._lose("constraint", text, ",".join(columns))
@@ -435,16 +435,16 @@ class _Table:
         """Yield the foreign keys; one that names no columns refers to the primary key, if its table is in the file."""
         folded = {name.casefold(): table for name, table in self._tables.items()}  # names without quotes have no case
         for reference in self._references:
-            others = reference.others
+            other_columns = reference.other_columns
             target = self._tables.get(reference.table, folded.get(reference.table.casefold()))
-            if others is None and target is not None:
-                others = [name for name, native in target.natives.items() if native.get("primary_key")]
+            if other_columns is None and target is not None:
+                other_columns = [name for name, native in target.natives.items() if native.get("primary_key")]
             is_elsewhere = target is not None and "" != target._dataset != reference.dataset != ""
-            if others is None or len(others) != len(reference.columns) or is_elsewhere:
+            if other_columns is None or len(other_columns) != len(reference.columns) or is_elsewhere:
                 self._lose("constraint", reference.text, ",".join(reference.columns))
             else:
                 columns = reference.columns
-                yield {"columns": columns, "referenced_table": reference.table, "referenced_columns": others}
+                yield {"columns": columns, "referenced_table": reference.table, "referenced_columns": other_columns}
 
 
 def _clustered_columns(constraint: Any) -> list[exp.Expression] | None:

@@ -84,7 +84,7 @@ REFERENCE: Final = ("columns", "referenced_table", "referenced_columns")
 
 
 def references_of(table: Table, schema: Schema) -> list[dict[str, Any]]:
-    """Return the relations of a table as the property ``references`` states them, that to its parent among them."""
+    """Return the relations of a table in the form of the property ``references``, with the relation to its parent."""
     relations = [
         (relation.columns, relation.other, relation.other_columns)
         for relation in relations_of(schema)

@@ -138,7 +138,7 @@ def _type(field: Field) -> Any:  # noqa: C901, PLR0911 - a case for each type
 
 
 def _label(native: Any, path: tuple[str, ...] | None) -> Any:
-    """Return a type with names for the records in it, which must differ in a file: the paths to them, or with none."""
+    """Return a type with unique record names, made from their paths; without names if ``path`` is None."""
     match native:
         case {"type": "record", "fields": list(fields)} if path is None:
             return {"type": "record", "fields": [_label(child, None) for child in fields]}

@@ -137,10 +137,10 @@ def losses(schema: Schema) -> tuple[Loss, ...]:  # noqa: ARG001 - the form of al
 
 
 def write(schema: Schema, path: str | None = None, layout: Layout | None = None) -> str:
-    """Return the text of a schema file, in the form of dlt's exports (docs/dlt.md §1.7), version and hash as they are.
+    """Return the text of a schema file in the form of dlt's exports (docs/dlt.md §1.7), keeping version and hash.
 
-    Without the ``layout`` of a file that is to be written over it is JSON where ``path`` ends in ``.json``, else YAML.
-    With it only what differs is changed: comments and formatting stay, YAML stays YAML and JSON stays JSON.
+    Without ``layout``, the text is JSON if ``path`` ends in ``.json``, and YAML otherwise. With the ``layout`` of the
+    file to overwrite, only differences are changed: comments and formatting stay, YAML stays YAML and JSON stays JSON.
     """
     text = _written(schema, path, layout)
     Source(path or f"{schema.name}.schema.yaml", text).check_size()

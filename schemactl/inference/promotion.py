@@ -27,7 +27,7 @@ from schemactl.schema.widening import holds_all, widened_types
 from schemactl.schema.wording import counted, show_value
 
 CountNew: TypeAlias = Callable[[tuple[Path, ...], FullType], Tally]
-"""Reads the scalars at some paths again and counts those that do not survive a type."""
+"""Reads the scalars at some paths again and counts the scalars that do not survive a type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ CountStored: TypeAlias = Callable[[str, str, FullType], StoredValues]
 
 @dataclass(frozen=True, slots=True)
 class Promotions:
-    """Wider types by column, and what they and the columns without one are due to."""
+    """Wider types by column, and the reasons for wider and for unchanged columns."""
 
     wider: Mapping[Origin, FullType]
     findings: tuple[PromotionFinding, ...] = ()
@@ -65,7 +65,7 @@ class Promoter:
 
     Attributes:
         before: the schema before the data.
-        mode_of: returns what a column does with values that do not fit it.
+        mode_of: returns the treatment of values that do not fit a column.
         count_new: None if the data cannot be read again.
         count_stored: None without a destination.
     """
@@ -140,7 +140,7 @@ class Promoter:
     def _widen(
         self, origin: Origin, candidates: Iterable[FullType], fed: Sequence[TakenClass], *, is_stored: bool
     ) -> _Attempt:
-        """Return the first type in which all values survive, or why there is none."""
+        """Return the first type in which all values survive, or the reason why every type fails."""
         rows: int | None = None
         reasons: list[str] = []
         for candidate in candidates:

@@ -1,7 +1,7 @@
 """Cuts well-formed CSV into rows and cells, a block of bytes at a time; cutting a part of a file gives the same rows.
 
 Well-formed: each quote opens or closes a cell or means a quote within it, and all rows have the same line end
-(``engine.csv_faults``). Rows and cells then equal those of Spark's reader.
+(``engine.csv_faults``). Rows and cells then equal the rows and cells of Spark's reader.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Promotion(StrEnum):
 
 
 PROMOTING: Final = (Promotion.PROMOTE, Promotion.PROMOTE_TEXT)
-"""The modes that ``data_type`` has beside dlt's."""
+"""The modes that ``data_type`` has in addition to dlt's modes."""
 
 PROMOTION_HINT: Final = "x-schemactl-contract"
 """The hint of columns, tables and settings with a ``Promotion``: dlt would refuse it in ``schema_contract``."""
@@ -134,7 +134,7 @@ def _mode(text: Any) -> Mode:
 
 
 def promotion_of(contract: ContractValue) -> Promotion | None:
-    """Return what a contract of a call, or the value of the hint, says of promotions; None if it says nothing.
+    """Return the promotion that a call's contract, or the value of the hint, sets; None if it does not set data types.
 
     The hint can be the mode itself, as only data types have one.
     """
@@ -149,8 +149,9 @@ def promotion_of(contract: ContractValue) -> Promotion | None:
 def promotion_for(schema: Schema, table: str, column: str, override: ContractValue = None) -> Promotion:
     """Return the treatment of values that do not fit a column; only the first level that sets one counts.
 
-    The levels: the column, a nested table itself, its nested parents, ``override``, the root table, the settings. Where
-    the contract of the table does not let data types evolve, it decides alone. The table and the column need not exist.
+    The levels: the column, a nested table itself, its nested parents, ``override``, the root table, the settings. If
+    the contract of the table does not let data types evolve, only this contract decides. The table and the column need
+    not exist.
     """
     if contract_for(schema, table, override).data_type is not Mode.EVOLVE:
         return Promotion.VARIANT

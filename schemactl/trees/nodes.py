@@ -1,7 +1,7 @@
-"""A document as a tree whose parts know where in the text they start (``yaml_text`` and ``json_text`` make it).
+"""A document as a tree whose nodes know their position in the text (``yaml_text`` and ``json_text`` create it).
 
 Nodes are named tuples because a large file has half a million of them: a frozen dataclass takes four times as long to
-make.
+create.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Source:
             raise InputError("the file is too large for a schema", at=Location(self.path), hint=hint)
 
     def refuse_depth(self, offset: int) -> InputError:
-        """Return the error that refuses what is nested too deep, from ``offset`` on."""
+        """Return the error for too deep nesting at ``offset``."""
         hint = "a schema has about ten levels: check for an open bracket, or for a data file"
         return self.refuse(f"nested deeper than {MAX_DEPTH} levels", offset, hint)
 
@@ -99,7 +99,7 @@ class Source:
 
 
 def value_of(node: Node) -> Any:
-    """Return the plain value of a node; each alias gives a copy of its own."""
+    """Return the plain value of a node; each alias becomes a separate copy."""
     target = follow(node)
     if isinstance(target, Scalar):
         return target.value
@@ -111,7 +111,7 @@ def value_of(node: Node) -> Any:
 
 
 def fields_of(node: Mapping) -> dict[Any, Node]:
-    """Return the values of a mapping by key: those of ``<<`` first, then its own, which win."""
+    """Return the values of a mapping by key: first the values of ``<<``, then its own values, which win."""
     fields = {key.value: value for key, value in node.entries}
     if fields.pop(MERGE, None) is None:
         return fields
@@ -124,7 +124,7 @@ def fields_of(node: Mapping) -> dict[Any, Node]:
 
 
 def _merge_targets(entry: Entry) -> Iterator[Mapping]:
-    """Yield the mappings that an entry takes in: those of ``<<: …``."""
+    """Yield the mappings that an entry ``<<: …`` includes."""
     if entry.key.value is not MERGE:
         return
     value = follow(entry.value)
@@ -165,7 +165,7 @@ class Finder:
         return offset
 
     def _entries_of(self, mapping: Mapping) -> dict[tuple[type, Any], Entry]:
-        """Return entries by key, of equal keys the first: the mapping's own, then those that ``<<`` takes in."""
+        """Return entries by key, the first of equal keys: first the mapping's entries, then the entries from ``<<``."""
         entries = self._entries.get(id(mapping))
         if entries is None:
             merged_entries = [self._entries_of(target) for entry in mapping.entries for target in _merge_targets(entry)]

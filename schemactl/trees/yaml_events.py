@@ -1,7 +1,7 @@
-"""YAML text -> tree, by libyaml's parser, through PyYAML; tags, aliases and limits are looked after here.
+"""YAML text -> tree, by libyaml's parser through PyYAML; this module handles tags, aliases and limits.
 
-The tree is built from the parser's events and not from its objects: so a hostile file is refused while it is read,
-places are exact, and values are those that dlt's YAML library, which is PyYAML, would give.
+The tree is built from the parser's events and not from its objects: a hostile file is refused while it is read,
+positions are exact, and values equal the values from PyYAML, which dlt uses.
 """
 
 from __future__ import annotations

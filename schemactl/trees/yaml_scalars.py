@@ -24,7 +24,7 @@ class Kind(Enum):
 
 
 MERGE = Kind.MERGE
-"""The key ``<<``, which takes in the keys of another mapping."""
+"""The key ``<<``, which includes the keys of another mapping."""
 
 _INTEGER = r"[-+]?(?:0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+)"
 _FLOAT = (
@@ -38,7 +38,7 @@ _TIMESTAMP = (
 )
 _WORDS = {Kind.NULL: ("~", "null", ""), Kind.BOOLEAN: ("yes", "no", "true", "false", "on", "off")}
 _LONGEST = 1000
-"""Characters in a number or another short value: reading a longer one takes its square in time."""
+"""Characters in a number or another short value: the time to read a value grows with the square of its length."""
 
 _BY_WORD = {
     form: kind for kind, words in _WORDS.items() for word in words for form in (word, word.title(), word.upper())

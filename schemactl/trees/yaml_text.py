@@ -1,8 +1,7 @@
-"""YAML text -> tree: plain files, as dlt's exports are, by their lines, all others by the parser of ``yaml_events``.
+"""YAML text -> tree: plain files, such as dlt's exports, line by line, all other files by ``yaml_events``.
 
-A plain line is ``key:``, ``key: value`` or ``- value``, the value a word, a text in single quotes, ``[]`` or ``{}``.
-Reading them is five times as fast as the parser, which whatever else there is, right or wrong, is left to; its tree is
-the same.
+A plain line is ``key:``, ``key: value`` or ``- value``, with a word, a single-quoted string, ``[]`` or ``{}`` as value.
+Reading lines is five times as fast as the parser, which reads everything else, valid or not; both return the same tree.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def parse_yaml(source: Source) -> Node:
     return parse_events(source, text)
 
 
-# No indicator in front, no `: ` and no ` #` within: what is plain in every YAML.
+# No indicator in front, no `: ` and no ` #` within: plain in every YAML version.
 _REST = r"(?:[^\s:#]|:(?=[^\s:#]))"
 _WORD = rf"-?[\w+/(]{_REST}*"
 _LINE = re.compile(
