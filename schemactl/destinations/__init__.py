@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from schemactl.migration.abilities import Abilities
     from schemactl.migration.records import Blocker, Patience, Run, StepRecord, Unfit, Version, ViewScript
-    from schemactl.migration.steps import Backfill, ChangeType, FillColumn, RewriteTable, Step
+    from schemactl.migration.steps import Backfill, ChangeType, FillColumn, FoldVariant, RewriteTable, Step
     from schemactl.normalization.package import Among, LedgerEntry, LoadPackage, PastLoads
     from schemactl.progress import Progress
     from schemactl.schema.structure import NameLimits
@@ -396,7 +396,7 @@ class MigrationSession(ABC):
         """Return the existing tables, among ``tables``, that hold no rows; the number of queries does not grow."""
 
     @abstractmethod
-    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0, unless_filled: Sequence[str] = ()) -> Unfit:
         """Return the values that block a step, by one query over its table as it is now.
 
         ``ChangeType``, ``Backfill``: values that dlt's coercion refuses, that would lose something, or that the column
@@ -407,12 +407,21 @@ class MigrationSession(ABC):
             step: in the names that its table and its columns have now.
             share: of the rows that are looked at, above 0 and up to 1; the same rows each time, where they are the
                 same. Less than 1 is asked of ``ChangeType`` and ``SetNotNull`` only.
+            unless_filled: columns; rows in which one of them has a value are left out, of ``ChangeType`` only.
 
         Raises:
             InputError: the engine cannot leave rows unread; sessions without samples leave the message to this method.
         """
         message = f"`{self.origin}` does not support `--sample`"
         raise InputError(message, hint="read all rows without `--sample`, or no rows with `--skip-rows`")
+
+    @abstractmethod
+    def overlaps(self, step: FoldVariant) -> Unfit:
+        """Return the rows that hold values in both columns of a step, by the values of the variant.
+
+        Args:
+            step: in the names that its table and its columns have now.
+        """
 
     @abstractmethod
     def not_undone(self, step: ChangeType) -> Unfit:

@@ -30,7 +30,8 @@ from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import convention_name, naming_of
 from schemactl.schema.settings import NormalizerConfig
 from schemactl.schema.templates import new_schema
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Column, Schema
+from schemactl.schema.variants import VariantGroup
 from schemactl.store.folder import SchemasFolder, SchemasPlace, missing_schema, new_file
 from schemactl.store.lock import locked_schemas
 from schemactl.store.text import read_text, replace_file
@@ -73,6 +74,9 @@ def edit_import(name: str, schemas: SchemasPlace, edits: Edits, agree: Agree | N
     sources = lineage_in(folder.exports, name).sources
     editor = Editor(before, without_processing_hints(effective or before), stored, sources, agree)
     after = _edited(editor, edits)
+    for group in editor.unfolded:
+        for variant in group.unfoldable:
+            warnings.warn(CommandWarning(_unfolded(group, variant)), stacklevel=2)
     file = opened.import_file
     path = file.path if file else new_file(folder.imports, name)
     changes = diff(before, after, guess_renames=False)
@@ -113,6 +117,12 @@ def _edited(editor: Editor, edits: Edits) -> Schema:
     settings = {key: value for key, value in editor.schema.settings.items() if key != PROMOTION_HINT}
     hint = {} if promotion is None else {PROMOTION_HINT: {Entity.DATA_TYPE.value: promotion}}
     return replace(editor.schema, settings={**settings, CONTRACT: modes, **hint})
+
+
+def _unfolded(group: VariantGroup, variant: Column) -> str:
+    """Return why ``--fold-all`` leaves a variant, and how to fold it all the same."""
+    name, kinds = f"{group.table}.{variant.name}", f"{group.column.data_type} and {variant.data_type}"
+    return f"`{name}` is not folded: only text can hold both {kinds} (`--fold {name}` makes it text)"
 
 
 def _confirm_new_table(editor: Editor, name: str) -> None:

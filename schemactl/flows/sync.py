@@ -8,7 +8,7 @@ from dataclasses import replace
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.flows.effective_schemas import EffectiveSchema, read_all_effective, read_effective
 from schemactl.flows.schemas import save, to_save, with_lineage
-from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved
+from schemactl.schema.changes import Change, ColumnRemoved, TableRemoved, VariantFolded
 from schemactl.schema.diff import diff
 from schemactl.schema.import_merge import Synced
 from schemactl.schema.structure import has_type
@@ -81,6 +81,8 @@ def _data_names(stored: Schema, changes: tuple[Change, ...]) -> Iterator[str]:
         match change:
             case TableRemoved() if change.table.normalizer_hint("seen-data"):
                 yield change.table.name
+            case VariantFolded():
+                pass  # a migration moves its values
             case ColumnRemoved() if has_type(change.column):
                 table = stored.tables.get(change.table)
                 if table is None or table.normalizer_hint("seen-data"):

@@ -28,6 +28,7 @@ from schemactl.schema.changes import (
     TableRenamed,
 )
 from schemactl.schema.diff import diff
+from schemactl.schema.folds import FOLDED_FROM, folds_of
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.renames import RENAMED_FROM, id_pairs, table_renames
 from schemactl.schema.settings import NormalizerConfig
@@ -39,7 +40,8 @@ _DLT: Final = "_dlt_"
 _OURS: Final = "_schemactl_"
 _LEDGER: Final = frozenset((VERSION_TABLE, LOADS_TABLE))
 _CONSTRAINTS: Final = frozenset(("unique", "primary_key"))
-_LEFT_OUT: Final = frozenset(("description", RENAMED_FROM))
+_ORIGINS: Final = (RENAMED_FROM, FOLDED_FROM)
+_LEFT_OUT: Final = frozenset(("description", *_ORIGINS))
 
 
 @dataclass(frozen=True)
@@ -377,7 +379,7 @@ def _parent(table: Table) -> dict[str, Any]:
 
 
 def _origin(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {RENAMED_FROM: properties[RENAMED_FROM]} if RENAMED_FROM in properties else {}
+    return {name: properties[name] for name in _ORIGINS if name in properties}
 
 
 def without_origin(change: Change) -> Change:
@@ -420,10 +422,11 @@ def spelled_as(catalogue: Schema, schema: Schema, limits: NameLimits) -> Schema:
     for table in catalogue.tables.values():
         name = spelling.get(table.name.lower(), table.name)
         schema_columns = schema.tables[name].columns if name in schema.tables else {}
-        if name == table.name and schema_columns.keys() >= table.columns.keys():
+        spelled_names = {*schema_columns, *folds_of(schema_columns.values())}
+        if name == table.name and spelled_names >= table.columns.keys():
             tables[name] = table
             continue
-        of_columns = {column.lower(): column for column in schema_columns}
+        of_columns = {column.lower(): column for column in spelled_names}
         columns = {
             spelled_name: replace(column, name=spelled_name)
             for column in table.columns.values()

@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Final
 
 from schemactl.schema.changes import ColumnRenamed, TableRenamed
+from schemactl.schema.folds import folds_of
 from schemactl.schema.renames import column_claims, table_claims
 from schemactl.schema.structure import NameLimits
-from schemactl.schema.types import Schema
+from schemactl.schema.types import Schema, Table
 
 _BEFORE: Final = r"__before_[1-9]\d*"
 _KEPT_COLUMN: Final = re.compile(rf"(.+){_BEFORE}")
@@ -100,6 +101,12 @@ def kept_origin(name: str) -> str | None:
     """Return the name of the column that an earlier plan kept as ``name``; None if ``name`` is no such column."""
     match = _KEPT_COLUMN.fullmatch(name)
     return match[1] if match else None
+
+
+def is_kept(name: str, table: Table) -> bool:
+    """Return whether ``name`` is the name by which an earlier plan kept a column that a table of a schema replaces."""
+    origin = kept_origin(name)
+    return origin is not None and (origin in table.columns or origin in folds_of(table.columns.values()))
 
 
 # --- tables ---

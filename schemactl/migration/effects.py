@@ -20,6 +20,7 @@ from schemactl.migration.steps import (
     DropColumn,
     DropPrimaryKey,
     DropTable,
+    FoldVariant,
     RenameTable,
     RestoreColumn,
     SetNotNull,
@@ -97,13 +98,32 @@ def traced(steps: Sequence[Step], index: int) -> Countable | None:
     if not isinstance(step, Countable):
         return None
     if isinstance(step, AddPrimaryKey):
+        if any(_is_folded_into(AddUnique(step.table, column), steps[:index]) for column in step.columns):
+            return None
         places = [place_before((step.table, column), steps[:index]) for column in step.columns]
         existing = [column_place for column_place in places if column_place is not None]
         if len(existing) < len(places):
             return None
         return replace(step, table=existing[0][0], columns=tuple(column for _, column in existing))
+    if _is_folded_into(step, steps[:index]):
+        return None
     first_place = place_before((step.table_name, step.column_before or ""), steps[:index])
+    if isinstance(step, FoldVariant):
+        target_place = place_before((step.table, step.target.name), steps[:index], heeds_backfills=True)
+        if target_place is None:
+            return None
+        step = replace(step, target=replace(step.target, name=target_place[1]))
     return None if first_place is None else _in_names(step, first_place)
+
+
+def _is_folded_into(step: Step, earlier_steps: Sequence[Step]) -> bool:
+    """Return whether a column of a step gets values of a variant before, which count as well."""
+    if not isinstance(step, SetNotNull | AddUnique):
+        return False
+    return any(
+        isinstance(earlier, FoldVariant) and (earlier.table, earlier.target.name) == (step.table, step.column_name)
+        for earlier in earlier_steps
+    )
 
 
 def _in_names(step: S, column_place: ColumnPlace) -> S:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from schemactl.errors import backquoted
 from schemactl.migration.abilities import Abilities
 from schemactl.migration.comparison import Comparison
-from schemactl.migration.conflicting_renames import kept_origin, kept_table_origin
+from schemactl.migration.conflicting_renames import is_kept, kept_origin, kept_table_origin
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import variant_origin
 from schemactl.migration.step_drafts import changed_keys
@@ -29,6 +29,7 @@ from schemactl.schema.changes import (
     NullabilityChanged,
     TableRemoved,
     TableRenamed,
+    VariantFolded,
 )
 from schemactl.schema.full_types import full_type
 from schemactl.schema.naming import naming_of
@@ -145,6 +146,8 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
         if isinstance(change, TableRemoved) and change.table.name not in {*tables, *of_schema}:
             is_known = _was_stated(comparison, change.table.name, None, options)
             yield _table_left(change.table.name, of_schema, is_known)
+        if isinstance(change, VariantFolded):
+            continue
         if isinstance(change, ColumnRemoved) and (change.table, change.column.name) not in columns:
             table = of_schema[change.table]
             if change.column.name in table.columns or is_dlts_own(change.column.name):
@@ -157,7 +160,7 @@ def _left_alone(comparison: Comparison, steps: Sequence[Step], options: PlanOpti
             elif _was_stated(comparison, change.table, change.column.name, options):
                 yield _left_out(change.table, change.column)
             else:
-                yield _column_left(change.table, change.column, kept_origin(change.column.name) in table.columns)
+                yield _column_left(change.table, change.column, is_kept(change.column.name, table))
 
 
 def _was_stated(comparison: Comparison, table: str, column: str | None, options: PlanOptions) -> bool:
@@ -186,8 +189,8 @@ def _table_left(name: str, of_schema: Collection[str], is_known: bool) -> Note:
     return Note(NoteKind.KEPT, name, None, message, "drop it by hand when no one needs it")
 
 
-def _column_left(table: str, column: Column, is_kept: bool) -> Note:
-    if is_kept:
+def _column_left(table: str, column: Column, is_outdated: bool) -> Note:
+    if is_outdated:
         message = f"contains the values of `{kept_origin(column.name)}` from before it changed"
         return Note(
             NoteKind.KEPT, table, column.name, message, "drop it with `--allow-destructive` when no one needs it"

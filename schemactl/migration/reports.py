@@ -21,11 +21,13 @@ class Counted:
         number: of the step, from 1.
         count: values, or rows, that block it.
         examples: a few of them, as texts.
+        is_overlap: whether these are rows with values in both columns of a fold.
     """
 
     number: int
     count: int
     examples: tuple[str, ...] = ()
+    is_overlap: bool = False
 
 
 class BlockerKind(StrEnum):

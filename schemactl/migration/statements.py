@@ -31,6 +31,7 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    FoldVariant,
     OnlineStep,
     RenameColumn,
     RenameTable,
@@ -302,6 +303,12 @@ def assignment_of(
     if step.taken is Taken.UNFIT:
         filled = value_of(new_column(step, table if values is None else values))
         return Assignment(into, source, f"{source} IS NOT NULL AND {filled} IS NULL")
+    if step.taken is Taken.NONE:
+        return Assignment(into, "NULL", f"{source} IS NOT NULL")
+    condition = f"{source} IS NOT NULL"
+    if isinstance(step, FoldVariant):
+        condition += f" AND {into} IS NULL"  # a run that was killed may have folded before
+        return Assignment(into, engine.convert(retype_of(step), source).or_null, condition)
     return Assignment(into, engine.convert(retype_of(step), source).or_null, f"{source} IS NOT NULL")
 
 

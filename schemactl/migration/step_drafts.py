@@ -16,7 +16,7 @@ from schemactl.migration.comparison import (
     is_bookkeeping,
     without_origin,
 )
-from schemactl.migration.conflicting_renames import in_order, kept_origin
+from schemactl.migration.conflicting_renames import free_name, in_order, is_kept
 from schemactl.migration.effects import apply_to_model
 from schemactl.migration.options import PlanOptions
 from schemactl.migration.retyping import (
@@ -41,6 +41,7 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    FoldVariant,
     RenameColumn,
     RenameTable,
     SetNotNull,
@@ -62,8 +63,10 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRemoved,
     TableRenamed,
+    VariantFolded,
 )
 from schemactl.schema.dispositions import named
+from schemactl.schema.fit import fit
 from schemactl.schema.renames import is_dlts_own
 from schemactl.schema.structure import DATABASE_TYPE, NameLimits, description_of, has_type, typed_columns
 from schemactl.schema.types import Column, Table, ancestors
@@ -191,6 +194,8 @@ class _Drafter:
                 yield from self._remove_table(change)
             case ColumnAdded():
                 yield from self._add_column(change)
+            case VariantFolded():
+                yield from self._fold(change)
             case ColumnRemoved():
                 yield from self._remove_column(change)
             case ColumnRetyped():
@@ -219,13 +224,23 @@ class _Drafter:
 
     def _remove_column(self, change: ColumnRemoved) -> Iterator[Draft]:
         table, name = change.table, change.column.name
-        of_schema = self.comparison.schema.tables[table].columns
+        schema_table = self.comparison.schema.tables[table]
         is_there = self.comparison.old_column(table, name) == name  # one that this plan sets aside stays for now
-        is_kept = self.options.drops_kept and is_there and kept_origin(name) in of_schema and name not in of_schema
-        if is_kept or self._was_removed(table, name):
+        is_outdated = self.options.drops_kept and is_there and is_kept(name, schema_table)
+        if (is_outdated and name not in schema_table.columns) or self._was_removed(table, name):
             is_first = self.abilities.copies_keyed and self.abilities.transactional_ddl
             phase = _Phase.DROP_COLUMNS_FIRST if is_first else _Phase.DROP_COLUMNS
             yield Draft(phase, DropColumn(table, self.comparison.found_column(table, name)), change)
+
+    def _fold(self, change: VariantFolded) -> Iterator[Draft]:
+        """Yield the steps that move the values of a variant, and keep it under another name for the undo."""
+        table, schema_table = change.table, self.comparison.schema.tables[change.table]
+        variant = self.comparison.found_column(table, change.column.name)
+        column = bare(schema_table.columns[change.into])
+        yield Draft(_Phase.RETYPE, FoldVariant(table, variant, column, fit(variant, column).conversion), change)
+        taken_names = {*self.comparison.found_table(table).columns, *schema_table.columns}
+        kept_name = free_name(variant.name, "before", taken_names, self.abilities.names)
+        yield Draft(_Phase.RETYPE, RenameColumn(table, variant.name, kept_name), change)
 
     def _was_removed(self, table: str, column: str) -> bool:
         """Return whether a column is dropped: only the last schema had it, and it is not dlt's."""

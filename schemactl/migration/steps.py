@@ -586,6 +586,8 @@ class Taken(StrEnum):
     """Those that dlt's coercion converts without loss."""
     UNFIT = "unfit"
     """The values that the coercion cannot convert, unchanged."""
+    NONE = "none"
+    """No value: rows whose source has a value lose it in the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -651,6 +653,44 @@ class Backfill(_ColumnsStep):
 
     def with_names(self, table: str, column: str) -> Self:
         return replace(self, table=table, source=replace(self.source, name=column))
+
+
+@dataclass(frozen=True, slots=True)
+class FoldVariant(Backfill):
+    """Move the values of a variant column into the column that it was made for, which is null in these rows.
+
+    The variant keeps its values, so that an undo finds them. The step may run only if every value survives, and no row
+    holds values in both columns.
+    """
+
+    caution = "only if every value survives, and no row has values in both columns"
+    needs_count = True
+
+    @property
+    def title(self) -> str:
+        return f"fold `{self.table}.{self.source.name}` into `{self.target.name}`"
+
+    @property
+    def undo(self) -> Undo:
+        unfold = UnfoldVariant(self.table, self.source, self.target, self.conversion)
+        return Undo((unfold,), note="values loaded since stay in the column")
+
+
+@dataclass(frozen=True, slots=True)
+class UnfoldVariant(Backfill):
+    """Undo a ``FoldVariant``: set the column to null in the rows in which the variant has a value."""
+
+    taken: Taken = Taken.NONE
+    caution = ""
+    loses_data = True  # a plan from a file may have it as a step instead of an undo
+
+    @property
+    def title(self) -> str:
+        return f"unfold `{self.table}.{self.source.name}` from `{self.target.name}`"
+
+    @property
+    def undo(self) -> Undo:
+        return Undo((FoldVariant(self.table, self.source, self.target, self.conversion),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -1112,6 +1152,8 @@ ColumnStep = (
     | RenameColumn
     | ChangeType
     | Backfill
+    | FoldVariant
+    | UnfoldVariant
     | FillColumn
     | SetNotNull
     | DropNotNull

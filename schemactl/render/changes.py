@@ -26,6 +26,7 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRemoved,
     TableRenamed,
+    VariantFolded,
 )
 from schemactl.schema.diff import details
 from schemactl.schema.wording import counted, describe_column, describe_type, show_value
@@ -52,6 +53,8 @@ def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case fo
             return f"table renamed from `{change.before}` ({_source(change.is_stated)})"
         case ColumnAdded():
             return f"new column, {describe_column(change.column)}"
+        case VariantFolded():
+            return f"variant folded into `{change.into}`, was {describe_column(change.column)}"
         case ColumnRemoved():
             return f"column removed, was {describe_column(change.column)}"
         case ColumnRenamed():

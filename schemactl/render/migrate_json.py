@@ -17,6 +17,7 @@ from schemactl.render.json import Shown
 
 _SHOWN: Final[Shown] = {
     "PlanReport": "plan done is_recorded counted not_undone refusals=blockers",
+    "Counted": "number count examples",
     "PlanBlocker": "obstacle=kind message hint numbers",
     "StatusReport": "place is_settled there target pending=planned drift variants runs waiting_records",
     "PastRun": "plan_hash=run.plan_hash before=run.from_hash after=run.to_hash who=run.who started=run.started "

@@ -13,6 +13,7 @@ from schemactl.review.rule import Finder, Match
 from schemactl.review.severity import Impact
 from schemactl.review.wording import full_name, listed, plain
 from schemactl.schema.changes import ABSENT, ColumnPropertyChanged, TablePropertyChanged
+from schemactl.schema.folds import FOLDED_FROM
 from schemactl.schema.nested_types import path_text
 from schemactl.schema.renames import ID
 
@@ -49,7 +50,7 @@ PROTO_ENUM: Final = "x-proto-enum"
 
 _PROCESSING: Final = frozenset(("x-normalizer", "x-loader", "x-extractor", "x-merge-strategy"))
 _CHANGES: Final = frozenset(
-    ("x-backfill", "x-renamed-from", "x-removed-columns", "x-removed-tables", "x-source-names", DEPRECATED)
+    ("x-backfill", "x-renamed-from", FOLDED_FROM, "x-removed-columns", "x-removed-tables", "x-source-names", DEPRECATED)
 )
 
 

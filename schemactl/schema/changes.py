@@ -108,6 +108,17 @@ class ColumnRemoved:
 
 
 @dataclass(frozen=True, slots=True)
+class VariantFolded(ColumnRemoved):
+    """A variant column is gone, because another column of the table holds its values: ``x-folded-from`` says so.
+
+    Attributes:
+        into: the other column.
+    """
+
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnRenamed:
     """A renamed column, at the same position; ``is_stated`` if ``x-renamed-from`` or ``x-id`` declares the rename."""
 
@@ -164,8 +175,8 @@ class ColumnsReordered:
 
 
 ColumnChange = (
-    ColumnRenamed | ColumnRemoved | ColumnAdded | ColumnRetyped | NullabilityChanged | ColumnPropertyChanged
-    | ColumnsReordered
+    ColumnRenamed | ColumnRemoved | VariantFolded | ColumnAdded | ColumnRetyped | NullabilityChanged
+    | ColumnPropertyChanged | ColumnsReordered
 )  # fmt: skip
 """A difference between the columns of a table."""
 

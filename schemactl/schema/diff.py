@@ -8,6 +8,7 @@ from typing import Any
 
 from schemactl.schema import changes
 from schemactl.schema.apply import apply, header_of
+from schemactl.schema.folds import folds_of
 from schemactl.schema.renames import column_renames, table_renames
 from schemactl.schema.types import Column, Properties, Schema, Table
 
@@ -78,8 +79,9 @@ def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool
         for name, column in before.columns.items()
         if name not in displaced
     }
+    folds = folds_of(after.columns.values())
     for name, column in columns.items():
-        if name not in after.columns:
+        if name not in after.columns and name not in folds:
             yield changes.ColumnRemoved(after.name, column)
     for name, column in after.columns.items():
         if name not in columns:
@@ -87,6 +89,9 @@ def _columns(before: Table, after: Table, guess_renames: bool, heeds_moves: bool
     for name, column in after.columns.items():
         if name in columns and not _are_same(columns[name].properties, column.properties):
             yield from _column(after.name, columns[name], column)
+    for name, column in columns.items():
+        if name not in after.columns and name in folds:
+            yield changes.VariantFolded(after.name, column, folds[name])
     order = (*(key for key in columns if key in after.columns), *(key for key in after.columns if key not in columns))
     if order != tuple(after.columns):
         yield changes.ColumnsReordered(after.name, order, tuple(after.columns))

@@ -11,14 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schemactl.errors import InputError, backquoted, nearest_name, nearest_or_all
+from schemactl.schema.changes import TYPE_PROPERTIES
 from schemactl.schema.contract import CONTRACT, PROMOTION_HINT, system_prefix
+from schemactl.schema.folds import with_folded
 from schemactl.schema.hints import Hints, with_stated_table
 from schemactl.schema.import_merge import Sources
+from schemactl.schema.judgment import base_of
 from schemactl.schema.likeness import misspelled_name
 from schemactl.schema.naming import Naming, naming_of
 from schemactl.schema.paths import PREFIX, parse_path
 from schemactl.schema.renames import RENAMED_FROM, origins
-from schemactl.schema.types import Column, Schema, Table, root_of
+from schemactl.schema.types import Column, Properties, Schema, Table, root_of
+from schemactl.schema.variants import VariantGroup, find_variants, folded_type, home_of
 
 SOURCE_NAMES: Final = "x-source-names"
 """Property of a root table: the names of keys in the data, by their paths."""
@@ -42,6 +46,8 @@ class Edits:
         tables: new tables.
         renames: pairs of a table or column and its new name.
         drops: columns.
+        folds: variant columns that go into the columns that they were made for.
+        folds_all: whether all variants of the schema, or of ``table``, do.
         unset: pairs of a table or column and the properties that it no longer has.
         descriptions: pairs of a table or column and its description.
         hints: of columns and of the root table, by the names after the renames.
@@ -52,6 +58,8 @@ class Edits:
     tables: tuple[str, ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
     drops: tuple[str, ...] = ()
+    folds: tuple[str, ...] = ()
+    folds_all: bool = False
     unset: tuple[tuple[str, tuple[str, ...]], ...] = ()
     descriptions: tuple[tuple[str, str], ...] = ()
     hints: Hints = field(default_factory=Hints)
@@ -61,7 +69,8 @@ class Edits:
     @property
     def can_begin_schema(self) -> bool:
         """Return whether the edits make sense for a new schema: they name the table of each column that they add."""
-        if self.renames or self.drops or self.unset or (self.descriptions and not (self.tables or self.hints.columns)):
+        has_existing_names = self.renames or self.drops or self.folds or self.folds_all or self.unset
+        if has_existing_names or (self.descriptions and not (self.tables or self.hints.columns)):
             return False
         has_table = self.table is not None or len(self.tables) == 1
         return has_table or all(hint.table is not None for hint in self.hints.columns)
@@ -107,6 +116,7 @@ class Editor:
         agree: asks a person whether a similar name is meant; None without a terminal.
         root: the table of columns without a table name; None if there are several.
         renamed: new names of tables and columns, by their old ones.
+        unfolded: columns with variants that ``folds_all`` leaves, because no type but text holds their values.
         unmapped: renamed columns to which later data cannot go, with the paths of their keys.
     """
 
@@ -117,6 +127,7 @@ class Editor:
     agree: Agree | None = None
     root: str | None = None
     renamed: dict[tuple[str, str | None], str] = field(default_factory=dict)
+    unfolded: list[VariantGroup] = field(default_factory=list)
     unmapped: list[tuple[str, str]] = field(default_factory=list)
 
     def apply(self, edits: Edits) -> None:
@@ -127,14 +138,22 @@ class Editor:
         """
         renames = [(self.find(old), new) for old, new in edits.renames]
         drops = [self.find_column(name) for name in edits.drops]
+        folds = [self.find_column(name) for name in edits.folds]
         unset = [(self.find(name), keys) for name, keys in edits.unset if name]
         if any(not name for name, _ in edits.unset):
             self._unset_contract()
+        changed = [target for target, _ in (*renames, *unset)]
         _refuse_contradictions([target for target, _ in renames], drops, [target for target, _ in unset])
+        if removed := next((target for target in folds if target in (*changed, *drops)), None):
+            raise InputError(f"{_shown(removed)} is folded and changed", hint="fold it, or change it")
         for target, keys in unset:
             self._unset(target, keys)
         for table, column in drops:
             self._drop(table, column)
+        if folds:
+            self._fold(folds, edits.hints)
+        if edits.folds_all:
+            self._fold_all(edits.table)
         self._rename(renames)
 
     def add_table(self, name: str) -> None:
@@ -351,6 +370,62 @@ class Editor:
         self.schema = self.schema.with_table(
             replace(file_table, properties={**file_table.properties, "filters": filters})
         )
+
+    def _fold(self, variants: Sequence[tuple[str, str]], hints: Hints) -> None:
+        """Give columns types that hold the values of variants, and remove the variants."""
+        typed = [hint for hint in hints.columns if "data_type" in hint.properties]
+        declared = {self._column_named(".".join(filter(None, (hint.table, hint.name)))) for hint in typed}
+        grouped: dict[tuple[str, str], list[Column]] = {}
+        for table, name in dict.fromkeys(variants):
+            variant = self.effective.tables[table].columns[name]
+            home = home_of(variant, self.effective.tables[table], self._naming)
+            if home is None or not (home.is_complete and variant.is_complete):
+                hint = "a variant column is named after a column and a type: `score__v_double` of `score`"
+                raise InputError(f"{_shown((table, name))} is not a variant column", hint=hint)
+            grouped.setdefault((table, home.name), []).append(variant)
+        for table, name in dict.fromkeys(variants):
+            for other in self.effective.tables[table].columns.values():
+                base = base_of(other, self.effective.tables[table], self._naming) if other.is_variant else None
+                if base is not None and base.name == name and (table, other.name) not in variants:
+                    hint = f"fold it as well: `--fold {table}.{other.name}`"
+                    raise InputError(f"{_shown((table, name))} has a variant, `{other.name}`", hint=hint)
+        for (table, name), columns in grouped.items():
+            column = self.effective.tables[table].columns[name]
+            wider = folded_type(column, columns, allow_text=True)
+            if wider is None and (table, name) not in declared:
+                kinds = ", ".join(str(typed_column.data_type) for typed_column in (column, *columns))
+                hint = f"set a type: `--column {table}.{name}:TYPE`"
+                raise InputError(
+                    f"no type holds all values of {_shown((table, name))} and its variants: {kinds}", hint=hint
+                )
+            self._take_back(table, column, columns, wider or {})
+
+    def _fold_all(self, table_name: str | None) -> None:
+        """Fold all variants of a table, or of all tables, whose values a type other than text holds."""
+        table = None if table_name is None else self.table_named(table_name)
+        if table_name is not None and table is None:
+            hint = nearest_or_all(table_name, self._shown_tables())
+            raise InputError(f"there is no table `{table_name}` in `{self.schema.name}`", hint=hint)
+        for name in self._shown_tables() if table is None else (table,):
+            for group in find_variants(self.effective.tables.get(name, Table(name)), self._naming):
+                if group.foldable:
+                    self._take_back(name, group.column, group.foldable, group.type)
+                if group.unfoldable:
+                    self.unfolded.append(group)
+
+    def _take_back(self, table: str, column: Column, variants: Sequence[Column], wider: Properties) -> None:
+        """State a column with a wider type that holds the values of variants, which are gone from then on."""
+        self.schema, file_table = with_stated_table(self.schema, self.effective, table)
+        folded_names = [variant.name for variant in variants]
+        properties = {**column.properties, **(file_table.columns.get(column.name) or Column(column.name)).properties}
+        if wider:
+            sizes = [key for key in TYPE_PROPERTIES if key not in wider]
+            properties = {**{key: value for key, value in properties.items() if key not in sizes}, **wider}
+        columns = {name: value for name, value in file_table.columns.items() if name not in folded_names}
+        columns[column.name] = Column(column.name, with_folded(properties, folded_names))
+        self.schema = self.schema.with_table(replace(file_table, columns=columns))
+        for name in folded_names:
+            self._forget(table, name)
 
     def _forget(self, table: str, column: str) -> None:
         """Let later edits of the call not find a column that is dropped, or has another name."""

@@ -11,8 +11,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from schemactl.schema.changes import Change
+from schemactl.schema.changes import TYPE_PROPERTIES, Change
 from schemactl.schema.contract import system_prefix
+from schemactl.schema.folds import folds_of
 from schemactl.schema.naming import naming_of
 from schemactl.schema.paths import Path, parse_path
 from schemactl.schema.renames import RENAMED_FROM, column_claims, origins, table_claims
@@ -153,12 +154,13 @@ class _Merge:
                 column = self._complete(imported.name, column, stored_column, before)
             imported_columns[name] = (stored_column.name if stored_column else name, column)
         new_names = {origin: name for name, (origin, _) in imported_columns.items()}
+        folded_names = _newly_folded(imported, stored)
         columns = {}
         # The order is that of the stored columns; new ones come last.
         for name, column in stored.columns.items():
             if name in new_names:
                 columns[new_names[name]] = imported_columns[new_names[name]][1]
-            elif self._is_of_data(column, before):
+            elif name not in folded_names and self._is_of_data(column, before):
                 columns[name] = self.column_of_data(imported.name, column, before)
         columns |= {name: column for name, (_, column) in imported_columns.items() if name not in columns}
         earlier_properties = before.properties if before else {}
@@ -271,6 +273,21 @@ def _origin(imported: Named, stored: Mapping[str, Named], claims: Mapping[str, s
     """
     names = (claims.get(imported.name, imported.name), imported.name, *origins(imported.properties))
     return next((stored[name] for name in names if name in stored), None)
+
+
+def _newly_folded(imported: Table, stored: Table) -> frozenset[str]:
+    """Return the variants that an edit folds: data may have brought a variant again after an earlier fold."""
+    earlier = folds_of(stored.columns.values())
+
+    def is_new(variant: str, into: str) -> bool:
+        column = stored.columns.get(into)
+        return variant not in earlier or column is None or _type(column) != _type(imported.columns[into])
+
+    return frozenset(variant for variant, into in folds_of(imported.columns.values()).items() if is_new(variant, into))
+
+
+def _type(column: Column) -> tuple[Any, ...]:
+    return tuple(column.properties.get(key) for key in TYPE_PROPERTIES)
 
 
 def _without_propagation(normalizers: Properties) -> Properties:

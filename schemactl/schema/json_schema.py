@@ -33,6 +33,7 @@ _PROMOTION: Final = (
 
 COLUMN_HINTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "x-renamed-from": (_RENAMED, _NAMES),
+    "x-folded-from": ("The variant column or columns whose values the column holds.", _NAMES),
     "x-id": ("A stable ID that survives renames: a number or a string.", {}),
     "x-backfill": ("The value for existing rows when the column is added as required.", {}),
     "x-deprecated": (_DEPRECATED, {}),

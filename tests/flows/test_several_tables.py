@@ -23,7 +23,10 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
 from schemactl.store.sources import LeftOutWarning
 
-pytestmark = pytest.mark.usefixtures("work")
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 def write(name: str, *documents: Any) -> str:

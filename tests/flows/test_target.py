@@ -10,7 +10,10 @@ from schemactl.destinations import DESTINATIONS, address_form
 from schemactl.errors import InputError
 from schemactl.flows.target import find_destination, loadable, migratable
 
-pytestmark = pytest.mark.usefixtures("work")
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from schemactl.migration.steps import (
     DropTable,
     DropUnique,
     FillColumn,
+    FoldVariant,
     Phase,
     Prepare,
     RenameColumn,
@@ -31,6 +32,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     SwapColumns,
+    UnfoldVariant,
 )
 from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.migration.ways import Risk, Way
@@ -60,6 +62,8 @@ SAMPLES: list[tuple[Step, Table | None]] = [
     (RenameColumn("orders", "name", "title"), ORDERS),
     (ChangeType("orders", AMOUNT, Column("amount", {"data_type": "bigint"})), ORDERS),
     (BACKFILL, ORDERS),
+    (FoldVariant("orders", NAME, AMOUNT), ORDERS),
+    (UnfoldVariant("orders", NAME, AMOUNT), ORDERS),
     (FillColumn("orders", AMOUNT, "0"), ORDERS),
     (SetNotNull("orders", AMOUNT), ORDERS),
     (DropNotNull("orders", ID), ORDERS),
@@ -128,7 +132,7 @@ def test_a_title_names_the_table_and_a_way_follows_from_the_destination(step: St
     online = Abilities(is_online=True, describe_table=Way.IN_PLACE)
     assert step.way(online) is not Way.NONE
     loses = step.risk(step.way(online), None) is Risk.LOSES_DATA
-    assert loses is isinstance(step, DropTable | DropColumn)
+    assert loses is isinstance(step, DropTable | DropColumn | UnfoldVariant)
 
 
 def test_an_undo_that_a_destination_cannot_run_is_impossible() -> None:

@@ -24,6 +24,7 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRemoved,
     TableRenamed,
+    VariantFolded,
 )
 from schemactl.schema.types import Column, Table
 
@@ -102,6 +103,7 @@ def hostile() -> Report:
         TablePropertyChanged(EVIL, EVIL, EVIL, None),
         ColumnRenamed(EVIL, "|", "`", is_stated=True),
         ColumnRemoved(EVIL, column),
+        VariantFolded(EVIL, column, LONG),
         ColumnAdded(EVIL, Column("", {"data_type": "text"})),
         ColumnRetyped(EVIL, LONG, {"data_type": "text"}, {"data_type": "bigint", "precision": 16}),
         NullabilityChanged(EVIL, "\n", True, False),
@@ -208,6 +210,7 @@ def _orders() -> Review:
         TablePropertyChanged("orders", "x-owner", "team-a", ABSENT),
         ColumnRenamed("orders", "customer", "customer_id"),
         ColumnRemoved("orders", note),
+        VariantFolded("orders", Column("amount__v_double", {"data_type": "double", "variant": True}), "amount"),
         ColumnAdded("orders", Column("paid_at", {"data_type": "timestamp", "nullable": False})),
         ColumnRetyped(
             "orders",

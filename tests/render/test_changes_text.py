@@ -26,6 +26,7 @@ from schemactl.schema.changes import (
     TablePropertyChanged,
     TableRemoved,
     TableRenamed,
+    VariantFolded,
 )
 from schemactl.schema.types import Column, Table
 from schemactl.schema.wording import describe_column, describe_type, show_value
@@ -44,6 +45,7 @@ CASES: list[tuple[Change, tuple[str | None, str | None], str]] = [
     (TablePropertyChanged("t", "parent", "a", None), ("t", None), '`parent`: "a" -> null'),
     (ColumnRenamed("t", "a", "b"), ("t", "b"), "column renamed from `a` (a guess)"),
     (ColumnRemoved("t", ID), ("t", "id"), "column removed, was bigint, not null, primary_key"),
+    (VariantFolded("t", ID, "k"), ("t", "id"), "variant folded into `k`, was bigint, not null, primary_key"),
     (ColumnAdded("t", Column("n")), ("t", "n"), "new column, no type"),
     (
         ColumnRetyped("t", "c", {"data_type": "text"}, {"data_type": "text", "precision": 9}),

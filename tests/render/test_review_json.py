@@ -129,7 +129,7 @@ def test_counts_leave_out_what_does_not_count() -> None:
         "violations": 1,
         "silenced": 1,
         "cosmetic": 1,
-        "changes": 19,
+        "changes": 20,
     }
 
 

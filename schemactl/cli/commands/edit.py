@@ -4,9 +4,9 @@ If the schema has no import file, `edit` creates one from the export file. Next,
 edit, and `schemactl sync NAME` applies it without data. `--naming` applies at once, to both files and the lineage;
 `schemactl migrate` then renames tables and columns.
 
-All options but `--naming` combine: tables are added first, then hints unset, columns dropped, tables and columns
-renamed, hints set, and descriptions set. `TABLE.` can be left out if the schema has one root table. If a name is
-unknown, `edit` suggests a similar one and, on a terminal, asks whether to use it.
+All options but `--naming` combine: tables are added first, then hints unset, columns dropped, variants folded, tables
+and columns renamed, hints set, and descriptions set. `TABLE.` can be left out if the schema has one root table. If a
+name is unknown, `edit` suggests a similar one and, on a terminal, asks whether to use it.
 
 Examples:
     # Set the type of a column
@@ -14,6 +14,9 @@ Examples:
 
     # Rename a column, and drop another one that data added
     schemactl edit crm --rename full_name=name --drop balance
+
+    # Move the values of a variant column back into its column
+    schemactl edit crm --fold score__v_double
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from schemactl.cli.completing import complete_namings
-from schemactl.cli.declarations import argument, option
+from schemactl.cli.declarations import argument, flag, option
 from schemactl.cli.options import CommonOptions, complete_names, text_or_json
 from schemactl.cli.terminal import Terminal, agreeing, write_report
 from schemactl.errors import ExitCode, InputError
@@ -46,6 +49,15 @@ class Options(CommonOptions):
     )
     drop: Sequence[str] = option(
         "Drop a column, and exclude its key from later data. Repeatable.", metavar="TABLE.COLUMN", default=[]
+    )
+    fold: Sequence[str] = option(
+        "Fold a variant column into its column, which gets a type that holds both; `schemactl migrate` moves the "
+        "values. Repeatable.",
+        metavar="TABLE.VARIANT",
+        default=[],
+    )
+    fold_all: bool = flag(
+        "Fold all variant columns of the schema, or of `--table`, unless only text would hold their values."
     )
     describe: Sequence[str] = option("Describe a column or table. Repeatable.", metavar="TABLE.COLUMN=TEXT", default=[])
     add_table: Sequence[str] = option(
@@ -87,6 +99,8 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         tables=tuple(options.add_table),
         renames=tuple(map(split_rename, options.rename)),
         drops=tuple(options.drop),
+        folds=tuple(options.fold),
+        folds_all=options.fold_all,
         unset=tuple(map(split_unset, options.unset)),
         descriptions=tuple(map(split_description, options.describe)),
         hints=Hints(tuple(map(parse_column, options.column)), options.write_disposition),

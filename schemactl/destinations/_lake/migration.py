@@ -17,10 +17,12 @@ from schemactl.destinations._lake.rewriting import (
     ROW_KEY,
     Rewritten,
     count_nulls,
+    count_overlaps,
     count_values,
     duckdb_session,
     rewritings,
     source_of,
+    without_filled,
 )
 from schemactl.destinations._lake.table import FilesTable
 from schemactl.destinations._lake.types import arrow_type
@@ -39,6 +41,7 @@ from schemactl.migration.steps import (
     CreateTable,
     DescribeTable,
     DropTable,
+    FoldVariant,
     OnlineStep,
     RenameTable,
     RewriteTable,
@@ -271,31 +274,45 @@ class LakeMigration(Ledger, Generic[T]):
         existing = [name for name in self.catalogue().schema.tables if fold(name) in folded_names]
         return frozenset(name for name in existing if not self.row_count(name))
 
-    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0, unless_filled: Sequence[str] = ()) -> Unfit:
         match step:
             case SetNotNull():
                 return count_nulls(step.column.name, *self._rows(step.table, step.column.name, share))
             case ChangeType() | Backfill(taken=Taken.FITTING):
-                return count_values(step, *self._rows(step.table, source_of(step).name, share))
+                return count_values(step, *self._rows(step.table, source_of(step).name, share, unless_filled))
             case AddUnique() | AddPrimaryKey():
                 raise DestinationError(f"`{self.origin}` does not enforce unique values")
             case _:
                 return Unfit()
 
+    def overlaps(self, step: FoldVariant) -> Unfit:
+        source, target = step.source.name, step.target.name
+        opened = self.table(step.table)
+        keys = _row_keys(opened.fields.names)
+        return count_overlaps(source, target, keys, opened.batches(list(dict.fromkeys((source, target, *keys)))))
+
     def not_undone(self, step: ChangeType) -> Unfit:
         return count_values(step, *self._rows(step.table, step.before.name, 1.0), is_undone=True)
 
-    def _rows(self, table: str, column: str, share: float) -> tuple[tuple[str, ...], Iterator[pyarrow.RecordBatch]]:
+    def _rows(
+        self, table: str, column: str, share: float, unless_filled: Sequence[str] = ()
+    ) -> tuple[tuple[str, ...], Iterator[pyarrow.RecordBatch]]:
         """Return the column that distinguishes rows, or none, and a share of the rows with it and another column."""
         opened = self.table(table)
         stored_columns = opened.fields.names
         if column not in stored_columns:
             raise InputError(f"there is no column `{column}` in `{table}` of `{self.origin}`")
-        keys = (ROW_KEY,) if ROW_KEY in stored_columns else ()
-        unique = list(dict.fromkeys((column, *keys)))
-        return keys, opened.batches(unique) if share >= 1.0 else opened.sample(unique, share)
+        keys = _row_keys(stored_columns)
+        unique = list(dict.fromkeys((column, *keys, *unless_filled)))
+        batches = opened.batches(unique) if share >= 1.0 else opened.sample(unique, share)
+        return keys, without_filled(batches, unless_filled) if unless_filled else batches
 
     def find_blocker(self, step: Step) -> Blocker | None:
         if isinstance(step, CreateTable | DropTable | RenameTable):
             return None
         return self.find_table_blocker(step, step.way(self.abilities))
+
+
+def _row_keys(columns: Collection[str]) -> tuple[str, ...]:
+    """Return the column that distinguishes rows, if a table has it."""
+    return (ROW_KEY,) if ROW_KEY in columns else ()

@@ -126,6 +126,26 @@ def count_nulls(column: str, keys: Sequence[str], batches: Iterator[pyarrow.Reco
     return _added_up(_chosen(rows, rows.column(_VALUE).is_null()) for rows in prepared)
 
 
+def count_overlaps(first: str, second: str, keys: Sequence[str], batches: Iterator[pyarrow.RecordBatch]) -> Unfit:
+    """Return how many rows have values in two columns, with examples of the first; arguments as in ``count_values``."""
+    import pyarrow.compute as compute
+
+    return _added_up(
+        _chosen(
+            _given(batch, first, keys), compute.and_(batch.column(first).is_valid(), batch.column(second).is_valid())
+        )
+        for batch in batches
+    )
+
+
+def without_filled(batches: Iterator[pyarrow.RecordBatch], columns: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
+    """Yield the rows in which all of some columns are null."""
+    for batch in batches:
+        for column in columns:
+            batch = batch.filter(batch.column(column).is_null())
+        yield batch
+
+
 def count_values(
     step: ChangeType | Backfill,
     keys: Sequence[str],

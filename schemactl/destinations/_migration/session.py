@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,14 @@ from schemactl.destinations._bookkeeping import is_bookkeeping
 from schemactl.destinations._catalogue import OURS, make_catalogue
 from schemactl.destinations._migration.conversion import coerce_text, has_spellings, write_retype
 from schemactl.destinations._migration.ledger import Ledger, keys_of
-from schemactl.destinations._migration.unfit import SHOWN_CHARACTERS, count_query, undo_query, undone_of, unfit_of
+from schemactl.destinations._migration.unfit import (
+    SHOWN_CHARACTERS,
+    count_query,
+    overlap_query,
+    undo_query,
+    undone_of,
+    unfit_of,
+)
 from schemactl.destinations._session import Relation, Session
 from schemactl.destinations._sql_bookkeeping import Bookkeeping
 from schemactl.errors import DestinationError, InputError
@@ -26,6 +33,7 @@ from schemactl.migration.steps import (
     Backfill,
     ChangeType,
     FillColumn,
+    FoldVariant,
     RewriteTable,
     Step,
     Taken,
@@ -260,9 +268,12 @@ class SqlMigration(Ledger, Generic[D]):
             return source
         return f"CASE WHEN {source} IS NOT NULL THEN {assignment_of(step, self.engine, None).value} END"
 
-    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0, unless_filled: Sequence[str] = ()) -> Unfit:
         name = step.table_name
         table = qualify(self.place, name)
+        if unless_filled:
+            condition = " AND ".join(f"{self.engine.name(column)} IS NULL" for column in unless_filled)
+            table = f"(SELECT * FROM {table} WHERE {condition}) AS unfilled"
         if share >= 1.0:
             with self.database.wrap_errors("count values that do not survive"):
                 return self._count(step, table, self._relation(name))
@@ -270,6 +281,14 @@ class SqlMigration(Ledger, Generic[D]):
             relation = self._relation(name)
             query = self.sampled(table, relation, share)
             return self._count(step, table if query is None else f"({query}) AS sampled", relation)
+
+    def overlaps(self, step: FoldVariant) -> Unfit:
+        table, relation = qualify(self.place, step.table), self._relation(step.table)
+        with self.database.wrap_errors("count rows with values in both columns"):
+            return self._with_keys(
+                relation,
+                lambda keys: unfit_of(self.database.query(overlap_query(step, table, keys, self.engine)), keys),
+            )
 
     def find_relation(self, name: str) -> Relation | None:
         """Return a table by its name, as read since something was last written; None if it does not exist."""
@@ -296,6 +315,10 @@ class SqlMigration(Ledger, Generic[D]):
             query = count_query(step, table, keys, self.engine)
             return unfit_of(self.database.query(query), keys) if query else Unfit()
 
+        return self._with_keys(relation, count)
+
+    def _with_keys(self, relation: Relation, count: Callable[[tuple[str, ...]], Unfit]) -> Unfit:
+        """Return the result of ``count`` for the columns that distinguish rows, so that examples name them."""
         if "_dlt_id" in relation.columns:
             return count(("_dlt_id",))
         unfit = count(())

@@ -9,7 +9,16 @@ from typing import Any
 from schemactl.destinations._migration.conversion import has_spellings
 from schemactl.migration.records import MOST_EXAMPLES, Example, Unfit
 from schemactl.migration.statements import Engine, Retype, retype_of
-from schemactl.migration.steps import AddPrimaryKey, AddUnique, Backfill, ChangeType, SetNotNull, Step, Taken
+from schemactl.migration.steps import (
+    AddPrimaryKey,
+    AddUnique,
+    Backfill,
+    ChangeType,
+    FoldVariant,
+    SetNotNull,
+    Step,
+    Taken,
+)
 
 SHOWN_CHARACTERS = 200
 
@@ -22,7 +31,17 @@ def count_query(step: Step, table: str, keys: Sequence[str], engine: Engine) -> 
     value_and_condition = _condition(step, table, engine)
     if value_and_condition is None:
         return None
-    value, condition = value_and_condition
+    return _counting(*value_and_condition, table, keys, engine)
+
+
+def overlap_query(step: FoldVariant, table: str, keys: Sequence[str], engine: Engine) -> str:
+    """Return the query of the rows that hold values in both columns of a step; arguments as in ``count_query``."""
+    source, target = engine.name(step.source.name), engine.name(step.target.name)
+    return _counting(source, f"{source} IS NOT NULL AND {target} IS NOT NULL", table, keys, engine)
+
+
+def _counting(value: str, condition: str, table: str, keys: Sequence[str], engine: Engine) -> str:
+    """Return the query of the rows for which a condition holds, with a value of each."""
     key_texts = [f"CAST({engine.name(key)} AS {engine.text}) AS k{number}" for number, key in enumerate(keys)]
     column_list = ", ".join(
         ["count(*) OVER () AS unfit", f"{engine.shown(value, SHOWN_CHARACTERS)} AS shown", *key_texts]

@@ -209,12 +209,12 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
         finally:
             self.plain.clear()
 
-    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
-        if isinstance(step, ChangeType) and share >= 1.0 and not self.is_read_only:
+    def unfit(self, step: Step, share: float = 1.0, unless_filled: Sequence[str] = ()) -> Unfit:
+        if isinstance(step, ChangeType) and share >= 1.0 and not (self.is_read_only or unless_filled):
             with self.database.wrap_errors("count values that do not survive"):
                 if self._relation(step.table) and self._is_plain(step):
                     return Unfit(0, self.row_count(step.table))
-        return SqlMigration.unfit(self, step, share)
+        return SqlMigration.unfit(self, step, share, unless_filled)
 
     def run(self, step: Step, statements: Sequence[str]) -> None:
         if isinstance(step, ChangeType) and tuple(statements) == _retype_guarded(step, self.dataset):

@@ -37,6 +37,7 @@ from schemactl.migration.steps import (
     ChangeType,
     DropColumn,
     FillColumn,
+    FoldVariant,
     RenameColumn,
     SetNotNull,
     Step,
@@ -127,8 +128,11 @@ def _after(step: _OfColumn, frame: DataFrame, field: T.StructField) -> Filled | 
             return Filled(new_field, converted, value, blocker)
         case Backfill():
             source = _value(step.source.name)
+            if step.taken is Taken.NONE:
+                return Filled(field, F.when(source.isNull(), value))
             if step.taken is Taken.FITTING:
-                return Filled(field, F.when(source.isNotNull(), survivor(source, retype_of(step))).otherwise(value))
+                is_open = source.isNotNull() & (value.isNull() if isinstance(step, FoldVariant) else F.lit(True))
+                return Filled(field, F.when(is_open, survivor(source, retype_of(step))).otherwise(value))
             filled = _value(new_column(step, frame.columns))
             is_taken = F.when(source.isNotNull() & filled.isNull(), source.cast(field.dataType))
             return Filled(field, is_taken.otherwise(value))
@@ -150,8 +154,10 @@ def _kind(frame: DataFrame, value: Column) -> T.DataType:
     return frame.select(value.alias("value")).schema.fields[0].dataType
 
 
-def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
+def count_unfit(step: Step, frame: DataFrame, share: float, unless_filled: Sequence[str] = ()) -> Unfit:
     """Count the values that block a step by one query; if the count is not zero, a second query fetches examples."""
+    for column in unless_filled:
+        frame = frame.where(_value(column).isNull())
     match step:
         case ChangeType() | Backfill(taken=Taken.FITTING):
             value = _value((step.before if isinstance(step, ChangeType) else step.source).name)
@@ -165,6 +171,12 @@ def count_unfit(step: Step, frame: DataFrame, share: float) -> Unfit:
         case _:
             return Unfit()
     return _counted(_sampled(frame, share), value, is_bad)
+
+
+def count_overlaps(step: FoldVariant, frame: DataFrame) -> Unfit:
+    """Count the rows that hold values in both columns of a step."""
+    source, target = _value(step.source.name), _value(step.target.name)
+    return _counted(frame, source, source.isNotNull() & target.isNotNull())
 
 
 def count_not_undone(step: ChangeType, frame: DataFrame) -> Unfit:

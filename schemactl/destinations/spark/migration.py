@@ -25,7 +25,7 @@ from schemactl.destinations.spark import tables as catalog
 from schemactl.destinations.spark.address import NAMES, read_address
 from schemactl.destinations.spark.catalogue import read_namespace, settle
 from schemactl.destinations.spark.commit import recover
-from schemactl.destinations.spark.conversion import changes_of, count_not_undone, count_unfit
+from schemactl.destinations.spark.conversion import changes_of, count_not_undone, count_overlaps, count_unfit
 from schemactl.destinations.spark.lease import leased
 from schemactl.destinations.spark.merge import configured
 from schemactl.destinations.spark.statements import engine_of, is_same_type
@@ -39,6 +39,7 @@ from schemactl.migration.records import NO_PATIENCE, Blocker, Patience, Unfit
 from schemactl.migration.statements import Retype, by_one_copy
 from schemactl.migration.steps import (
     ChangeType,
+    FoldVariant,
     RewriteTable,
     Step,
 )
@@ -175,9 +176,13 @@ class SparkMigration(Ledger):
             blocker = catalog.copy_blocker(self.tables, step.table_name)
         return None if blocker is None else Blocker(blocker, catalog.BY_HAND)
 
-    def unfit(self, step: Step, share: float = 1.0) -> Unfit:
+    def unfit(self, step: Step, share: float = 1.0, unless_filled: Sequence[str] = ()) -> Unfit:
         with wrap_errors(_COUNTING):
-            return count_unfit(step, self._rows(step.table_name), share)
+            return count_unfit(step, self._rows(step.table_name), share, unless_filled)
+
+    def overlaps(self, step: FoldVariant) -> Unfit:
+        with wrap_errors(_COUNTING):
+            return count_overlaps(step, self._rows(step.table))
 
     def not_undone(self, step: ChangeType) -> Unfit:
         if not has_spellings(Retype(step.before, step.after)):

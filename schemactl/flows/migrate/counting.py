@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
 from schemactl.destinations import MigrationSession
 from schemactl.errors import backquoted
@@ -16,6 +18,7 @@ from schemactl.migration.steps import (
     AddUnique,
     Backfill,
     ChangeType,
+    FoldVariant,
     Phase,
     Prepare,
     RenameColumn,
@@ -41,12 +44,18 @@ def find_blockers(session: MigrationSession, steps: Sequence[Step]) -> dict[Bloc
 
 
 def count_unfit(
-    session: MigrationSession, plan: MigrationPlan, finished_count: int, barred: Collection[int] = ()
+    session: MigrationSession,
+    plan: MigrationPlan,
+    finished_count: int,
+    barred: Collection[int] = (),
+    *,
+    is_resumed: bool = False,
 ) -> tuple[Counted, ...]:
     """Return the values that block steps, before the first step has run.
 
-    An earlier run has done the first ``finished_count`` steps. Steps at the ``barred`` indexes among the remaining ones
-    are not counted: if a table does not take its step, its rows may not be readable either.
+    An earlier run has done the first ``finished_count`` steps, and may have begun another if ``is_resumed``. Steps at
+    the ``barred`` indexes among the remaining ones are not counted: if a table does not take its step, its rows may not
+    be readable either.
     """
     counts, steps = [], [planned.step for planned in plan.steps[finished_count:]]
     for index, step in enumerate(steps):
@@ -56,7 +65,18 @@ def count_unfit(
         looked_at = traced(steps, index) if is_asked else None
         if looked_at is not None and (unfit := session.unfit(looked_at)).count:
             counts.append(counted(finished_count + index + 1, unfit, plan.target, step))
+        # A run that was killed in the step has filled both columns itself.
+        if isinstance(looked_at, FoldVariant) and not (is_resumed and index == 0):
+            counts += _overlaps(session, plan, finished_count + index + 1, looked_at)
     return tuple(counts)
+
+
+def _overlaps(session: MigrationSession, plan: MigrationPlan, number: int, step: FoldVariant) -> tuple[Counted, ...]:
+    """Return the rows that hold values in both columns of a fold, which is step ``number`` of a plan."""
+    overlaps = session.overlaps(step)
+    if not overlaps.count:
+        return ()
+    return (replace(counted(number, overlaps, plan.target, step), is_overlap=True),)
 
 
 def count_not_undone(
@@ -77,7 +97,8 @@ def count_late(session: MigrationSession, plan: MigrationPlan, number: int) -> t
     if not step.needs_count:
         return ()
     unfit = session.unfit(step)
-    return (counted(number, unfit, plan.target, step),) if unfit.count else ()
+    counts = (counted(number, unfit, plan.target, step),) if unfit.count else ()
+    return (*counts, *_overlaps(session, plan, number, step)) if isinstance(step, FoldVariant) else counts
 
 
 def counted(number: int, unfit: Unfit, schema: Schema, step: Step) -> Counted:
@@ -127,29 +148,10 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
     """
     all_steps = [planned.step for planned in plan.steps]
     for counted_values in counts:
-        step = all_steps[counted_values.number - 1]
-        barrier = null_barrier(all_steps, counted_values.number - 1)
-        if step.needs_count:
-            message, mend, instead = _words(step, counted_values.count)
-        elif isinstance(step, Backfill) and _is_proven(step, all_steps):
-            message = (
-                f"{count_of(counted_values.count, 'value')} of `{step.table}.{step.source.name}` would not survive"
-            )
-            mend, instead = "fix them", _way_round(step.source)
-        elif barrier is not None:
-            forbids, column = barrier
-            message = f"{count_of(counted_values.count, 'value')} of `{forbids.table}.{column}` would not survive"
-            mend = "fix them"
-            if isinstance(forbids, AddPrimaryKey):
-                message += ", and a primary key cannot contain nulls instead"
-                instead = (
-                    "remove `primary_key` from the schema, allow nulls in the column, and plan with `--primary-keys`"
-                )
-            else:
-                message += ", and it cannot contain nulls instead"
-                instead = "allow nulls in the schema"
-        else:
+        words = _blocked_words(all_steps, counted_values)
+        if words is None:
             continue
+        message, mend, instead = words
         if is_begun:
             instead = "undo the unfinished run: `schemactl migrate rollback`"
         elif plan.migration is not None:
@@ -158,6 +160,37 @@ def refuse_unfit(plan: MigrationPlan, counts: Sequence[Counted], *, is_begun: bo
             instead = f"{instead}: {anew}"
         hint = f"{mend}, or {instead}"
         yield PlanBlocker(BlockerKind.UNFIT, message, hint, (counted_values.number,))
+
+
+def _blocked_words(all_steps: Sequence[Step], counted_values: Counted) -> tuple[str, str, str] | None:
+    """Return the values that block a step, and two ways out; None if they do not block it."""
+    index, count = counted_values.number - 1, counted_values.count
+    step = all_steps[index]
+    if counted_values.is_overlap and isinstance(step, FoldVariant):
+        rows, holds = count_of(count, "row"), "holds" if count == 1 else "hold"
+        message = f"{rows} of `{step.table}` {holds} values in both `{step.target.name}` and `{step.source.name}`"
+        return message, "remove one of both values in each row", _UNFOLDED
+    if step.needs_count:
+        message, mend, instead = _words(step, count)
+        if isinstance(step, ChangeType) and _folds_into(all_steps, step.table, step.after.name):
+            instead = _other_type(step.table, step.after.name)
+        return message, mend, instead
+    if not isinstance(step, Backfill):
+        return None
+    lost = f"{count_of(count, 'value')} of `{step.table}.{step.source.name}` would not survive"
+    if _folds_into(all_steps, step.table, step.source.name):
+        return lost, "fix them", _other_type(step.table, step.source.name)
+    if _is_proven(step, all_steps):
+        return lost, "fix them", _way_round(step.source)
+    barrier = null_barrier(all_steps, index)
+    if barrier is None:
+        return None
+    forbids, column = barrier
+    message = f"{count_of(count, 'value')} of `{forbids.table}.{column}` would not survive"
+    if isinstance(forbids, AddPrimaryKey):
+        instead = "remove `primary_key` from the schema, allow nulls in the column, and plan with `--primary-keys`"
+        return f"{message}, and a primary key cannot contain nulls instead", "fix them", instead
+    return f"{message}, and it cannot contain nulls instead", "fix them", "allow nulls in the schema"
 
 
 def _words(step: Step, count: int) -> tuple[str, str, str]:
@@ -174,9 +207,25 @@ def _words(step: Step, count: int) -> tuple[str, str, str]:
             column_list = backquoted(step.columns)
             message = f"{count:,} rows of `{step.table}` have a null or a duplicate value in {column_list}"
             return message, "fix or remove them", "remove `primary_key` from the schema"
+        case FoldVariant():
+            source, target = step.source.name, step.target
+            values = count_of(count, "value")
+            message = f"{values} of `{step.table}.{source}` would change as `{target.data_type}` in `{target.name}`"
+            return message, _other_type(step.table, target.name), _UNFOLDED
         case _:
             before = step.before if isinstance(step, ChangeType) else None
             return f"{count_of(count, 'value')} of {name} would not survive", "fix them", _way_round(before)
+
+
+def _folds_into(steps: Sequence[Step], table: str, column: str) -> bool:
+    return any(isinstance(step, FoldVariant) and (step.table, step.target.name) == (table, column) for step in steps)
+
+
+def _other_type(table: str, column: str) -> str:
+    return f"give `{column}` another type: `schemactl edit NAME --column {table}.{column}:TYPE`"
+
+
+_UNFOLDED: Final = "remove `x-folded-from` and keep the variant"
 
 
 def _way_round(before: Column | None) -> str:

@@ -11,7 +11,7 @@ from schemactl.flows.migrate.stored_plans import plan_of
 from schemactl.flows.references import Referred, comparable
 from schemactl.flows.target import MigrationTarget
 from schemactl.migration.comparison import is_bookkeeping, spelled_as
-from schemactl.migration.conflicting_renames import kept_origin, kept_table_origin
+from schemactl.migration.conflicting_renames import is_kept, kept_table_origin
 from schemactl.migration.effects import ColumnPlace, place_before
 from schemactl.migration.notes import NoteKind
 from schemactl.migration.records import RunState
@@ -94,7 +94,7 @@ def _is_harmless(change: Change, schema: Schema, target: MigrationTarget) -> boo
             return kept_table_origin(change.table.name) in schema.tables
         case ColumnAdded():
             table = schema.tables.get(change.table)
-            return table is not None and kept_origin(change.column.name) in table.columns
+            return table is not None and is_kept(change.column.name, table)
         case ColumnPropertyChanged(name=property_name) if property_name == DATABASE_TYPE:
             return target.destination.ABILITIES.gains(str(change.after), str(change.before)) is not None
         case _:

@@ -171,7 +171,8 @@ class ForwardRun(RunDirection):
     def _refuse_unfit(self, guarded: Collection[int] = ()) -> None:
         """Recount the values that block steps, except in guarded steps and after custom SQL that may change them."""
         changed = range(self.plan.changed_from(self.done) - self.done, len(self.plan.steps) - self.done)
-        self._refuse(count_unfit(self.session, self.plan, self.done, {*guarded, *changed}))
+        is_resumed = bool(self.session.steps(self.run.run_id))
+        self._refuse(count_unfit(self.session, self.plan, self.done, {*guarded, *changed}, is_resumed=is_resumed))
 
     def _refuse(self, counts: Sequence[Counted]) -> None:
         if not counts:

@@ -164,7 +164,7 @@ def check_plan(
     changed = range(plan.changed_from(first) - first if plan.is_applicable else 0, len(steps))
     step_blockers = find_blockers(session, steps[: changed.start])
     barred = {*changed, *(index for places in step_blockers.values() for index in places)}
-    counts = count_unfit(session, plan, first, barred)
+    counts = count_unfit(session, plan, first, barred, is_resumed=done is not None)
     not_undone = count_not_undone(session, plan, first, barred)
     blockers = list(_refuse_steps(plan, allows_destructive))
     for blocker, places in step_blockers.items():

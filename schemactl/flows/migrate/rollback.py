@@ -21,7 +21,7 @@ from schemactl.flows.migrate.undo_run import UndoRun, find_cuts, with_batches, w
 from schemactl.flows.target import MigrationTarget, migratable
 from schemactl.migration.comparison import is_bookkeeping
 from schemactl.migration.custom_sql import When
-from schemactl.migration.effects import traced, traced_table
+from schemactl.migration.effects import place_before, traced, traced_table
 from schemactl.migration.migration_files import Migration
 from schemactl.migration.migration_plan import MigrationPlan, render_step
 from schemactl.migration.records import Patience, Run, RunState, StepState
@@ -37,6 +37,7 @@ from schemactl.migration.steps import (
     SetNotNull,
     Step,
     SwapColumns,
+    UnfoldVariant,
 )
 from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.progress import no_progress
@@ -309,9 +310,22 @@ def _count(
             index < changed_from
             and looked_at is not None
             and step.needs_count
-            and (unfit := session.unfit(looked_at)).count
+            and (unfit := session.unfit(looked_at, unless_filled=_unfolded(steps, index))).count
         ):
             yield counted(index + 1, unfit, schema, step)
+
+
+def _unfolded(steps: Sequence[Step], index: int) -> tuple[str, ...]:
+    """Return the variants, by their names before the first step, whose values are gone from the column of a step."""
+    step = steps[index]
+    return tuple(
+        source_place[1]
+        for place, earlier in enumerate(steps[:index])
+        if isinstance(earlier, UnfoldVariant)
+        and (earlier.table, earlier.target.name) == (step.table_name, step.column_before)
+        for source_place in (place_before((earlier.table, earlier.source.name), steps[:place]),)
+        if source_place is not None
+    )
 
 
 def _refuse(

@@ -19,10 +19,7 @@ from schemactl.migration.migration_plan import MigrationPlan, render_step, with_
 from schemactl.migration.plan_documents import read_plan
 from schemactl.migration.planner import PlannedStep, plan_steps, planned_as
 from schemactl.migration.records import Run, StepRecord, StepState
-from schemactl.migration.steps import (
-    Prepare,
-    Step,
-)
+from schemactl.migration.steps import FoldVariant, Prepare, Step
 from schemactl.migration.table_model import StepDoesNotFit
 from schemactl.schema.hash import version_hash
 from schemactl.schema.types import Schema, Table
@@ -146,7 +143,10 @@ def done_numbers(
         tables = state.tables_for(plan.target)
         for numbers in _runs(running):
             steps = [plan.steps[number - 1].step for number in numbers]
-            is_left = is_undoing and any(isinstance(step, Prepare) for step in steps)
+            # These may have begun, and can be undone also if they have not.
+            is_left = is_undoing and (
+                any(isinstance(step, Prepare) for step in steps) or all(isinstance(step, FoldVariant) for step in steps)
+            )
             finished += numbers if is_left or are_done(steps, tables, state.target.destination.stored) else []
     return tuple(sorted(finished))
 

@@ -47,6 +47,7 @@ from schemactl.schema.changes import (
     ColumnRetyped,
     NullabilityChanged,
     TablePropertyChanged,
+    VariantFolded,
 )
 from schemactl.schema.contract import Mode, contract_for
 from schemactl.schema.conversions import crosses_families
@@ -283,11 +284,41 @@ C209 = Rule(
     "lost unless they are copied into the column first, which works only for values that fit the column's type. A "
     "pipeline that gets such a value again re-creates the variant column.",
     count="Run again with `--data` to count the values that do not fit the column's type.",
-    fix="Copy the values into the column at the destination before you drop the variant column, and give the column a "
-    "type that holds all of them.",
-    fix_if_all_survive="Every value in the data fits the column. Copy the values into it at the destination before "
-    "you drop the variant column.",
+    fix="Fold it with `schemactl edit NAME --fold TABLE.VARIANT`: then `schemactl migrate` moves the values.",
+    fix_if_all_survive="Every value in the data fits the column. Let `schemactl migrate` move the values: "
+    "`schemactl edit NAME --fold TABLE.VARIANT`.",
     find=find_variant_folded,
+)
+
+
+def find_declared_fold(comparison: Comparison) -> Matches:
+    """Yield each variant whose values a column holds by ``x-folded-from``, at that column."""
+    for change in comparison.of(VariantFolded):
+        column = comparison.head_column(change.table, change.into)
+        if column is not None:
+            yield Match(
+                sentence=f"variant column {with_type(change.column)} of `{change.table}` was folded into "
+                f"`{change.into}` ({quote_value(column.properties.get('data_type'))})",
+                table=change.table,
+                column=change.into,
+                before=change.column.to_dict(),
+                after=column.to_dict(),
+                question="type",
+            )
+
+
+C221 = Rule(
+    title="variant folded into its column",
+    impact=Impact(readers=Severity.ERROR, writers=Severity.INFO, data=Severity.DEPENDS),
+    direction=Direction.UNDETERMINED,
+    why="`x-folded-from` says that the column holds the values of the variant column, which is gone. `schemactl "
+    "migrate` moves the stored values, and refuses if a value would change or a row has values in both columns. "
+    "Queries that read the variant column fail; queries on the column get the values that they missed.",
+    count="Run again with `--data` to count the values that do not fit the column's type, or `schemactl migrate plan` "
+    "to count the stored ones.",
+    fix="Give the column a type that holds all values, and let readers use the column.",
+    fix_if_all_survive="All values survive. Migrate before the next load, and let readers use the column.",
+    find=find_declared_fold,
 )
 
 

@@ -24,7 +24,10 @@ from schemactl.engine.scan import scan_inputs
 from schemactl.errors import InputError
 from schemactl.inference.sample import Sample
 
-pytestmark = pytest.mark.usefixtures("work")
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 def record(*types: Any) -> dict[str, Any]:

@@ -16,7 +16,10 @@ from schemactl.engine.protocol import Engine
 from schemactl.errors import InputError
 from schemactl.kernel.partitions import records_of
 
-pytestmark = pytest.mark.usefixtures("work")
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 def read(engine: Engine, *texts: str, input_format: str | None = None) -> list[Any]:

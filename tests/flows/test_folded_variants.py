@@ -1,0 +1,134 @@
+"""Variants that are folded into their columns: on every destination all values arrive, and an undo brings all back."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loading_shop import Shop
+
+from schemactl.flows.edit import edit_import
+from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
+from schemactl.flows.migrate.plan import PlanRequest, plan_migration
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.sync import sync_schemas
+from schemactl.flows.target import find_destination
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.reports import ApplyReport, Outcome, RollbackReport
+from schemactl.schema.edits import Edits
+from schemactl.schema.hints import Hints, parse_column
+from schemactl.schema.types import Schema, Table
+
+pytestmark = pytest.mark.destinations
+
+SCHEMAS = Path("schemas")
+FIRST: list[dict[str, Any]] = [
+    {"id": 1, "score": 1, "items": [{"size": 4}]},
+    {"id": 2, "score": -(2**53), "items": []},
+    {"id": 3, "score": 2**53},
+    {"id": 4},
+]
+LATER: list[dict[str, Any]] = [
+    {"id": 5, "score": 1.5, "items": [{"size": 0.25}, {"size": 8}]},
+    {"id": 6, "score": 1e300},
+    {"id": 7, "score": -0.5},
+    {"id": 8, "score": 12},
+]
+SCORES = [(row["id"], row.get("score")) for row in (*FIRST, *LATER)]
+
+
+def load(shop: Shop, to: str, name: str, *documents: Any) -> None:
+    shop.load(shop.write(name, *documents), to=to)
+
+
+def fold(*names: str, column: str | None = None, folds_all: bool = False, table: str | None = None) -> None:
+    hints = Hints((parse_column(column),)) if column else Hints()
+    edit_import("shop", SCHEMAS, Edits(folds=names, folds_all=folds_all, table=table, hints=hints))
+    sync_schemas(("shop",), SCHEMAS, lambda _: True)
+
+
+def apply(to: str, **options: Any) -> ApplyReport:
+    request = ApplyRequest("shop", to, SCHEMAS, PlanOptions(), **options)
+    return apply_migration(request, lambda _: True, lambda: nullcontext(None))
+
+
+def undo(to: str, **options: Any) -> RollbackReport:
+    return rollback(RollbackRequest("shop", to, **options), lambda _: True, lambda: nullcontext(None))
+
+
+def blockers(to: str) -> list[str]:
+    report = plan_migration(PlanRequest("shop", to, SCHEMAS, PlanOptions()))
+    return [blocker.message for blocker in report.blockers]
+
+
+def catalogue(to: str) -> Schema:
+    target = find_destination(to)
+    return target.destination.read_catalogue(target.url).schema
+
+
+def rows(to: str, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    """What the columns of a table hold, as their types in the destination say."""
+    target, stored = find_destination(to), catalogue(to).tables[table]
+    model = Table(table, {name: stored.columns[name] for name in columns})
+    batches = target.destination.read_table(target.url, "shop", model)
+    return sorted((tuple(row.values()) for batch in batches for row in batch.to_pylist()), key=repr)
+
+
+def by_id(values: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    return sorted(values, key=repr)
+
+
+@pytest.fixture
+def destination(any_destination: str) -> str:
+    return "parquet:warehouse" if any_destination == "warehouse" else any_destination
+
+
+@pytest.fixture
+def loaded(shop: Shop, destination: str) -> str:
+    load(shop, destination, "first.jsonl", *FIRST)
+    load(shop, destination, "later.jsonl", *LATER)
+    assert "score__v_double" in catalogue(destination).tables["orders"].columns
+    return destination
+
+
+def test_all_values_arrive_in_the_column_and_an_undo_brings_both_columns_back(shop: Shop, loaded: str) -> None:
+    before = rows(loaded, "orders", "id", "score", "score__v_double")
+    nested = rows(loaded, "orders__items", "size", "size__v_double")
+
+    fold(folds_all=True)
+    report = apply(loaded)
+
+    assert report.outcome is Outcome.DONE, report.planned.blockers
+    assert rows(loaded, "orders", "id", "score") == by_id(SCORES)
+    assert sorted(rows(loaded, "orders__items", "size")) == [(0.25,), (4.0,), (8.0,)]
+    assert "score__v_double" not in catalogue(loaded).tables["orders"].columns
+    assert blockers(loaded) == []
+    assert apply(loaded).outcome is Outcome.NOTHING
+
+    load(shop, loaded, "last.jsonl", {"id": 9, "score": 7}, {"id": 10, "score": 3.0})
+    undone = undo(loaded, allows_destructive=True)
+
+    assert undone.outcome is Outcome.DONE, undone.blockers
+    if not loaded.startswith("mysql:"):  # there a new column takes the place of the old one, and goes with later values
+        before = sorted([*before, (9, 7, None), (10, 3, None)], key=repr)
+    found = rows(loaded, "orders", "id", "score", "score__v_double")
+    assert [row for row in found if row[0] <= 8 or not loaded.startswith("mysql:")] == before
+    assert rows(loaded, "orders__items", "size", "size__v_double") == nested
+
+
+def test_an_integer_that_a_double_would_change_refuses_the_fold(shop: Shop, destination: str) -> None:
+    load(shop, destination, "first.jsonl", {"id": 1, "score": 2**53 + 1})
+    load(shop, destination, "later.jsonl", {"id": 2, "score": 0.5})
+    fold("orders.score__v_double")
+
+    assert blockers(destination) == ["1 value of `orders.score` would not survive"]
+    assert apply(destination).outcome is Outcome.REFUSED
+
+    fold(column="orders.score:decimal(38,9)")
+
+    assert apply(destination).outcome is Outcome.DONE
+    if not destination.startswith("sqlite:"):  # it keeps 0.5 as a double, which is no decimal when it is read
+        assert rows(destination, "orders", "id", "score") == [(1, Decimal(2**53 + 1)), (2, Decimal("0.5"))]
