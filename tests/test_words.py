@@ -58,7 +58,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "of its own": 8,
         "a clause as a noun": 34,
         "none as a noun": 22,
-        "those": 56,
+        "those": 53,
         "alone": 6,
         "beside": 8,
         "speaks against": 1,

@@ -5,15 +5,15 @@ server without transactions around its DDL. Its files, in the order in which the
 
 1. ``types``: ``column_type`` (dlt's type to the engine's, spelled as its catalog spells it; the words are in
    ``type_systems.sql_types``, for exports and scripts too), ``kind_of`` (back), ``NAMES``, and ``stored``, which is
-   ``column_type(...).kind``: a declaration that the engine does not keep is no drift. ``_types.TypeSystem`` gives
+   ``column_type(...).kind``: a declaration that the engine does not keep is no drift. ``_types.TypeSystem`` provides
    ``column_type`` and ``settle``, which replaces another engine's type by the nearest one (``Abilities``), from
    ``kind_of`` and ``own_type``: the engine's spelling of a type, None if the engine lacks the type.
 2. ``session``: a ``_session.Session``, whose defaults fit most databases. Set the engine to standard SQL if it can:
    names in double quotes, ``||``, no escapes in texts, UTC, errors instead of truncated values. ``_address`` parses
    addresses of files and servers.
 3. ``catalogue``: ``read_catalogue``, the engine's queries (``_catalogue`` makes a schema of their rows). That is enough
-   for ``show``, ``diff``, ``import`` and ``export`` (``Destination``). ``read_definitions`` gives ``import`` the
-   foreign keys, and the definitions that it reports as lost (``Defined``).
+   for ``show``, ``diff``, ``import`` and ``export`` (``Destination``). ``read_definitions`` provides the foreign keys
+   for ``import``, and the definitions that it reports as lost (``Defined``).
 4. ``load``: ``read_past_loads``, ``read_ledger``, ``check_tables`` and ``load`` (``Loader``). ``_load.carry_out`` runs
    the steps of a load, the same ones everywhere, on a ``Load``, a base class whose methods are these steps. Databases
    share one (``_sql_load``), lakes another (``_lake.load``). ``_rows`` reads staged files for engines that do not. A
@@ -24,7 +24,7 @@ server without transactions around its DDL. Its files, in the order in which the
    does the rest; its ``Engine`` defines how values are converted (``conversion``). If an engine casts values
    differently from dlt and cannot call our functions, the coercion converts their distinct values, which come back in a
    table of pairs (``MappedMigration``). For engines on files, see ``FileMigration``.
-6. ``dependents``: the dependents of a column, and the ones that a step would lose or break (``find_blocker``,
+6. ``dependents``: the dependents of a column, and whether a step would lose or break them (``find_blocker``,
    ``left_behind``).
 
 Destinations that are no databases implement a part of this: ``dlt`` hands loads to dlt's loader and migrates nothing.
@@ -134,15 +134,15 @@ class Destination(Protocol):
     def stored(self, column: Column) -> Properties:
         """Return such a column as a catalog of this destination has it: its type, and ``nullable: false``.
 
-        ``stored`` of a catalog's own column is what both have in common, so to compare by it is to compare what
-        the destination keeps. An ``x-database-type`` that the destination has stays, that of another engine becomes the
-        nearest type, and one that is near to none stays as it is written.
+        Comparisons apply ``stored`` to catalog and schema, so they ignore differences that the destination does not
+        keep. An ``x-database-type`` of the destination stays, another engine's type becomes the nearest type, and a
+        type without a near one is unchanged.
         """
         ...
 
 
 class Defined(Destination, Protocol):
-    """A destination module that gives the statements which would create its tables."""
+    """A destination module that returns the statements which would create its tables."""
 
     def read_definitions(self, url: str) -> tuple[Definition, ...]:
         """Return the statements for the tables, keys, indexes, triggers and views of one dataset; nothing is written.
@@ -174,7 +174,7 @@ class Loader(Destination, Protocol):
     """A destination module that takes rows."""
 
     def read_past_loads(self, url: str, schema_name: str) -> PastLoads:
-        """Return the ids of earlier loads; none if the destination does not exist yet.
+        """Return the ids of earlier loads; empty if the destination does not exist yet.
 
         Raises:
             InputError: the address is wrong.
@@ -183,7 +183,7 @@ class Loader(Destination, Protocol):
         ...
 
     def read_ledger(self, url: str, schema_name: str) -> Iterator[LedgerEntry]:
-        """Yield the files that complete loads have loaded, in any order; none if the destination does not exist yet.
+        """Yield the files of complete loads, in any order; nothing if the destination does not exist yet.
 
         The file ledger may have a million rows: memory does not grow with them.
 
@@ -284,8 +284,9 @@ class Migrator(Destination, Protocol):
         ``run`` or the first line of the ledger.
 
         Args:
-            url: the destination's address. Without ``dataset`` it is the one that was loaded with this schema, else the
-                only one that holds tables and was loaded with no other, else one named as the schema.
+            url: the destination's address. Without ``dataset`` it is the dataset that was loaded with this schema, else
+                the only one that holds tables and was loaded with no other schema, else a new one named after the
+                schema.
             schema_name: the schema's.
             patience: how long to wait for the lock, and for locks of the database; by default not at all.
             is_read_only: nothing is written and no lock is taken.
@@ -400,17 +401,17 @@ class MigrationSession(ABC):
         """Return the values that block a step, by one query over its table as it is now.
 
         ``ChangeType``, ``Backfill``: values that dlt's coercion refuses, that would lose something, or that the column
-        cannot store. ``SetNotNull``: nulls. ``AddUnique``: rows whose value another row has. Nothing blocks
-        of other steps.
+        cannot store. ``SetNotNull``: nulls. ``AddUnique``: rows whose value another row has. No values block other
+        steps.
 
         Args:
             step: in the names that its table and its columns have now.
-            share: of the rows that are looked at, above 0 and up to 1; the same rows each time, where they are the
-                same. Less than 1 is asked of ``ChangeType`` and ``SetNotNull`` only.
-            unless_filled: columns; rows in which one of them has a value are left out, of ``ChangeType`` only.
+            share: of the rows to read, above 0 and up to 1; the same rows each time, if the table has not changed. Only
+                ``ChangeType`` and ``SetNotNull`` have a share below 1.
+            unless_filled: columns, for ``ChangeType`` only; rows with a value in one of them are left out.
 
         Raises:
-            InputError: the engine cannot leave rows unread; sessions without samples leave the message to this method.
+            InputError: the engine cannot leave rows unread; sessions without samples call this method for the message.
         """
         message = f"`{self.origin}` does not support `--sample`"
         raise InputError(message, hint="read all rows without `--sample`, or no rows with `--skip-rows`")
@@ -425,7 +426,7 @@ class MigrationSession(ABC):
 
     @abstractmethod
     def not_undone(self, step: ChangeType) -> Unfit:
-        """Return the texts that an undo of a step would not bring back as they are: `007` becomes 7, and that `7`."""
+        """Return the texts that an undo of a step would change: `007` becomes 7, and that becomes `7`."""
 
     def find_blocker(self, step: Step) -> Blocker | None:  # noqa: ARG002 - overrides use it
         """Return why a step cannot be done to its table as the table is now; None if it can.
@@ -447,15 +448,15 @@ class MigrationSession(ABC):
         return ()
 
     def disagreement(self, table: str) -> Blocker | None:  # noqa: ARG002 - by default the catalog is the only source
-        """Return which files contradict each other about a table's columns; None if they agree."""
+        """Return the contradictions between files about a table's columns; None if they agree."""
         return None
 
     def left_behind(self, table: str, column: str) -> tuple[str, ...]:  # noqa: ARG002 - overrides use it
-        """Return the dependents of a column that go with it if it makes room for another of its name.
+        """Return the dependents of a column that stay with it when another column takes its name.
 
         Args:
-            table: as it is called now.
-            column: as it is called now.
+            table: its current name.
+            column: its current name.
         """
         return ()
 
@@ -504,7 +505,7 @@ class MigrationSession(ABC):
 
     @abstractmethod
     def write_run(self, run: Run) -> None:
-        """Write a run into the ledger, in the place of the one with the same id."""
+        """Write a run into the ledger, and replace the run with the same id."""
 
     @abstractmethod
     def write_steps(self, steps: Sequence[StepRecord]) -> None:
@@ -559,7 +560,7 @@ def address_form(name: str) -> str | None:
 
 
 def is_defined(destination: Destination) -> TypeGuard[Defined]:
-    """Return whether a destination gives the statements that would create its tables."""
+    """Return whether a destination returns the statements that would create its tables."""
     return optional_attribute(destination, "read_definitions") is not None
 
 
@@ -626,7 +627,7 @@ _DATABASES: Final = ("duckdb", "mysql", "postgresql", "sqlite")
 
 
 def settle_in(dialect: str) -> Callable[[Column], Column]:
-    """Return the function that gives a column a type of a SQL dialect; see ``Abilities.settle``.
+    """Return the function that replaces a column's type by a type of a SQL dialect; see ``Abilities.settle``.
 
     ``dialect`` is sqlglot's name; the engine need not be connected, nor be a destination.
     """

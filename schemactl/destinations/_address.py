@@ -195,9 +195,9 @@ _PRIMARY = 0xFF
 
 
 def is_busy(error: BaseException) -> bool:
-    """Return whether an error of SQLite, or of SQLAlchemy over it, says that another process holds the file.
+    """Return whether an error of SQLite, or of SQLAlchemy over it, means that another process holds the file.
 
-    That is by its result code: names of files and tables, which are in its text, may say anything.
+    The result code tells: the text contains names of files and tables, which can be any words.
     """
     original = getattr(error, "orig", error)
     code = getattr(original, "sqlite_errorcode", 0) & _PRIMARY

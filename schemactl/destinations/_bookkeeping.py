@@ -86,9 +86,9 @@ def is_bookkeeping(name: str) -> bool:
 
 
 def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str, str] | None:
-    """Return the names of a table's columns in the destination; None if a table of dlt lacks one of them.
+    """Return the names of a table's columns in the destination; None if a table of dlt lacks a column.
 
-    Nullable columns of our own tables may be missing: an earlier version has made the table.
+    Nullable columns of our own tables may be missing, since earlier versions created fewer.
 
     Raises:
         DestinationError: a table of ours lacks another column.
@@ -109,11 +109,11 @@ def find_columns(table: Table, names: Collection[str], origin: str) -> dict[str,
 def rows_of(
     table: Table, rows: Iterable[Sequence[Any]], columns: Iterable[str] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows by the names of a table's columns, moments in UTC; columns without values are null.
+    """Yield rows by the names of a table's columns, timestamps in UTC; columns without values are null.
 
     Args:
         table: whose columns the values have.
-        rows: values; moments as such, as texts in ISO 8601, or as seconds since 1970.
+        rows: values; timestamps as such, as texts in ISO 8601, or as seconds since 1970.
         columns: of the values, in their order; by default all of the table's.
     """
     kinds = {column.name: column.data_type for column in table.columns.values()}

@@ -18,7 +18,7 @@ from schemactl.schema.templates import MAX_NAME_LENGTH, VERSION_TABLE, new_schem
 from schemactl.schema.types import Column, Properties, Table
 
 OURS: Final = "_schemactl_"
-"""How the names of our own tables begin, but for the one of rejects."""
+"""The prefix of the names of our own tables, except the table of rejects."""
 
 OWN_SCHEMA: Final = "_schemactl"
 """The schema that dlt's loader keeps rejects and loaded files under: as a part of the user's they would change its
@@ -37,7 +37,7 @@ def make_catalogue(
     """Return the catalog of a dataset; other properties of its tables are as in a new schema.
 
     Args:
-        dataset: its name; the schema's is made of it if dlt keeps no schema, or several.
+        dataset: its name, from which the schema's name is made unless dlt keeps exactly one schema.
         origin: its address, without a password.
         columns: with the names of their tables.
         descriptions: of tables, by name; None or an empty text for a table without a description.
@@ -58,7 +58,7 @@ def make_catalogue(
 
 def is_ours(table: Table) -> bool:
     """Return whether a table is schemactl's own: for its ledgers, unfinished work, rejects."""
-    if table.name.lower() == REJECTS_TABLE:  # data may bring that name too
+    if table.name.lower() == REJECTS_TABLE:  # data may have a table of this name, too
         return {column.name for column in REJECTS_COLUMNS} <= {name.lower() for name in table.columns}
     return table.name.lower().startswith(OURS)
 
@@ -78,12 +78,12 @@ def unknown(database_type: str) -> Properties:
 
 
 def with_nullable(kind: Properties, column: Column) -> Properties:
-    """Return a type with what ``column`` says of nulls."""
+    """Return a type with a column's ``nullable``."""
     return kind if column.nullable else {**kind, "nullable": False}
 
 
 def choose_dataset(datasets: Collection[str], dataset: str | None, origin: str) -> str:
-    """Return the dataset to read: the one asked for, else the only one found; dlt's staging copies do not count.
+    """Return the dataset to read: ``dataset``, else the only one; dlt's staging copies do not count.
 
     Raises:
         InputError: no dataset has tables, ``dataset`` is missing, or several datasets have tables.

@@ -1,4 +1,4 @@
-"""Raises errors of drivers as errors of a destination; each destination says what its driver's errors mean."""
+"""Raises errors of drivers as errors of a destination; each destination translates its driver's errors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reads and removes what lies in the folder of a destination, never through a link.
+"""Reads and removes files in the folder of a destination, never through a link.
 
-A writer to a shared folder could else have the next load read, write or delete files anywhere. The folder
-itself may be a link, as the user has named it. What changes while a command runs is not defended against.
+Otherwise a writer to a shared folder could have the next load read, write or delete files anywhere. The folder itself
+may be a link, as the user has named it. Changes while a command runs are not defended against.
 """
 
 from __future__ import annotations

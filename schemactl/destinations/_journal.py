@@ -79,9 +79,9 @@ class TableMove:
         source: the table that holds the rows; None if the journal holds them, or the table is emptied.
         overwrites: the rows are all that the table holds afterwards.
         key: the column by which rows are not appended twice; None for all columns.
-        takes_place: the table that holds the rows takes the other one's place, and its name.
-        is_new: there is no other, and the table that holds the rows gets the name, unless another program makes one.
-        rows: rows to append that the journal holds: values of JSON and moments, of the same columns in all rows.
+        takes_place: the table that holds the rows replaces the other table, and takes its name.
+        is_new: no other table exists, and the table that holds the rows gets the name, unless another program takes it.
+        rows: rows to append from the journal: values of JSON and timestamps, of the same columns in all rows.
     """
 
     table: str

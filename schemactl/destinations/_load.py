@@ -131,7 +131,7 @@ def _chain(root: Table, children: dict[str | None, list[Table]], staged: dict[st
 
 
 def _root_of(table: Table, tables: dict[str, Table]) -> Table:
-    """Return the table at the top of what ``table`` is nested in."""
+    """Return the root table above ``table``."""
     visited = {table.name}
     while table.parent in tables and table.parent not in visited:
         table = tables[table.parent]
@@ -189,7 +189,7 @@ class Load(ABC, Generic[Staged]):
     @property
     @abstractmethod
     def stored(self) -> StoredDataset:
-        """The dataset as it is while it is locked."""
+        """The dataset, while it is locked."""
 
     @abstractmethod
     def check(self, chains: Sequence[Chain]) -> None:
@@ -222,8 +222,8 @@ def carry_out(load: Load[Staged]) -> None:
 
     Raises:
         ConcurrentLoadError: another load has loaded files of this load meanwhile.
-        DestinationError: it failed, and the destination is as it was before but for added columns; or it was past its
-            commit point, and the next load finishes it.
+        DestinationError: it failed, and the destination is as it was before, except for added columns; or it was past
+            its commit point, and the next load finishes it.
     """
     chains = chains_of_load(load.package)
     check_merges(chains)
@@ -361,7 +361,7 @@ def _check_rows(chains: Iterable[Chain]) -> None:
         for staged in chain.staged.values():
             check_count(staged.table, sum(map(rows_in, staged.files)), staged.rows)
         if chain.is_merged and chain.staged and chain.root.name not in chain.staged:
-            # Nothing says which root rows the nested ones belong to.
+            # Without root rows, the nested rows belong to no row.
             raise DestinationError(f"table `{chain.root.name}` is merged, but the load has no rows for it")
 
 

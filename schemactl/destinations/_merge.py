@@ -40,7 +40,7 @@ class Relations:
         columns: the selected columns of the new rows, by table.
         tie: the order of new rows ``n`` with equal keys, of which one comes.
         column_type: writes the type of a column of timestamps.
-        moment: writes a timestamp as a column has it; None if the engine casts its text to the column's type.
+        moment: writes a timestamp as the column's value; None if the engine casts its text to the column's type.
         superseded: root rows that do not come; old rows with their merge keys go all the same.
         equality: the operators that compare keys of the root table, by column, if not ``=``.
     """
@@ -60,7 +60,7 @@ class Upsert:
     """The match of ``source`` with the old rows ``o`` by the condition ``match``, for engines that update rows.
 
     Attributes:
-        source: the new rows, one of each key; ``n`` in the conditions.
+        source: one new row of each key; ``n`` in the conditions.
         is_deleted: the condition that a new row asks to be deleted; None if no row can.
     """
 
@@ -75,10 +75,10 @@ class Effect:
 
     Attributes:
         goes: the condition that an old row ``o`` goes; None if no row does.
-        gone: a column and a relation of keys that say the same of rows that leave.
+        gone: a column and a relation of keys that select the same rows as ``goes``.
         comes: selects the rows that are added; None if no row is.
-        columns: what ``comes`` selects.
-        ends: what ``valid_to`` becomes in the rows that ``goes`` names, which stay; None if they do not.
+        columns: the columns that ``comes`` selects.
+        ends: the new ``valid_to`` of the rows that ``goes`` selects, which stay; None if they do not.
         upsert: the same for engines that update rows, so that columns that no new row has keep their values.
     """
 
@@ -158,7 +158,7 @@ def _root_effect(root: Table, merge: Merge, relations: Relations) -> Effect:
         case Strategy.UPSERT:
             match, deleted = _same(merge.primary_key, relations), _is_deleted(merge)
             ranked = _ranked(root, merge, relations)
-            # A row that asks to be deleted and finds none comes, as dlt's statement has it.
+            # A row that asks to be deleted and matches no old row is added, as by dlt's statement.
             comes = f"({deleted}) IS NOT TRUE OR NOT EXISTS (SELECT 1 FROM {old} o WHERE {match})" if deleted else ""
             effect = _effect(root, relations, f"EXISTS (SELECT 1 FROM {new} n WHERE {match})", ranked, comes)
             return replace(effect, upsert=Upsert(ranked, match, deleted))
@@ -202,7 +202,7 @@ def _effect(
 
 
 def _link(table: Table, root: Table, relations: Relations) -> tuple[str, str]:
-    """Return the column that says which row above a nested row belongs to, and the table of that row."""
+    """Return the column that links a nested row to a row above it, and the table of that row."""
     root_key, parent_key = first(table, "root_key"), first(table, "parent_key")
     if root_key:
         return root_key, root.name
@@ -250,7 +250,7 @@ def _is_among(value: str, keys: str) -> str:
 
 
 def _is_deleted(merge: Merge) -> str | None:
-    """Return the condition that a new row asks to be deleted: any value but null does, and of booleans only true."""
+    """Return the condition that a new row asks to be deleted: by any value except null, for booleans only by true."""
     if merge.hard_delete is None:
         return None
     return f"n.{quote(merge.hard_delete)} {'= TRUE' if merge.is_flag else 'IS NOT NULL'}"

@@ -59,7 +59,7 @@ def _batch_rows(metadata: Any) -> int:
 def stored_rows(
     staged: StagedTable, decimal: Callable[[Decimal], Any] | None = None
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows of a staged table, a batch at a time; moments, dates, times and JSON are texts.
+    """Yield the rows of a staged table, a batch at a time; timestamps, dates, times and JSON are texts.
 
     ``decimal`` stores decimals; None if the driver does.
     """
@@ -90,7 +90,7 @@ def _stored(values: pa.Array, column: Column, decimal: Callable[[Decimal], Any] 
 def json_texts(values: pa.Array, of: NestedType) -> pa.Array:
     """Return the JSON text of each value, null for null.
 
-    Values are of the type that Spark writes for ``of``, which says what texts inside are JSON already.
+    Values are of the type that Spark writes for ``of``, which tells the texts inside that are JSON already.
     """
     import pyarrow as pa
 

@@ -26,7 +26,7 @@ class Relation:
     """A table or view of a dataset.
 
     Attributes:
-        name: as it is written there.
+        name: as the database spells it.
         is_table: whether rows can be put into it.
         columns: their types by name, as the database writes them.
         is_ours: whether the user may put rows into it.
@@ -53,8 +53,8 @@ class Session(ABC):
         has_merge_statement: whether it has MERGE INTO.
         makes_unique: whether dlt makes ``unique`` a constraint in it.
         takes_moments_as_texts: whether a column of timestamps stores texts in UTC, or compares with them.
-        tie: the order of new rows ``n`` with equal keys, so that partitions do not change which one comes.
-        temporary_end: what ends the definition of a temporary table.
+        tie: the order of new rows ``n`` with equal keys, so that partitions do not change which row comes.
+        temporary_end: the end of the definition of a temporary table.
     """
 
     __slots__ = ()
@@ -206,7 +206,7 @@ class Session(ABC):
         return None
 
     def update_from(self, target: str, columns: Sequence[str], source: str, match: str) -> str:
-        """Return the statement that gives old rows ``o`` the values of new ones ``n``; all names are quoted."""
+        """Return the statement that updates old rows ``o`` from new rows ``n``; all names are quoted."""
         assignments = ", ".join(f"{name} = n.{name}" for name in columns)
         return f"UPDATE {target} AS o SET {assignments} FROM {source} AS n WHERE {match}"
 
@@ -246,6 +246,6 @@ def define_column(session: Session, column: Column) -> str:
 
 
 def moment_text(moment: datetime) -> str:
-    """Return a moment in UTC as the databases write it that keep or compare texts; one without a zone is in UTC."""
+    """Return a timestamp in UTC as databases write it that compare texts; one without a zone is in UTC."""
     naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
     return naive.isoformat(" ", "microseconds")

@@ -37,7 +37,7 @@ class ReadyTable:
     Attributes:
         name: its full name, quoted.
         types: of its columns, as the database writes them.
-        unlike: names of columns that have another type there than dlt gives them.
+        unlike: names of columns whose stored type differs from dlt's.
     """
 
     name: str
@@ -100,7 +100,7 @@ def load_package(session: Session, dataset: str | None, package: LoadPackage, pr
 
 @dataclass(slots=True)
 class SqlLoad(Load[None]):
-    """See ``Load``; rows are staged right in their tables, since no one else sees them before the commit."""
+    """See ``Load``; rows are staged directly in their tables, since no one else sees them before the commit."""
 
     session: Session
     dataset: str
@@ -257,7 +257,7 @@ def _check_renames(
 def _statements(
     session: Session, effects: Sequence[Effect], merge: Merge, targets: Mapping[str, str], prefix: str
 ) -> Iterator[str]:
-    """Yield the statements that carry out a merge; old rows go before new ones with their keys come."""
+    """Yield the statements of a merge; old rows are deleted before new rows with their keys are added."""
     for effect in reversed(effects):
         target = targets[effect.table.name]
         if effect.ends is not None:
@@ -301,7 +301,7 @@ def _upsert(session: Session, target: str, names: Sequence[str], key: str, upser
 
 
 def choose_target(session: Session, dataset: str | None, schema_name: str) -> str:
-    """Return the dataset to load into: the one asked for, else the one loaded before, else one named as the schema.
+    """Return the dataset to load into: ``dataset``, else the one loaded before, else a new one named after the schema.
 
     Raises:
         InputError: several datasets have been loaded with this schema.

@@ -44,7 +44,7 @@ class Clash:
     load_type: NestedType
 
     def describe(self, column: str) -> str:
-        """Return it in words."""
+        """Return a clause that describes the clash."""
         full_path = column + (self.field if self.field.startswith("[") else f".{self.field}" if self.field else "")
         return f"`{full_path}` is {shown(self.stored_type)} there, and {shown(self.load_type)} in the schema"
 

@@ -30,7 +30,7 @@ def arrow_fields(table: Table) -> pyarrow.Schema:
 
 
 def batches_of(table: Table, rows: Iterable[Sequence[Any]]) -> Iterator[pyarrow.RecordBatch]:
-    """Yield rows, each in the order of a table's columns; moments as of ``rows_of``."""
+    """Yield rows, each in the order of a table's columns; timestamps as in ``rows_of``."""
     import pyarrow
 
     fields = arrow_fields(table)

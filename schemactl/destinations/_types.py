@@ -129,7 +129,7 @@ class TypeSystem:
         return self.own_type(defined_type(Column("", kind), self.dialect)) or ""
 
     def column_type(self, column: Column) -> str:
-        """Return the type that a complete column gets: its own, else the one that dlt gives it there.
+        """Return the type of a new complete column: its own, else dlt's type for the dialect.
 
         Raises:
             ValueError: the column is incomplete.
@@ -141,7 +141,7 @@ class TypeSystem:
 
 
 def keeps_unknown_types(stored: Stored) -> Stored:
-    """Return the same function for columns of types that the engine lacks, too: they stay as they are written.
+    """Return the same function for columns of types that the engine lacks, too: their types stay unchanged.
 
     Comparisons report such a type; plans, which would have to create it, refuse it.
     """

@@ -267,7 +267,7 @@ def broken_names(readers: Sequence[Broken]) -> str:
 
 
 def broken_owners(readers: Sequence[Broken]) -> list[str]:
-    """Return the owners of the readers that a change breaks, then those of the exposures behind them."""
+    """Return the owners of the readers that a change breaks, then the owners of the exposures behind them."""
     exposures = (reader for broken in readers for reader in broken.downstream if reader.kind == "exposure")
     owners = (reader.owner for reader in (*(broken.reader for broken in readers), *exposures))
     return list(dict.fromkeys(filter(None, owners)))

@@ -69,7 +69,7 @@ class CodeOwners:
     rules: tuple[_Rule, ...]
 
     def owners_of(self, path: str) -> tuple[str, ...]:
-        """Return the owners of a file: of each section, those of the last rule that matches.
+        """Return the owners of a file: of each section, the owners in the last rule that matches.
 
         Args:
             path: from the top of the repository.

@@ -137,7 +137,7 @@ def _folder_of(pattern: str) -> Path:
 
 
 def matches_names(path: Sequence[str], pattern: Sequence[str], *, hides_dots: bool = False) -> bool:
-    """Return whether the names of a path match those of a pattern, in which ``**`` matches any number of folders.
+    """Return whether the names of a path match a pattern's names, in which ``**`` matches any number of folders.
 
     With ``hides_dots``, only a name with a dot at its start matches such a name.
     """

@@ -43,8 +43,8 @@ def add_staged(
 ) -> Iterator[str]:
     """Yield the new files of a table, which has all columns of ``staged``, for the rows of a load.
 
-    ``masks`` say for each staged file which of its rows go in, None for all; ``alter`` changes them first. Names of new
-    files start with ``prefix``.
+    ``masks`` select the rows of each staged file, None for all; ``alter`` changes them first. Names of new files start
+    with ``prefix``.
 
     Raises:
         DestinationError: a value does not fit its column, or a required value is missing.
@@ -147,7 +147,7 @@ def _values(batch: pyarrow.RecordBatch, field: pyarrow.Field, table: str) -> pya
 
 
 def _is_as_wanted(file: Path, fields: pyarrow.Schema) -> bool:
-    """Return whether a file can be a table's as it is: same types, values in all columns that need some."""
+    """Return whether a file can be a table's without changes: same types, values in all columns that need some."""
     import pyarrow.parquet
 
     footer = pyarrow.parquet.read_metadata(file)

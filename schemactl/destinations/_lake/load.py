@@ -159,7 +159,7 @@ class LakeLoad(Load[_Commit]):
 
 
 def recover(lake: Lake) -> None:
-    """End the load that an earlier command has left, and warn of it; raises as ``take_back``."""
+    """Undo an interrupted load, and warn of it; raises as ``take_back``."""
     journal = take_back(lake)
     if journal is not None:
         message = f"undid load `{journal.load_id}`, which was interrupted in `{lake.origin}`"
@@ -266,7 +266,7 @@ def check_table(lake: Lake, table: Table, lake_table: LakeTable | None) -> None:
 
 
 def _type_blocker(lake: Lake, column: Column, lake_table: LakeTable) -> str | None:
-    """Return in words why values of a column do not fit the stored column, None if they do."""
+    """Return, for a message, why values of a column do not fit the stored column; None if they do."""
     stored_type = from_exact_arrow(lake_table.fields.field(column.name).type)
     ours = structure_of(column)
     if ours is not None and stored_type is not None and not isinstance(stored_type, Leaf):
@@ -279,7 +279,7 @@ def _type_blocker(lake: Lake, column: Column, lake_table: LakeTable) -> str | No
 
 
 def grown_field(lake: Lake, column: Column, lake_table: LakeTable) -> pyarrow.Field | Clash | None:
-    """Return the type that a column needs to take a load's structs or lists; None if it does so as it is."""
+    """Return the type that a column needs for a load's structs or lists; None if its type already fits."""
     import pyarrow
 
     field = lake_table.fields.field(column.name)

@@ -78,7 +78,7 @@ def render_step(step: Step, table: Table | None, dataset: str, abilities: Abilit
 def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> tuple[str, ...]:
     """Return several steps that one rewrite of a table does, as one statement.
 
-    Columns may be new between the steps; ``table`` is as the first of them finds it.
+    Columns may be new between the steps; ``table`` is the table before the first step.
 
     Raises:
         InputError: a name, a type or a value cannot be written.
@@ -87,7 +87,7 @@ def render_together(steps: Sequence[Step], table: Table, names: NameLimits) -> t
     apply_to_model(after, steps)
     columns = after[table.name].columns
     values = statements.values_after(steps, table, engine)
-    # A type that only a database knows is called as the database calls it.
+    # A type that only a database knows keeps the database's name.
     kinds = {name: columns[name].properties.get(DATABASE_TYPE) or type_words(columns[name]) for name in values}
     listed = ", ".join(engine.sql.definition(columns[name], str(kind)) for name, kind in kinds.items())
     table_name = engine.name(table.name)
@@ -297,7 +297,7 @@ class LakeMigration(Ledger, Generic[T]):
     def _rows(
         self, table: str, column: str, share: float, unless_filled: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], Iterator[pyarrow.RecordBatch]]:
-        """Return the column that distinguishes rows, or none, and a share of the rows with it and another column."""
+        """Return the column that distinguishes rows, if any, and a share of the rows with it and another column."""
         opened = self.table(table)
         stored_columns = opened.fields.names
         if column not in stored_columns:

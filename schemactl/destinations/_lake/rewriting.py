@@ -94,10 +94,10 @@ def ask(connection: DuckDBPyConnection, rows: pyarrow.Table, query: str, task: s
 
 
 def in_microseconds(rows: pyarrow.Table) -> pyarrow.Table:
-    """Return rows whose moments and times have the unit that DuckDB converts by.
+    """Return rows whose timestamps and times have DuckDB's unit.
 
     Raises:
-        DestinationError: a value has parts of a microsecond, which would be lost.
+        DestinationError: a value has a fraction of a microsecond, which would be lost.
     """
     import pyarrow
 
@@ -111,7 +111,7 @@ def in_microseconds(rows: pyarrow.Table) -> pyarrow.Table:
 
 
 def coarse(kind: pyarrow.DataType) -> pyarrow.DataType:
-    """Return a type with microseconds in the place of nanoseconds."""
+    """Return a type with microseconds instead of nanoseconds."""
     import pyarrow
     import pyarrow.types as is_a
 
@@ -155,7 +155,7 @@ def count_values(
 ) -> Unfit:
     """Return how many values of a column do not survive a step, or do not come back by its undo.
 
-    ``keys`` is the column that distinguishes rows, or none; ``batches`` have that and the step's column.
+    ``keys`` has the column that distinguishes rows, if any; ``batches`` have that and the step's column.
 
     Raises:
         DestinationError: DuckDB is not installed, or the rows cannot be read.
@@ -288,7 +288,7 @@ class Rewriting:
     Attributes:
         fields: the columns afterwards.
         renamed: old names of renamed columns, by new name.
-        written: the new values of one of them; None if values stay as they are.
+        written: the new values of one column; None if no values change.
     """
 
     fields: pyarrow.Schema
@@ -296,7 +296,7 @@ class Rewriting:
     written: Assignment | None = None
 
     def apply(self, batch: pyarrow.RecordBatch, connection: DuckDBPyConnection | None) -> pyarrow.RecordBatch:
-        """Return rows as they are afterwards; new values need a connection.
+        """Return rows after the steps; new values need a connection.
 
         Raises:
             DestinationError: a value does not survive, or a required value is missing.
@@ -384,7 +384,7 @@ def _write(step: Written, columns: tuple[str, ...]) -> Assignment:
     """Return the values that a step writes into columns; ``InputError`` if a name or value cannot be written."""
     from schemactl.destinations.duckdb.migration import ENGINE
 
-    needed: dict[str, str | None]  # the type that DuckDB is to take each for
+    needed: dict[str, str | None]  # DuckDB's type for each; None to keep the file's
     match step:
         case ChangeType():
             column, needed = step.before.name, {step.before.name: duckdb_type(step.before)}

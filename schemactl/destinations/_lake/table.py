@@ -47,10 +47,10 @@ class Sampled:
 def sample(files: Iterable[Sampled], share: float) -> Iterator[pyarrow.RecordBatch]:
     """Yield about a share, between 0 and 1, of the rows of files, which come always in the same order.
 
-    Some rows of every file are taken, the same ones each time, and little else is read. Of each file as many groups of
-    rows are read as hold the share. Their rows are numbered through all files, and a row is taken if the fraction of
-    its number times the golden ratio is small: such rows are spread evenly, follow no period of the data (Weyl's
-    equidistribution), and their number is right to a few rows.
+    Some rows of every file are taken, the same rows each time, and little else is read. Of each file only as many
+    groups of rows are read as contain the share. Their rows are numbered through all files, and a row is taken if the
+    fraction of its number times the golden ratio is small: such rows are spread evenly, follow no period of the data
+    (Weyl's equidistribution), and their number is right to a few rows.
     """
     seen_groups = seen_rows = 0
     for file in files:
@@ -109,7 +109,7 @@ class DataFile:
 
 
 class FilesTable(ABC):
-    """A table whose files can be read, and that takes new ones."""
+    """A table whose files can be read, and to which files can be added."""
 
     __slots__ = ()
 
@@ -134,7 +134,7 @@ class FilesTable(ABC):
 
     @abstractmethod
     def open_file(self, file: DataFile) -> AbstractContextManager[pyarrow.parquet.ParquetFile]:
-        """Return a context in which a file is open for reading, and what fails is reported."""
+        """Return a context in which a file is open for reading, and errors are translated."""
 
     def names_in(
         self,
@@ -193,7 +193,7 @@ class FilesTable(ABC):
 
     @abstractmethod
     def row_count(self) -> int:
-        """Return how many rows it holds, by what its files say of themselves."""
+        """Return how many rows it holds, by the metadata of its files."""
 
     @property
     @abstractmethod
@@ -209,7 +209,7 @@ class FilesTable(ABC):
         return Path(path).open("xb")
 
     def adopt(self, source: Path, path: str) -> None:
-        """Make a new file of a finished one; that one stays."""
+        """Make a new file of a finished file, which stays."""
         link_or_copy(source, Path(path))
 
     def chosen(self, columns: Sequence[str]) -> pyarrow.Schema:
@@ -246,7 +246,7 @@ class FilesTable(ABC):
             yield pyarrow.RecordBatch.from_arrays(arrays, schema=fields)
 
     def sample(self, columns: Sequence[str], share: float) -> Iterator[pyarrow.RecordBatch]:
-        """Yield about a share of the rows, as ``batches`` does: the same ones each time, some of every file."""
+        """Yield about a share of the rows, as ``batches`` does: the same rows each time, some of every file."""
         return sample(
             (Sampled(self.group_sizes(file), partial(self.read, file, columns)) for file in self.files()), share
         )
@@ -299,7 +299,7 @@ class LakeTable(FilesTable):
         """Return the table with columns added at the end."""
 
     def grow_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
-        """Return the table with columns of structs or lists that have more fields, or wider ones."""
+        """Return the table with columns of structs or lists that have more or wider fields."""
         # For an existing column, formats add the new fields to its structs.
         return self.add_columns(fields, load_id)
 
@@ -374,7 +374,7 @@ class Lake(ABC):
 
     @abstractmethod
     def write_journal(self, journal: Versions | None) -> None:
-        """Keep the journal of the load under way, or none, in one step."""
+        """Write the journal of the running load, or remove it, in one step."""
 
     @abstractmethod
     def read_rows(self, table: Table, /, **equal: str) -> Iterator[Mapping[str, Any]]:

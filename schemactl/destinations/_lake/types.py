@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 
 def types_of_files(format_name: str, is_native: Callable[[str], bool]) -> TypeSystem:
-    """Return the types of a format of files: structs, lists and maps as Spark's DDL, and what its catalog writes else.
+    """Return the types of a format of files: structs, lists and maps as Spark's DDL, and the format's native types.
 
-    ``is_native`` says whether a text is one of the latter.
+    ``is_native`` returns whether a text is a native type.
     """
 
     def own_type(written: str) -> str | None:
@@ -65,12 +65,12 @@ def is_structure(written: str) -> bool:
 
 
 def kind_of(column: Column, *, has_time: bool, sizes: tuple[int, ...]) -> Properties:
-    """Return such a column as a catalog has it after dlt has made it, without nulls.
+    """Return the type of such a column in a catalog after dlt has created it, without nulls.
 
     Args:
         column: complete, or with a database's own type.
         has_time: whether the format has times of day; else dlt writes them as texts.
-        sizes: the bits that the format has integers of, ascending.
+        sizes: the sizes of the format's integers in bits, ascending.
 
     Raises:
         InputError: a decimal has more digits after the point than digits.
@@ -164,9 +164,9 @@ def is_arrow_name(written: str) -> bool:
 
 
 def fits(kind: Properties, stored_kind: Properties) -> bool:
-    """Return whether values of one type go into a column of another one, if each of them has room.
+    """Return whether values of one type fit a column of another type, apart from the sizes of single values.
 
-    Texts take what dlt may have written as texts before; whether each value has room is found out on writing.
+    dlt may have written other types as texts before, so texts accept them; writing checks the size of each value.
     """
     if DATABASE_TYPE in kind or DATABASE_TYPE in stored_kind:
         return kind == stored_kind

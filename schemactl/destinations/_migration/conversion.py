@@ -128,7 +128,7 @@ def cast_of_time(retype: Retype, value: str, type_of: ColumnType, try_cast: str 
 
 
 def keeps_fraction(retype: Retype, naive: str, type_of: ColumnType, try_cast: str = "CAST") -> str:
-    """Return the condition that a timestamp without a zone loses no parts of a second, where none may be lost."""
+    """Return the condition that a timestamp without a zone keeps its fraction of a second, if the retype is strict."""
     if has_any_precision(retype):
         return TRUE
     kind = type_of(Column("", {**retype.after.properties, "timezone": False}))
@@ -140,7 +140,7 @@ class Converted:
     """A conversion in SQL of a value that is not null.
 
     Attributes:
-        is_sure: the condition that ``cast`` gives what dlt's coercion gives; it never fails, and null means no.
+        is_sure: the condition that ``cast`` equals dlt's coercion; it never fails, and null means no.
         cast: the value in its new type by the database's own cast; null of a null.
         coerced: the value in its new type by dlt's coercion; null if it does not survive, and of a null.
         checked: the same, but it fails if the value does not survive.

@@ -1,7 +1,7 @@
 """The ledger of migrations, the same at every destination: dlt's ``_dlt_version``, and runs and steps of our own.
 
-Runs and steps are rows of texts, so that every destination gives them back as they were: moments are in ISO 8601 and
-UTC, lists are JSON. The plan stays the text that it is: few of the runs' plans are read.
+Runs and steps are rows of texts, so that every destination returns them unchanged: timestamps are in ISO 8601 and UTC,
+lists are JSON. The plan stays a text, since few of the runs' plans are read.
 """
 
 from __future__ import annotations

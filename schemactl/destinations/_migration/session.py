@@ -54,17 +54,17 @@ class SqlMigration(Ledger, Generic[D]):
 
     Attributes:
         engine: how its statements are written.
-        schema: the database's own name for the dataset; the same, but for SQLite.
-        database: an open connection on which every statement is kept at once.
+        schema: the database's own name for the dataset; different only for SQLite.
+        database: an open connection on which every statement is committed at once.
         ledger_columns, names: columns of the ledger's tables, and names of tables, as read; see ``Bookkeeping``.
-        relations: tables as read since something was last written.
+        relations: cache of tables since the last write.
     """
 
     engine: ClassVar[Engine]
     schema: ClassVar[str | None] = None
 
     database: D
-    dataset: str = field()  # else its default would be the property of the base class
+    dataset: str = field()  # otherwise its default would be the property of the base class
     is_read_only: bool = False
     ledger_columns: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False)
     names: list[str] = field(default_factory=list, init=False)
@@ -195,7 +195,7 @@ class SqlMigration(Ledger, Generic[D]):
         return tuple(name for name in names if name.lower() in changed) if is_dlts else ()
 
     def _drop_outdated_copies(self, steps: Sequence[Step]) -> None:
-        """Drop them as dlt's `refresh` does, with what says that the dataset is up to date: dlt creates them again."""
+        """Drop copies and the mark that the dataset is up to date, as dlt's `refresh` does: dlt recreates them."""
         if not (outdated := self.outdated_copies(steps)):
             return
         staging = _STAGING.format(self.dataset)
@@ -347,9 +347,9 @@ _MARK: Final = ".before-"
 
 @dataclass(frozen=True, slots=True)
 class FileMigration(SqlMigration[D]):
-    """See ``destinations.MigrationSession``: of a database that is one file; a copy of the file is the back-up.
+    """See ``destinations.MigrationSession``: of a database in one file; a copy of the file is the backup.
 
-    What the database has no ALTER for copies its table.
+    If the database has no ALTER for a step, the step copies its table.
     """
 
     @property
@@ -359,7 +359,7 @@ class FileMigration(SqlMigration[D]):
 
     @abstractmethod
     def copy_file(self, copy: Path) -> None:
-        """Copy the file, as it is kept at this moment."""
+        """Copy the file with its committed content."""
 
     @abstractmethod
     def copying(self, table: str, steps: Sequence[Step]) -> AbstractContextManager[None]:
@@ -414,7 +414,7 @@ class MappedMigration(SqlMigration[D]):
 
     @abstractmethod
     def stage_pairs(self, pairs: list[tuple[str, str]]) -> None:
-        """Replace the mapping of texts, and the texts of what dlt's coercion makes of them."""
+        """Replace the mapping of texts to the texts of their coerced values."""
 
     def coerce(self, text: str, retype: Retype) -> str | None:
         """Return the text that the database takes for a coerced value; None if the value does not survive."""
@@ -429,7 +429,7 @@ class MappedMigration(SqlMigration[D]):
         return self.coerce(text, retype) is not None
 
     def stage_coerced(self, retype: Retype, table: str) -> int:
-        """Put what dlt's coercion makes of a column's values into the mapping; return how many values it holds."""
+        """Put the coerced values of a column into the mapping; return how many values it holds."""
         with self.database.wrap_errors("coerce values"):
             odd = self.database.query(self.odd_values_query(retype, self.engine.name(retype.before.name), table))
             texts = (_decoded(text) for text, _ in odd)
@@ -488,5 +488,5 @@ class MappedMigration(SqlMigration[D]):
 
 
 def _decoded(cell: Any) -> Any:
-    """Return a text that a driver may give as bytes."""
+    """Return a text that a driver may return as bytes."""
     return cell.decode() if isinstance(cell, bytes) else cell

@@ -52,7 +52,7 @@ def _counting(value: str, condition: str, table: str, keys: Sequence[str], engin
 
 
 def undo_query(step: ChangeType, table: str, keys: Sequence[str], engine: Engine) -> str | None:
-    """Return the query of the texts that an undo of a step does not bring back as they are: ``007`` becomes ``7``.
+    """Return the query of the texts that an undo of a step changes: ``007`` becomes ``7``.
 
     ``undone_of`` reads its rows; None if all values come back. Arguments as in ``count_query``.
     """

@@ -1,7 +1,7 @@
 """Delta tables, a folder for each, as dlt's filesystem lays them out: ``delta:FOLDER``, ``delta:FOLDER?dataset=NAME``.
 
-Times of day and ``wei`` are texts there, as dlt writes them. Columns hinted `partition` partition new
-tables. The folder is one that this machine sees; object stores are not written to.
+Times of day and ``wei`` are texts, as dlt writes them. Columns hinted `partition` partition new tables. The folder must
+be accessible from this machine; object stores are not supported.
 """
 
 from schemactl.destinations.delta.catalogue import NAMES, read_catalogue, stored

@@ -90,7 +90,7 @@ def wrap_delta_errors(task: str, again: str = "load again") -> AbstractContextMa
 
 
 def plain(error: BaseException) -> str:
-    """Return in one line, without colors and stack, what Delta says as a tree of causes."""
+    """Return Delta's message, a tree of causes, in one line, without colors and stack."""
     lines = (line.strip(" ↳") for line in _COLOUR.sub("", str(error)).splitlines())
     return ": ".join(line for line in lines if line and not _STACK.match(line))
 

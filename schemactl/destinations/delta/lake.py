@@ -114,7 +114,7 @@ class DeltaLakeTable(LakeTable):
             names = ", ".join(sorted(features))
             message = f"`{self.folder}` requires reader features that schemactl does not support: {names}"
             raise DestinationError(message)
-        # The log escapes what an address cannot hold.
+        # The log escapes characters that a URL cannot contain.
         files = [
             DataFile(unquote(action["path"]), action)
             for action in sorted(actions.to_pylist(), key=lambda action: action["path"])
@@ -145,7 +145,7 @@ class DeltaLakeTable(LakeTable):
 
         with wrap_delta_errors(f"count the rows of `{self.folder}`"):
             counts = pyarrow.table(self.table.get_add_actions())["num_records"].to_pylist()
-            # Whether a commit says how many rows a file has is up to its writer.
+            # The writer of a commit decides whether it records the row counts of files.
             return self.table.to_pyarrow_dataset().count_rows() if None in counts else sum(counts)
 
     def add_columns(self, fields: Sequence[pyarrow.Field], load_id: str) -> LakeTable:
@@ -204,7 +204,7 @@ class DeltaLake(Lake):
 
     @contextmanager
     def locked(self, patience: float | None = None) -> Iterator[None]:
-        """Wait for other sessions as ``holding`` does, keep them out, and remove what killed sessions left."""
+        """Wait for other sessions as ``holding`` does, keep them out, and remove leftovers of killed sessions."""
         with holding(self.folder, patience):
             with wrap_delta_errors(f"remove `{self.folder / WORKSHOP}`"):
                 clear(self.folder)

@@ -43,7 +43,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile."""
+    """Write the rows of one load, all or nothing; ``_lake.load`` describes the view of readers meanwhile."""
     dataset = dataset_to_write(folder_address(url), package.schema.name)
     require_driver()
     with wrap_delta_errors(f"load into `{dataset}`"):

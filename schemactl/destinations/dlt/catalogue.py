@@ -1,4 +1,4 @@
-"""Reads what dlt keeps of itself in a destination: its last schema, completed loads, and our table of loaded files."""
+"""Reads dlt's bookkeeping in a destination: its last schema, completed loads, and our table of loaded files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hands loads to dlt's own loader: files as they are, keys and dlt's tables of loads and versions kept.
+"""Hands loads to dlt's own loader, with unchanged files and keys; dlt's tables of loads and versions are kept.
 
 A load is a package in dlt's form, which waits in a folder of dlt's data (``DLT_DATA_DIR``) until it is loaded to its
 end: the next load of the schema into the dataset resumes a killed one. dlt loads file by file; the load is complete
@@ -50,7 +50,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Hand a load to dlt, after what an earlier one has left; see ``Loader``."""
+    """Hand a load to dlt, after the remaining work of earlier loads; see ``Loader``."""
     session = _open(parse_address(url), package.schema)
     from dlt.common.runtime.run_context import active
 

@@ -156,7 +156,7 @@ class Packages:
         key = first(table, "row_key")
         if spec is not None:
             written = self._convert(load_id, table.name, files, spec)
-            # Of several files it is unknown which one begins with what.
+            # With several files it is unknown which rows begin which file.
             if len(written) == 1 and (first_key := _key(files, key)):
                 yield f"{table.name}.{written[0]}", first_key
             return
@@ -209,7 +209,7 @@ class Packages:
                             packages.save_pending_transition(load_id, job.file_name(), "completed")
 
     def load_all(self, progress: Progress) -> None:
-        """Load all waiting packages, in the order of their load ids; resume interrupted ones."""
+        """Load all waiting packages, in the order of their load ids; resume interrupted loads."""
         session = self._session
         loader = _Loader(
             session.destination,
@@ -281,7 +281,7 @@ def _holds(client: SqlJobClientBase, table: str, key: str) -> bool:
 
 
 def file_format(session: Session, table: str) -> FileWriterSpec | None:
-    """Return dlt's writer of the files that a destination takes for a table; None if it takes Parquet as it is.
+    """Return dlt's writer of the files that a destination needs for a table; None if it accepts unchanged Parquet.
 
     Raises:
         Exception: of dlt: the destination supports no format without, or with, a staging destination.

@@ -58,7 +58,7 @@ def parse_address(url: str) -> Address:
 
 
 _LONGEST: Final = 600
-"""Characters of what dlt says."""
+"""The most characters of a message of dlt's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Session:
     staging: tuple[AnyDestination, JobClientBase] | None
 
     def wrap_errors(self, task: str, hint: str | None = None) -> AbstractContextManager[None]:
-        """Turn what dlt and its drivers raise into our errors."""
+        """Turn errors of dlt and its drivers into ours."""
         return wrap_dlt_errors(self.address, task, hint)
 
     def capabilities(self) -> Any:
@@ -91,7 +91,7 @@ class Session:
 
 
 def wrap_dlt_errors(address: Address, task: str, hint: str | None = None) -> AbstractContextManager[None]:
-    """Turn what dlt and its drivers raise into our errors: drivers are many, and have no base class."""
+    """Turn errors of dlt and its drivers into ours: drivers are many, and have no base class."""
 
     def translate(error: Exception) -> DestinationError | None:
         if isinstance(error, DestinationError | InputError):

@@ -1,7 +1,7 @@
 """A DuckDB file: ``duckdb:///PATH?dataset=NAME``.
 
-Without ``dataset`` a load goes into the one dataset that was loaded with the schema before, else into one that is named
-as the schema.
+Without ``dataset`` a load goes into the only dataset that was loaded with the schema before, else into one that is
+named after the schema.
 """
 
 from schemactl.destinations.duckdb.catalogue import read_catalogue, read_definitions, read_queries

@@ -104,7 +104,7 @@ def _open_file(url: str) -> Iterator[tuple[DuckDbSession, str | None]]:
 
 
 def read_session(session: DuckDbSession, dataset_name: str | None, *, reads_versions: bool = False) -> Catalogue:
-    """Return the tables of one dataset of an open file, and what dlt's table of schemas names if ``reads_versions``."""
+    """Return the tables of one dataset of an open file, with the schemas of dlt's ledger if ``reads_versions``."""
     rows = session.query(_COLUMNS)
     dataset = choose_dataset({row[1] for row in rows}, dataset_name, session.shown)
     dataset_rows = ((row[2], row[3], kind_of(row[4]), *row[5:]) for row in rows if row[1] == dataset)

@@ -1,4 +1,4 @@
-"""DuckDB's own casts that give what dlt's coercion gives, and the function by which it calls the coercion.
+"""DuckDB's own casts that equal dlt's coercion, and the function by which it calls the coercion.
 
 See ``destinations._migration.conversion`` for the rule.
 """
@@ -144,7 +144,7 @@ def _cast_text(retype: Retype, value: str, kind: str) -> tuple[str, str]:
             # The cast takes blanks around, days of one digit, and a year 0.
             return f"({value} GLOB '[0-9]???-??-?[0-9]' AND {value} >= '0001' AND {is_read})", cast
         case DataType.TIME:
-            # The cast takes ``24:00:00``, blanks around, and much else before and in a fraction.
+            # The cast accepts ``24:00:00``, blanks around, and many odd forms before and in a fraction.
             return f"({value} GLOB '[0-9]?:??:?[0-9]' AND {value} < '24' AND {is_read})", cast
         case DataType.TIMESTAMP:
             # Besides, the cast takes a point without digits after it, and blanks before the time.

@@ -1,4 +1,4 @@
-"""Finds what hangs on the tables of a DuckDB file (indexes, constraints, comments), and the steps that it blocks."""
+"""Finds the dependents of a DuckDB file's tables (indexes, constraints, comments), and the steps that they block."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _READ: Final = (
 
 
 def read_dependents(database: DuckDbSession, dataset: str) -> dict[str, Dependents]:
-    """Return the dependents of each table of a dataset, by its name in lower case; tables without any are left out."""
+    """Return the dependents of each table that has any, by its name in lower case."""
     where = f"WHERE database_name = current_database() AND schema_name = {literal(dataset)}"
     fields_by_table: dict[str, dict[str, Any]] = {}
     for name, query in _READ:
@@ -103,7 +103,7 @@ def blocker_of(step: Step, dependents: Dependents, is_copied: bool) -> Blocker |
     """Return why DuckDB does not take a step, by a copy of its table or without one; None if it does."""
     table = step.table_name
     if isinstance(step, AddColumn | CreateTable | DropTable):
-        return None  # what refers to a table that is dropped may be dropped before
+        return None  # objects that refer to a dropped table may be dropped before
     if dependents.referring:
         table_list = backquoted(dependents.referring)
         return Blocker(
@@ -154,7 +154,7 @@ def _of_column(step: Step, dependents: Dependents) -> Blocker | None:
 
 
 def comments_again(dataset: str, table: str, dependents: Dependents, columns: Collection[str]) -> Sequence[str]:
-    """Return the statements that give a table's copy the comments that it had; ``columns`` are the copy's."""
+    """Return the statements that restore the comments on a table's copy; ``columns`` are the copy's."""
     sql = Dialect("duckdb")
     return [
         sql.describe(sql.place(dataset, table), Column(name) if name else None, text)

@@ -1,4 +1,4 @@
-"""Migrations of DuckDB files: what DuckDB can do, its statements, and a session on a file."""
+"""Migrations of DuckDB files: DuckDB's abilities, its statements, and a session on a file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _retype(before: Column, after: Column) -> Way:
 def _is_copied(step: Step, table: Table | None) -> bool:
     match step:
         case DropColumn():
-            # It drops no column of a key, and none before one.
+            # DuckDB can drop neither a column of a key, nor a column before one.
             return table is not None and any(map(is_keyed, table.columns.values()))
         case ChangeType():
             return is_keyed(step.before, table)
@@ -81,7 +81,7 @@ ABILITIES: Final = Abilities(
     gains=gains,
     structure_in=structure_in,
 )
-"""It has no DROP CONSTRAINT, and an index in the place of one would block later changes."""
+"""DuckDB has no DROP CONSTRAINT, and an index instead of a constraint would block later changes."""
 
 ENGINE: Final = Engine(Dialect("duckdb"), type_of, convert, NAMES, cast_type=type_of)
 
@@ -122,7 +122,7 @@ def _retype_guarded(step: ChangeType, dataset: str) -> tuple[str, ...]:
 def plain_retype(step: ChangeType, dataset: str) -> tuple[str, str] | None:
     """Return a query that finds a row which DuckDB's own cast gets wrong, and the statement by which it casts all.
 
-    None if its cast gets all of them right, or none.
+    None if its cast gets all values right, or no value.
     """
     name, converted = ENGINE.name(step.before.name), _converted(step)
     if converted.is_sure in (TRUE, FALSE):

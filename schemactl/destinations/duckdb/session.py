@@ -77,7 +77,7 @@ _HINTS: Final[dict[str, str]] = {
 
 
 _QUOTED: Final = re.compile(r'"[^"]*"')
-"""Names of files and tables, which may say anything."""
+"""Names of files and tables, which can contain any words."""
 
 _ROWS_AT_ONCE: Final = 100
 _PAUSE_SECONDS: Final = 0.2
@@ -173,7 +173,7 @@ class DuckDbSession(Session):
 
 
 def _select(staged: StagedTable) -> str:
-    """Return the query of a staged table's rows, with the types that dlt gives its columns."""
+    """Return the query of a staged table's rows, with dlt's types of its columns."""
     columns = ", ".join(
         f"CAST({quote(column.name)} AS {column_type(column)}) AS {quote(column.name)}"
         for column in staged.table.columns.values()
@@ -205,7 +205,7 @@ def translate_error(
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of what DuckDB says, with values as they may be shown."""
+    """Return the first line of DuckDB's message, without values that must not be shown."""
     first = next(iter(str(error).splitlines()), "")
     return shown_error(first) if type(error).__name__ in _OF_VALUES else first
 
@@ -216,16 +216,16 @@ def is_in_use(error: DestinationError) -> bool:
 
 
 def is_lock(error: BaseException | None) -> bool:
-    """Return whether DuckDB says that another process has the file open."""
+    """Return whether DuckDB's error means that another process has the file open."""
     # DuckDB's errors have no codes: the class, and how it begins before it names the file.
     return type(error).__name__ == "IOException" and str(error).startswith(_IN_USE)
 
 
 @contextmanager
 def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterator[DuckDbSession]:
-    """Open a transaction on a file; closing the connection rolls back what COMMIT has not kept.
+    """Open a transaction on a file; closing the connection rolls back uncommitted changes.
 
-    To read, a file that is not there is an empty one.
+    For reading, a missing file is an empty one.
 
     Raises:
         DestinationError: the file cannot be opened, or DuckDB is not installed.
@@ -239,7 +239,7 @@ def open_session(address: FileAddress, *, is_read_only: bool = False) -> Iterato
         with wrap_errors(lambda error: translate_error(address, error, "open a table")):
             path = ":memory:" if is_empty else str(address.path.absolute())
             attach(connection, path, is_read_only=is_read_only and not is_empty)
-            # Files may hold moments without their zone; all of them are in UTC.
+            # Files may contain timestamps without their zone; all of them are in UTC.
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("BEGIN TRANSACTION")
         yield DuckDbSession(connection, address)

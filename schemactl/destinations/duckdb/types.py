@@ -48,7 +48,7 @@ _KINDS: Final[dict[str, Properties]] = {
 
 
 def kind_of(written: str) -> Properties:
-    """Return dlt's type for one of DuckDB's, as its catalog writes it."""
+    """Return dlt's type for a type of DuckDB, as its catalog writes it."""
     parsed = parse_type(written)
     if parsed is not None and parsed.name == "DECIMAL" and len(parsed.sizes) == 2:
         precision, scale = parsed.sizes
@@ -74,7 +74,7 @@ def column_type(column: Column) -> str:
 def own_type(written: str) -> str | None:
     """Return a type as DuckDB's catalog writes it; None for a text that is no type of DuckDB.
 
-    A type of an extension that is not loaded here stays as it is written: the file's session may have it.
+    A type of an extension that is not loaded here is not changed: the file's session may have it.
     """
     if written in _KINDS:
         return written
@@ -93,7 +93,7 @@ def own_type(written: str) -> str | None:
 
 @cache
 def _memory() -> DuckDBPyConnection:
-    """Return a database in memory that says what DuckDB makes of a type."""
+    """Return a database in memory that normalizes DuckDB's types."""
     import duckdb
 
     return duckdb.connect(config={"autoinstall_known_extensions": "false", "threads": "1"})
@@ -181,10 +181,10 @@ def gains(stored: str, declared: str) -> tuple[str, ...] | None:
 
 
 def _type_at(written: str, index: int) -> tuple[NestedType, int]:
-    """Return the type that starts somewhere, and where it ends.
+    """Return the type that starts at an index, and the index of its end.
 
     Raises:
-        ValueError: none starts there, or one that we do not take apart (``UNION``, ``ENUM`` ...).
+        ValueError: no type starts there, or a type that we do not parse (``UNION``, ``ENUM`` ...).
     """
     start = _START.match(written, index)
     if start is None:

@@ -122,7 +122,7 @@ def lock_folder(address: Address) -> Path:
 
 
 def _name_in(database: Path) -> str:
-    """Return the name under which the tables of a folder are kept: the only one there, else the usual one."""
+    """Return the catalog's name for the tables of a folder: the only one there, else the default."""
     if not database.is_file():
         return _USUAL_NAME
     try:

@@ -97,7 +97,7 @@ def _tables_of_folder(folder: Path) -> dict[str, Path]:
 def check_place(address: Address, schema_name: str, done: str, hint: str) -> None:
     """Refuse a folder with Iceberg tables that dlt's filesystem made, which has no catalog.
 
-    ``done`` is what cannot be done with such tables: ``loaded``, ``migrated``.
+    ``done`` is the verb of the message: ``loaded``, ``migrated``.
 
     Raises:
         DestinationError: there are such tables.

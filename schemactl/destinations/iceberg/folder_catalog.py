@@ -53,7 +53,7 @@ class FolderCatalog(SqlCatalog):
     """A catalog whose tables are in its folder."""
 
     def __init__(self, name: str, folder: Path, **properties: Any) -> None:
-        # Some functions of PyIceberg choose by the catalog's properties what reads a file.
+        # Some functions of PyIceberg choose the reader of a file by the catalog's properties.
         reader = f"{FolderFileIO.__module__}.{FolderFileIO.__name__}"
         SqlCatalog.__init__(self, name, **{**properties, WAREHOUSE: str(folder), "py-io-impl": reader})
 

@@ -101,7 +101,7 @@ class IcebergLake(Lake):
             self.catalog.create_namespace_if_not_exists(self.namespace)
             schema, location = pyarrow.schema(fields), None  # which the catalog chooses
             if self.address.folder is not None:
-                # Names may hold what paths and addresses give a meaning to.
+                # Names may contain characters that are special in paths and URLs.
                 folder = self.address.folder.absolute() / self.dataset / quote(name, safe="")
                 # A renamed table keeps its location, under its former name.
                 location = f"{folder}-{uuid.uuid4().hex[:8]}" if folder.exists() else str(folder)
@@ -126,7 +126,7 @@ class IcebergLake(Lake):
                 self.catalog.drop_table((*self.namespace, name))
             else:
                 self.catalog.purge_table((*self.namespace, name))
-            # Files that no commit speaks of as well.
+            # Also the files that are in no commit.
             if (
                 folder
                 and folder.is_dir()
@@ -213,13 +213,13 @@ class IcebergLake(Lake):
 
 
 def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_migrated: bool = False) -> IcebergLake:
-    """Return the dataset that a load or a migration of this schema goes to; it may not be there yet.
+    """Return the dataset to which a load or a migration of this schema goes; it may not exist yet.
 
-    The one asked for, else the only one that was loaded with this schema, else one named as the schema. A migration
-    goes before that to the only one with tables that no other schema was loaded into.
+    It is the address's dataset, else the only one that was loaded with this schema, else a new one named after the
+    schema. A migration uses the only dataset with tables, if no other schema was loaded into it, before a new one.
 
     Raises:
-        InputError: it may be one of several.
+        InputError: several datasets fit.
     """
     if address.dataset is not None:
         return IcebergLake(address, catalog, address.dataset)
@@ -232,7 +232,7 @@ def lake_to_write(address: Address, schema_name: str, catalog: Catalog, *, is_mi
 
 
 def arrow_rows(table: Table, rows: Sequence[Sequence[Any]]) -> pyarrow.Table:
-    """Return rows, each in the order of the table's columns, as they are appended to a table of a dataset."""
+    """Return rows, each in the order of the table's columns, in the types of a table of a dataset."""
     import pyarrow
 
     fields = [

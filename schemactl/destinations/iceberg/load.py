@@ -42,7 +42,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, all or nothing; see ``_lake.load`` for what readers see meanwhile."""
+    """Write the rows of one load, all or nothing; ``_lake.load`` describes the view of readers meanwhile."""
     address = read_address(url)
     _check_folder(address, package.schema.name)
     if address.folder is not None:

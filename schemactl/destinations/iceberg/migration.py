@@ -151,7 +151,7 @@ class IcebergMigration(LakeMigration[IcebergLakeTable]):
         match step:
             case DropColumn():
                 return _use_of(opened, step.column.name)
-            case ChangeType() if way is Way.REWRITE:  # by a new column in the place of the old one
+            case ChangeType() if way is Way.REWRITE:  # by a new column that replaces the old one
                 return _use_of(opened, step.before.name)
             case _:
                 return None
@@ -315,7 +315,7 @@ def _open(address: Address, *, is_read_only: bool, may_be_new: bool) -> Catalog:
         raise InputError(f"there is no catalog `{address.database}`")
     from pyiceberg.catalog.sql import SqlCatalog
 
-    return SqlCatalog("none", uri="sqlite:///:memory:")  # empty, in the place of one that is not there yet
+    return SqlCatalog("none", uri="sqlite:///:memory:")  # empty, instead of a missing catalog
 
 
 def rewrite_table(
@@ -323,11 +323,11 @@ def rewrite_table(
 ) -> None:
     """Replace all rows and columns of a table in one commit.
 
-    Columns whose type changes, and new ones, are new columns for Iceberg, with new ids. It fails if the table has a
+    Columns whose type changes, and new columns, are new columns for Iceberg, with new ids. It fails if the table has a
     later commit than the one that the rows were read from.
 
     Raises:
-        DestinationError: it failed, and the table is as it was.
+        DestinationError: it failed, and the table is unchanged.
     """
     attempt = uuid.uuid4().hex
     _mark(lake, {_MARK: f"{attempt} {table.name}"})
@@ -343,7 +343,7 @@ def rewrite_table(
             if new or removed:
                 exchange_files(transaction.update_snapshot(), removed, new)
     except BaseException:
-        with suppress(DestinationError):  # what failed first is reported; the next session ends it
+        with suppress(DestinationError):  # the first error is reported; the next session ends the rewrite
             end_rewriting(lake)
         raise
     _mark(lake, {})
@@ -353,7 +353,7 @@ def end_rewriting(lake: IcebergLake) -> str | None:
     """Remove the files of a rewrite that a killed process has begun and not committed; return the table's name.
 
     Raises:
-        DestinationError: what says that a rewrite has begun is not what one writes.
+        DestinationError: the mark of the rewrite has a form that no rewrite writes.
     """
     with wrap_iceberg_errors(f"read `{lake.origin}`"):
         if not lake.catalog.namespace_exists(lake.namespace):

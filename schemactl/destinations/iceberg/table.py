@@ -202,7 +202,7 @@ class IcebergLakeTable(LakeTable):
 
         Files that were adopted from the engine refer to columns by name. If a column of that name was dropped or
         renamed, its values would turn up in a new one: such files are rewritten first, in a separate commit. Former
-        names of ``column``, which is to get one of the names, are allowed; a new column has no former names.
+        names of ``column``, which gets one of the names, are allowed; a new column has no former names.
         """
         current_names = {mapped_field.field_id: mapped_field.name for mapped_field in self.table.schema().fields}
         name_uses = [
@@ -284,7 +284,7 @@ def fields_of(metadata: TableMetadata) -> pyarrow.Schema:
 
 
 def _names_without_ids(table: Table, path: str) -> set[str]:
-    """Return the columns of a file that does not say them by Iceberg's ids."""
+    """Return the columns of a file that refers to them by name, not by Iceberg's ids."""
     import pyarrow.parquet
 
     with table.io.new_input(path).open() as stream:
@@ -339,7 +339,7 @@ COMPACT: Final = "compact the table first: Spark's procedure `rewrite_data_files
 
 
 def iceberg_type(arrow_type: pyarrow.DataType) -> IcebergType:
-    """Return Iceberg's type of what ``arrow_type`` gives; Iceberg gives fields inside other ids as it takes them."""
+    """Return Iceberg's type of a result of ``arrow_type``; Iceberg replaces the ids of fields inside."""
     import pyarrow.types as is_a
     from pyiceberg import types
 
@@ -376,7 +376,7 @@ def iceberg_type(arrow_type: pyarrow.DataType) -> IcebergType:
 
 
 def check_new_names(table: Table, fields: Sequence[pyarrow.Field]) -> None:
-    """Refuse new fields inside columns of a table under names that files without ids have for former ones.
+    """Refuse new fields inside columns of a table under names that files without ids have for former fields.
 
     Raises:
         DestinationError: values of a former field would turn up in a new one.
@@ -448,7 +448,7 @@ def _check_names(schema: Schema, field: pyarrow.Field, parent_path: str, path: s
 
 
 def _inner_fields(field: pyarrow.Field) -> list[tuple[str, pyarrow.Field]]:
-    """Return the fields inside a type, with Iceberg's names for unnamed ones."""
+    """Return the fields inside a type, with Iceberg's names for unnamed fields."""
     import pyarrow.types as is_a
 
     data_type = field.type

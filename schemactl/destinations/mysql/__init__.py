@@ -1,7 +1,7 @@
 """A MySQL or MariaDB server: ``mysql://USER@HOST:PORT/DATABASE?dataset=NAME``.
 
 A dataset is a database of the server, as with dlt: the one that ``dataset`` or the path names, else the one that was
-loaded with the schema before, else one that is named as the schema.
+loaded with the schema before, else a new one named after the schema.
 """
 
 from schemactl.destinations.mysql.catalogue import read_catalogue, read_definitions, read_queries

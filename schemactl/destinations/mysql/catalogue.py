@@ -77,7 +77,7 @@ def read_catalogue(url: str) -> Catalogue:
 def read_definitions(url: str) -> tuple[Definition, ...]:
     """Return the statements that would create the tables, triggers and views of one dataset: a query for each table.
 
-    The counters of AUTO_INCREMENT are left out, as are the checks by which MariaDB keeps JSON.
+    They omit the counters of AUTO_INCREMENT, and the checks by which MariaDB keeps JSON.
 
     Raises:
         InputError: as ``read_catalogue``.
@@ -109,7 +109,7 @@ def read_queries(url: str) -> tuple[StoredQuery, ...]:
 
 
 def read_session(session: MySqlSession, dataset_name: str | None, *, reads_versions: bool = False) -> Catalogue:
-    """Return the tables of one dataset, and what dlt's table of schemas names if ``reads_versions``."""
+    """Return the tables of one dataset, with the schemas of dlt's ledger if ``reads_versions``."""
     dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, dataset_name, session.shown)
     jsons = json_columns(session, dataset)
     rows = (

@@ -1,4 +1,4 @@
-"""Conversion of stored values: all distinct ones go through dlt's coercion, and come back by a table of pairs.
+"""Conversion of stored values: all distinct values go through dlt's coercion, and come back in a table of pairs.
 
 MySQL converts the texts of coerced values to a column's type when they are assigned to it, or refuses them.
 """
@@ -12,7 +12,7 @@ from schemactl.migration.statements import Retype
 from schemactl.schema.types import Column, DataType
 
 MAPPING: Final = "`_schemactl_coerced`"
-"""A temporary table: the hash of a value's text, and the text of what dlt's coercion makes of it."""
+"""A temporary table with the hash of a value's text, and the text of the coerced value."""
 
 MAKE_MAPPING: Final = (
     f"DROP TEMPORARY TABLE IF EXISTS {MAPPING}",

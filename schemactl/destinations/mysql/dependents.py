@@ -1,4 +1,4 @@
-"""Finds what hangs on the columns of MySQL's tables, and what of it a step would lose or break."""
+"""Finds the dependents of columns of MySQL's tables, and the ones that a step would lose or break."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _words(session: MySqlSession, dataset: str, table: str, column: str) -> list
 
 
 def _too_long(session: MySqlSession, dataset: str, step: AddUnique | AddPrimaryKey) -> Blocker | None:
-    """Return which column is of a type that no index takes whole."""
+    """Return a blocker for a column whose type no index can contain in full length."""
     relation = session.relation(dataset, step.table)
     columns = (step.column,) if isinstance(step, AddUnique) else step.columns
     for column in columns if relation is not None else ():

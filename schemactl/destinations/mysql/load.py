@@ -1,6 +1,6 @@
-"""Takes loads into a MySQL or MariaDB server: the rows of a load are one transaction.
+"""Runs loads into a MySQL or MariaDB server: the rows of a load are one transaction.
 
-What makes tables and columns ends a transaction there: they are made first, and stay if the load fails.
+DDL ends a transaction in MySQL: tables and columns are created first, and stay if the load fails.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, in one transaction; see ``Loader``."""
+    """Write the rows of one load, in one transaction; see ``Loader``."""
     address = parse_address(url)
     with open_session(address) as session:
         dataset = choose_target(session, address.dataset, package.schema.name)

@@ -212,7 +212,7 @@ class MySqlMigration(MappedMigration[MySqlSession]):
         return None
 
     def _describe(self, step: DescribeTable) -> tuple[str, ...]:
-        """Return the statements of a step, in which columns keep all else that the server says of them."""
+        """Return the statements of a step, in which columns keep all other parts of their definitions."""
         with self.database.wrap_errors("read a table"):
             table = ENGINE.table(self.dataset, step.table)
             definition = text_of(self.database.query(f"SHOW CREATE TABLE {table}")[0][1])
@@ -223,7 +223,7 @@ class MySqlMigration(MappedMigration[MySqlSession]):
         return tuple(_alter(self.dataset, step.table, action) for action in actions)
 
     def _with_kept(self, statement: str, table: str, name: str, column: Column) -> str:
-        """Return a change of a column that leaves its collation and its comment as they are."""
+        """Return a change of a column that keeps its collation and its comment."""
         with self.database.wrap_errors("read a column"):
             rows = self.database.query(_KEPT, self.dataset, table, name)
         collation, comment = rows[0] if rows else (None, "")

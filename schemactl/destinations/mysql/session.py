@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 _TAKEN: Final = ("host", "user", "password", "unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "read_default_file")
-"""Parameters of an address that go to the driver as they are."""
+"""Parameters of an address that go to the driver unchanged."""
 
 _MODES: Final = "ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 

@@ -40,7 +40,7 @@ _KINDS: Final[dict[str, Properties]] = {
 
 
 def kind_of(written: str) -> Properties:
-    """Return dlt's type for one of MySQL's, as its catalog writes it."""
+    """Return dlt's type for a type of MySQL, as its catalog writes it."""
     parsed = parse_type(written)
     if parsed is None:
         return unknown(written)
@@ -74,7 +74,7 @@ _OWN: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""The types of MySQL and MariaDB, blanks around brackets and commas left out."""
+"""The types of MySQL and MariaDB, without blanks around brackets and commas."""
 _NAMES: Final = {
     "integer": "int",
     "double precision": "double",
@@ -85,7 +85,7 @@ _NAMES: Final = {
     "character varying": "varchar",
     "character": "char",
 }
-"""Other names of MySQL's types; its catalog writes the second ones."""
+"""Other names of MySQL's types, with the names that its catalog writes."""
 _USUAL_SIZES: Final = {"bit": "(1)", "char": "(1)", "binary": "(1)", "decimal": "(10,0)"}
 _NEEDS_SIZE: Final = frozenset(("varchar", "varbinary", "vector"))
 _BLANKS: Final = re.compile(rf"({_TEXT_OF_LIST})|\s*([(),])\s*|\s+")

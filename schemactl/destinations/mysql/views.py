@@ -51,7 +51,7 @@ def _qualified(schema: str, name: str) -> str:
 
 
 def _create(session: MySqlSession, view: tuple[str, str]) -> Iterator[str]:
-    """Yield the statements that create a view, with its definer, and give its privileges."""
+    """Yield the statements that create a view, with its definer, and grant its privileges."""
     qualified = _qualified(*view)
     # With ANSI_QUOTES MySQL would write names in double quotes, which other clients take for texts.
     ((mode,),) = session.query("SELECT @@sql_mode")

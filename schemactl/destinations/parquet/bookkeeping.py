@@ -80,7 +80,7 @@ def version_hashes(listing: Listing) -> list[tuple[str, str]]:
 def read_rows(listing: Listing, table: Table, /, **equal: str) -> Iterator[dict[str, Any]]:
     """Yield rows of one of dlt's tables or of loaded files, as ``ReadRows`` does; raises as ``lines_of``."""
     if table.name == VERSION_TABLE:
-        # dlt takes the schema with the latest time for the current one, whatever the clock said.
+        # For dlt the schema with the latest time is the current one, even if a clock was wrong.
         stored = stored_versions(listing, equal.get("version_hash"))
         lines: Iterable[dict[str, Any]] = ({**version.line(), "inserted_at": version.time} for version in stored)
     else:

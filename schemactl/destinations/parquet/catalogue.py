@@ -145,9 +145,9 @@ settle: Final = types_of_files("Parquet", lambda written: "<" in written or is_a
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return such a column as the footers of Parquet have it that dlt writes.
+    """Return the type of such a column in the footers of dlt's Parquet files.
 
-    Nothing is said of nulls: Spark writes all columns as such that may be null.
+    It does not contain nulls: Spark marks all columns as nullable.
     """
     column = settle(column)
     if DATABASE_TYPE in column.properties:

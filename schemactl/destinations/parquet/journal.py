@@ -217,7 +217,7 @@ def _carry_out(dataset: Path, journal: Moves) -> None:
 def _move(old: Path, new: Path) -> None:
     new.parent.mkdir(parents=True, exist_ok=True)
     try:
-        os.replace(old, new)  # noqa: PTH105 - as the other steps, it is the system's own
+        os.replace(old, new)  # noqa: PTH105 - one system call, as for the other steps
     except FileNotFoundError as error:
         # A load that is carried out a second time finds it moved.
         if not new.is_file():

@@ -221,7 +221,7 @@ def _files(staged: StagedTable | None, *, is_first: bool) -> tuple[Path, ...]:
 
 
 def _named(package: LoadPackage, table: str, files: tuple[Path, ...]) -> dict[str, Path]:
-    """Return files under the names that dlt's layout gives them: load id, id of the file."""
+    """Return files by their names in dlt's layout: load id, id of the file."""
     seeds = (f"{package.load_id}/{package.schema.name}/{table}/{number}" for number, _ in enumerate(files))
     ids = (hashlib.sha256(seed.encode()).hexdigest()[:10] for seed in seeds)
     return {f"{package.load_id}.{file_id}{PARQUET_ENDING}": file for file_id, file in zip(ids, files, strict=True)}
@@ -257,7 +257,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def check_files(listing: Listing, schema: Schema, tables: Iterable[Table], new: New | None = None) -> None:
-    """Find out whether the files of tables are ours, and can be read together with new ones.
+    """Find out whether the files of tables are ours, and can be read together with new files.
 
     For a table in ``new`` the columns of its file count, not the schema's; None if its files go.
 
@@ -299,7 +299,7 @@ def check_name(name: str) -> None:
 
 
 def _check_layout(listing: Listing, table: Table) -> None:
-    """Refuse what readers would not read together with our files."""
+    """Refuse layouts whose files readers would not read together with ours."""
     folder = listing.dataset / table.name
     for mark, format in (("_delta_log", "delta"), ("metadata", "iceberg")):
         if (folder / mark).is_dir():
@@ -353,7 +353,7 @@ def _differ(column_name: str, file_column: Column, column: Column) -> str:
     file_type, schema_type = (stored(either).get(DATABASE_TYPE) for either in (file_column, column))
     if file_type is None or schema_type is None:
         return f"`{column_name}` is {_shown(column)}, and {_shown(file_column)}"
-    with suppress(ValueError):  # an Arrow type that no DDL says
+    with suppress(ValueError):  # an Arrow type that DDL cannot express
         for misreading in misreadings(read_type(file_type), read_type(schema_type)):
             before, after = (shown(of) if of else "no field" for of in (misreading.before, misreading.after))
             return f"`{column_name}{path_text(misreading.path)}` is {after}, and {before}"

@@ -1,8 +1,8 @@
-"""Migrations of folders of Parquet: what can be done to them, how it reads, and a session on a dataset.
+"""Migrations of folders of Parquet: their abilities, their statements, and a session on a dataset.
 
-All files of a table change in one journal. A column is added by an empty file that has it and is the last one by
-name: files are read by the names of their columns, and dlt itself adds columns so. Whatever else becomes of columns
-means that all files are rewritten.
+All files of a table change in one journal. A column is added by an empty file that has it and is the last one by name:
+files are read by the names of their columns, and dlt itself adds columns so. Any other change of columns rewrites all
+files.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         return f"parquet:{self.folder.parent}"
 
     def read_catalogue(self) -> Catalogue:
-        """Return the tables with all columns that any of their files has; nothing is said of nulls."""
+        """Return the tables with all columns of all of their files; without nulls, which files cannot declare."""
         catalogue = catalogue_of(self.folder)
         tables = {name: self._whole(table) for name, table in catalogue.schema.tables.items()}
         return replace(catalogue, schema=replace(catalogue.schema, tables=tables))
@@ -198,7 +198,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         self._files(table)
         with self._gathering():
             self._move(self.folder / table, self.folder / _GONE)
-            # Whatever is left here is removed by the next command.
+            # The next command removes remaining files.
             shutil.rmtree(self.folder / FOLDER, ignore_errors=True)
 
     def rename(self, before: str, after: str) -> None:
@@ -215,7 +215,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
     def alter(self, step: Step) -> None:
         """Add a column by an empty file with it, which replaces other empty files.
 
-        If the names of existing files would sort after the new one and hide the column, all files are rewritten.
+        If existing files would sort after the new file and hide the column, all files are rewritten.
         """
         if not isinstance(step, AddColumn):
             raise DestinationError(f"a folder of Parquet cannot do this in place: {step.kind}")
@@ -238,7 +238,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
         """Rewrite each file under another name; files without rows go, unless all are empty."""
         columns = table.fields.names
         filled_files = [file for file in table.files() if rows_in(file.handle)] or table.files()[-1:]
-        # A new name has the place of the old one, so that the last file stays the last one.
+        # A new name sorts like the old one, so that the last file stays the last one.
         come = {_successor(file.path): map(alter, table.read(file, columns)) for file in filled_files}
         with self._gathering():
             self._replace(table.name, list(table.paths), fields, come)
@@ -271,7 +271,7 @@ class ParquetMigration(LakeMigration[FolderTable], FolderLedger):
     def _move(self, old: Path, new: Path) -> None:
         try:
             new.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(old, new)  # noqa: PTH105 - as in the journal, it is the system's own
+            os.replace(old, new)  # noqa: PTH105 - one system call, as in the journal
         except OSError as error:
             raise DestinationError(f"cannot rename `{old}`: {error.strerror or error}") from error
 
@@ -297,7 +297,7 @@ def _new_name() -> str:
 def _successor(name: str) -> str:
     """Return another name for a file that is rewritten: the load's id stays, the file's is new.
 
-    A journal that is carried out twice removes the old name each time, so the new one must be another.
+    A journal that is carried out twice removes the old name each time, so the new name must differ.
     """
     stem = name.removesuffix(PARQUET_ENDING)
     load_id, dot, _ = stem.rpartition(".")

@@ -191,7 +191,7 @@ _MOST_FILES: Final = 3
 
 
 def disagreement(files: Mapping[str, Path]) -> str | None:
-    """Return which columns have different types in files of a table, and in which files; None if all agree.
+    """Return the columns with different types in files of a table, with the files; None if all agree.
 
     Sizes may differ: files of narrow and of wide integers are read together, and structs with more and less fields. The
     last file by name defines the table.

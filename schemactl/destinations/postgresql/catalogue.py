@@ -182,7 +182,7 @@ def read_catalogue(url: str) -> Catalogue:
 def read_definitions(url: str) -> tuple[Definition, ...]:
     """Return statements for the tables, keys, indexes, triggers, policies and views of one dataset.
 
-    They give no types of columns. Names of tables are qualified by their dataset.
+    They contain no types of columns. Names of tables are qualified by their dataset.
 
     Raises:
         InputError: as ``read_catalogue``.

@@ -1,4 +1,4 @@
-"""PostgreSQL's own casts that give what dlt's coercion gives, and the mapping table of the values that it coerces.
+"""PostgreSQL's own casts that equal dlt's coercion, and the mapping table of the coerced values.
 
 See ``destinations._migration.conversion`` for the rule. PostgreSQL has no cast that returns null if it fails. So a
 retype first runs under quick conditions under which its casts are right or fail. If it fails, the conditions under
@@ -66,17 +66,17 @@ _BOOLS: Final = tuple(
     for word in ("true", "false", "yes", "t", "y", "1", "no", "f", "n", "0")
     for spelling in (str.lower, str.title, str.upper)
 )
-"""An ALTER compares with one after the other: what most columns hold comes first."""
+"""An ALTER compares with these in order: the most frequent values come first."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnCast:
-    """A cast of PostgreSQL's.
+    """A cast of PostgreSQL.
 
     Attributes:
-        is_sure: the condition that it gives what dlt's coercion gives; it never fails.
+        is_sure: the condition that it equals dlt's coercion; it never fails.
         cast: the value in its new type; null of a null.
-        is_right: a quicker condition, under which the cast gives what dlt's coercion gives, or fails.
+        is_right: a quicker condition, under which the cast equals dlt's coercion, or fails.
     """
 
     is_sure: str
@@ -202,7 +202,7 @@ def _decimal_of_text(value: str, cast: str, precision: int, scale: int) -> OwnCa
     # More digits than the scale would be rounded, and so would numbers with a negative exponent.
     is_long = f"{value} {_BYTES} LIKE '%.{'_' * (scale + 1)}%'"
     is_right = f"({begins_with_digit(f'{value} {_BYTES}')} AND NOT ({is_long}) AND {value} {_BYTES} NOT LIKE '_%-%')"
-    # Counts of a regular expression are slow: the length says that neither side of the point has too many digits.
+    # Counts of a regular expression are slow: the length shows that neither side of the point has too many digits.
     digits, is_number = precision - scale, _matches(value, "-?[0-9]+([.][0-9]+)?")
     is_short = f"length({value}) <= {digits} AND "
     is_short += f"(strpos({value}, '.') = 0 OR length({value}) - strpos({value}, '.') <= {scale})"

@@ -80,7 +80,7 @@ FROM pg_depend d
 WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = {table} AND (i.oid IS NOT NULL OR c.oid IS NOT NULL)
 ORDER BY 1
 """
-"""CHECKs and indexes that say something of a column: not each of them takes another type."""
+"""CHECKs and indexes that refer to a column: some of them do not accept another type."""
 
 _COMMENT: Final = """
 SELECT 1 FROM pg_attribute a WHERE a.attrelid = {table} AND a.attname = {column}
@@ -98,18 +98,18 @@ WITH RECURSIVE made AS (
 )
 SELECT typname FROM made WHERE typtype <> 'd' AND typtype <> 'e' AND typcategory <> 'S' AND typname NOT IN ({known})
 """
-"""The type that a column's is made of, where its values have no texts: no enum, no kind of text, no domain of such."""
+"""The base type of a column whose values have no texts: no enum, no kind of text, no domain over them."""
 
 
 Trial = Callable[[ChangeType], str | None]
-"""Returns what PostgreSQL says to a change of type; None if it takes it."""
+"""Returns PostgreSQL's error for a change of type; None if it accepts the change."""
 
 
 def find_blocker(database: PostgresSession, dataset: str, step: Step, trial: Trial) -> Blocker | None:
-    """Return why PostgreSQL does not take a step, in the names that table and column have now; None if it does.
+    """Return why PostgreSQL refuses a step, in the names that table and column have now; None if it does not.
 
-    Of tables that refer to a dropped one PostgreSQL itself says when the step runs. ``trial`` changes a type on a copy
-    of the table without rows.
+    If tables refer to a dropped table, PostgreSQL itself reports them when the step runs. ``trial`` changes a type on a
+    copy of the table without rows.
     """
     match step:
         case CreateTable() if step.kept:

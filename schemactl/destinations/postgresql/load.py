@@ -41,7 +41,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Take the rows of one load, in one transaction; see ``Loader``."""
+    """Write the rows of one load, in one transaction; see ``Loader``."""
     address = parse_address(url)
     with open_transaction(address) as session:
         load_package(session, address.dataset, package, progress)

@@ -1,4 +1,4 @@
-"""Migrations of PostgreSQL servers: what PostgreSQL can do, its statements, and a session on a server."""
+"""Migrations of PostgreSQL servers: PostgreSQL's abilities, its statements, and a session on a server."""
 
 from __future__ import annotations
 
@@ -330,7 +330,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
             return type_blocker or find_blocker(self.database, self.dataset, step, self._try)
 
     def view_scripts(self, steps: Sequence[Step]) -> tuple[ViewScript, ...]:
-        # Other steps leave views as they are, or take a column from them.
+        # Other steps do not change views, or remove a column that they read.
         columns = [(step.table, step.before.name) for step in steps if isinstance(step, ChangeType)]
         with self.database.wrap_errors("look at the views on a column"):
             return view_scripts(self.database, self.dataset, columns) if columns else ()
@@ -479,7 +479,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
     def odd_values_query(self, retype: Retype, name: str, table: str, *, is_undone: bool = False) -> str:
         cast = own_cast(retype, name)
         is_left_out = cast.is_sure
-        if is_undone:  # what comes back as it was
+        if is_undone:  # values that come back unchanged
             again = own_cast(Retype(retype.after, retype.before, is_strict=False), f"({cast.cast})")
             is_same = f"CASE WHEN {again.is_sure} THEN {again.cast} = {name} END"
             is_left_out = f"CASE WHEN {cast.is_sure} THEN {is_same} END"
@@ -516,7 +516,7 @@ class PostgresMigration(MappedMigration[PostgresSession]):
         try:
             yield
         except DestinationError:
-            # As in `_roll_back`: what failed first is reported.
+            # As in `_roll_back`: the first error is reported.
             with suppress(DestinationError), self.database.wrap_errors("go back to a savepoint"):
                 self.database.execute(f"ROLLBACK TO SAVEPOINT {_SAVEPOINT}")
             raise

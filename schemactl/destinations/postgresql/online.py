@@ -46,7 +46,7 @@ END
 """
 
 _SETTINGS: Final = "SET search_path = pg_catalog, pg_temp SET TimeZone = 'UTC' SET DateStyle = 'ISO'"
-"""Casts of texts and moments depend on these, and each writer has its own."""
+"""Casts of texts and timestamps depend on these, and each writer has its own."""
 
 _NAME_KEY: Final = """
 DECLARE
@@ -219,7 +219,7 @@ def _sync(step: Backfill) -> str:
 
 
 def _swap_columns(step: SwapColumns, engine: Engine, dataset: str) -> tuple[str, ...]:
-    """Return the statements that give the new column the name of the old one; only the catalog changes."""
+    """Return the statements that rename the new column to the old one's name; only the catalog changes."""
     backfill = step.backfill
     name, table_name = backfill.table, engine.table(dataset, backfill.table)
     source, target = backfill.source.name, backfill.target.name
@@ -243,7 +243,7 @@ def _swap_columns(step: SwapColumns, engine: Engine, dataset: str) -> tuple[str,
 def restore_column(step: RestoreColumn, engine: Engine, dataset: str, coerced: Mapping[str, str]) -> tuple[str, ...]:
     """Return the statements that undo a swap; values that were written since are converted back first.
 
-    ``coerced`` is what dlt's coercion has made of the old values that PostgreSQL does not cast.
+    ``coerced`` maps the old values that PostgreSQL does not cast to their coerced texts.
     """
     swap = step.swap
     backfill = swap.backfill
@@ -267,7 +267,7 @@ def restore_column(step: RestoreColumn, engine: Engine, dataset: str, coerced: M
 
 
 def kept_backfill(swap: SwapColumns) -> Backfill:
-    """Return the backfill of the new column, from the old one as it is kept."""
+    """Return the backfill of the new column from the kept old one."""
     return replace(swap.backfill, source=replace(swap.backfill.source, name=swap.kept))
 
 

@@ -102,7 +102,7 @@ _OWNED: Final = re.compile(r"must be owner of (?P<kind>\w+) (?P<name>.+)")
 _TO_READ: Final = "grant the user USAGE on the dataset, and SELECT on its tables"
 
 _CHANGED: Final = ("40001", "40P01", "42P01", "42703", "42704", "42804", "42883", "3F000", "XX000")
-"""Codes of statements about what another session has changed since the catalog was read."""
+"""Codes of errors about objects that another session has changed since the catalog was read."""
 
 _KINDS: Final[dict[str, type[DestinationError]]] = {
     **dict.fromkeys(_CHANGED, ChangedMeanwhile),
@@ -144,7 +144,7 @@ _EQUALITY: Final = """
         JOIN pg_catalog.pg_namespace n ON n.oid = o.oprnamespace
     WHERE n.nspname <> 'pg_catalog'
 """
-"""The operator by which values of a type are equal, as its operator class says, which a superuser has made."""
+"""The operator by which values of a type are equal, from its operator class, which only a superuser can create."""
 
 _HOLDERS: Final = """
     SELECT a.pid, a.state, extract(epoch FROM clock_timestamp() - min(a.xact_start))::bigint, a.query
@@ -226,7 +226,7 @@ class PostgresSession(Session):
 
     def begin(self) -> None:
         """Begin a transaction with the settings."""
-        # Under other levels, a load that has waited for another one would not see what that one has loaded.
+        # Under other isolation levels, a load that has waited for another load would not see its rows.
         self.connection.execute("; ".join(("BEGIN ISOLATION LEVEL READ COMMITTED", *self._local_settings())).encode())
 
     @contextmanager
@@ -400,9 +400,9 @@ def parse_address(url: str) -> ServerAddress:
 def open_session(
     address: ServerAddress, settings: Sequence[str] = LOADING, *, is_read_only: bool = False
 ) -> Iterator[PostgresSession]:
-    """Open a connection; closing it rolls back what COMMIT has not kept.
+    """Open a connection; closing it rolls back uncommitted changes.
 
-    If nothing is to be written, hints say so.
+    If the session only reads, hints ask for fewer grants.
 
     Raises:
         DestinationError: the server cannot be reached, or psycopg is not installed.
@@ -411,7 +411,7 @@ def open_session(
         import psycopg
         from psycopg.conninfo import make_conninfo
     try:
-        # A pool gives each transaction another connection, which has prepared nothing.
+        # A pool assigns each transaction another connection, without prepared statements.
         target = make_conninfo(**{**address.parameters, "client_encoding": "UTF8"})
         connection = psycopg.connect(target, prepare_threshold=None, autocommit=True)
     except psycopg.Error as error:

@@ -48,7 +48,7 @@ _SIZED: Final = frozenset(("text", "time", "timestamp"))
 
 
 def kind_of(written: str) -> Properties:
-    """Return dlt's type for one of PostgreSQL's, as its catalog writes it."""
+    """Return dlt's type for a type of PostgreSQL, as its catalog writes it."""
     parsed = parse_type(written)
     if parsed is None:
         return unknown(written)
@@ -75,7 +75,7 @@ _OTHERS: Final = re.compile(
     r"|ts(vector|query)|jsonpath|pg_\w+|oid|xid8?|cid|tid|\"char\"|aclitem|refcursor|txid_snapshot|(int2|oid)vector"
     r"|reg(class|collation|config|dictionary|namespace|oper|operator|proc|procedure|role|type)|.*\[\]"
 )
-"""PostgreSQL's own types besides: how their values are written depends on settings, or says more than a text."""
+"""PostgreSQL's other types: the form of their values depends on settings, or has more than a text."""
 
 
 def has_texts(kind: str) -> bool:
@@ -89,7 +89,7 @@ def has_texts(kind: str) -> bool:
 
 
 def is_builtin(kind: str) -> bool:
-    """Return whether a type is one of PostgreSQL's own that columns of dlt's, and of ours, have.
+    """Return whether a type is built into PostgreSQL and used for columns by dlt or us.
 
     >>> [is_builtin(kind) for kind in ("numeric(9,2)", "uuid[]", "mood", "public.mood")]
     [True, True, False, False]
@@ -134,7 +134,7 @@ _NAMES: Final = {
     "TIMETZ": "TIME WITH TIME ZONE",
     "VARBIT": "BIT VARYING",
 }
-"""Other names of PostgreSQL's types; its catalog writes the second ones."""
+"""Other names of PostgreSQL's types, with the names that its catalog writes."""
 _SIZE_FIRST: Final = re.compile(r"(TIMESTAMP|TIME) (WITH|WITHOUT) TIME ZONE")
 _SIZE_LAST: Final = re.compile(r"NUMERIC|(CHARACTER|BIT)( VARYING)?|INTERVAL(( [A-Z]+ TO)? SECOND)?")
 _USUAL_SIZES: Final = {"CHARACTER": (1,), "BIT": (1,)}

@@ -96,7 +96,7 @@ def _script(database: PostgresSession, row: Sequence[Any]) -> ViewScript:
 
 
 def _details(database: PostgresSession, oid: int, view: str, word: str, comment: str | None) -> Iterator[str]:
-    """Yield the statements that give a view its comments, defaults, indexes, triggers and privileges."""
+    """Yield the statements that restore a view's comments, defaults, indexes, triggers and privileges."""
     if comment is not None:
         yield f"COMMENT ON {word} {view} IS {literal(comment)}"
     for column, text in database.query(_COLUMN_COMMENTS.format(view=oid)):

@@ -34,7 +34,7 @@ class Namespace:
 
     @property
     def using(self) -> str:
-        """How a new table says its format, in SQL; other catalogs have their own."""
+        """The SQL clause for the format of a new table; other catalogs have their own format."""
         return " USING parquet" if self.has_files else ""
 
     def table(self, name: str) -> str:

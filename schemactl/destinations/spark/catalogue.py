@@ -56,7 +56,7 @@ def read_catalogue(url: str) -> Catalogue:
 def read_namespace(spark: SparkSession, namespace: Namespace) -> Catalogue | None:
     """Return the tables of one schema; None without tables."""
     all_tables = held_tables(spark, namespace)
-    copies = stranded(all_tables)  # in the place of tables that a killed migration left
+    copies = stranded(all_tables)  # for tables that a killed migration has dropped
     tables_by_name = {name: table for name, table in all_tables.items() if not name.startswith(OURS)}
     tables_by_name |= {name: all_tables[copy] for name, copy in copies.items()}
     if not tables_by_name:

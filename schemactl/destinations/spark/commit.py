@@ -32,10 +32,10 @@ _LOAD: Final = "load"
 
 
 def read_pending(target: Tables) -> Pending | None:
-    """Return the load that a killed command left certain; None without one.
+    """Return the certain load of a killed command; None without one.
 
     Raises:
-        DestinationError: the table that holds it is not one that a load makes.
+        DestinationError: the table that holds it has a form that no load creates.
     """
     for name in sorted(target.held):
         if not _is(name, PENDING):
@@ -47,7 +47,7 @@ def read_pending(target: Tables) -> Pending | None:
             raise journal_error(journal_name, "it is a view")
         if list(target.held[name].columns.items()) != [(_LOAD, "string")]:
             raise journal_error(journal_name, f"its only column is not `{_LOAD}`")
-        # One without a row was killed as it was made.
+        # A table without a row was killed during its creation.
         for row in target.frame(name).select(F.substring(_LOAD, 1, MAX_BYTES + 1)).take(1):
             if row[0] is None or len(row[0]) > MAX_BYTES:
                 raise journal_error(journal_name, "it is empty, or too long")
@@ -134,7 +134,7 @@ def _check_whole(target: Tables, pending: Pending) -> None:
 
 
 def carry_out(target: Tables, pending: Pending, *, is_again: bool) -> None:
-    """Take the steps of a load that is certain; ``is_again`` says that some may have been taken before."""
+    """Run the steps of a load that is certain; ``is_again``: some steps may have run before."""
     _check_whole(target, pending)
     for step in pending.steps:
         target.check()

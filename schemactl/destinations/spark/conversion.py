@@ -1,7 +1,7 @@
-"""Converts the values of a catalog's columns: which of them survive another type, and what steps make of a table.
+"""Converts the values of a catalog's columns: which of them survive another type, and their values after steps.
 
-See ``destinations._migration.conversion`` for the rule; here are Spark's own casts that give what dlt's coercion
-gives, and how Spark calls the coercion.
+See ``destinations._migration.conversion`` for the rule; this module has Spark's own casts that equal dlt's coercion,
+and Spark's calls of the coercion.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def count_overlaps(step: FoldVariant, frame: DataFrame) -> Unfit:
 
 
 def count_not_undone(step: ChangeType, frame: DataFrame) -> Unfit:
-    """Count the texts that an undo of a step does not bring back as they are; arguments as in ``count_unfit``."""
+    """Count the texts that an undo of a step changes; arguments as in ``count_unfit``."""
     name = step.before.name
     frame = frame.withColumn(_MADE, survivor(_value(name), retype_of(step)))  # in a separate projection
     again = survivor(_value(_MADE), Retype(step.after, step.before, is_strict=False))
@@ -189,7 +189,7 @@ def count_not_undone(step: ChangeType, frame: DataFrame) -> Unfit:
 
 
 def _counted(frame: DataFrame, value: Column, is_bad: Column, again: Column | None = None) -> Unfit:
-    """Return how many values block the step; of ``again`` what an undo makes of them."""
+    """Return how many values block the step; with ``again``, the examples show the values after an undo."""
     shown = F.hex(value) if isinstance(_kind(frame, value), T.BinaryType) else value.cast("string")
     nothing = F.lit(None).cast("string")
     row_key = _value(_ROW_KEY).cast("string") if _ROW_KEY in frame.columns else nothing
@@ -203,7 +203,7 @@ def _counted(frame: DataFrame, value: Column, is_bad: Column, again: Column | No
 
 
 def _sampled(frame: DataFrame, share: float) -> DataFrame:
-    """Return about a share of a table's rows, the same ones each time: Spark's own sample goes by the files' order."""
+    """Return about a share of a table's rows, the same rows each time: Spark's sample depends on the files' order."""
     if share >= 1:
         return frame
     parts = [_ROW_KEY] if _ROW_KEY in frame.columns else frame.columns
@@ -240,7 +240,7 @@ def survivor(value: Column, retype: Retype) -> Column:
 
 
 def _as_stored(column: types.Column) -> types.Column:
-    """Return a column with the sizes that Spark's type has: it rounds no moments, and has integers of four sizes."""
+    """Return a column with the sizes that Spark's type has: it rounds no timestamps, and has integers of four sizes."""
     properties = {key: value for key, value in column.properties.items() if key != "scale"}
     match stored_type(column):
         case T.DecimalType() as of:
@@ -282,7 +282,7 @@ def _of_text(text: Column, column: types.Column, kind: str) -> Column:
 def _own_cast(  # noqa: C901, PLR0911, PLR0912 - a case for each pair
     value: Column, retype: Retype, kind: str
 ) -> tuple[Column, Column] | None:
-    """Return the condition under which Spark's cast gives what dlt's coercion gives, and the cast; None without one."""
+    """Return the condition under which Spark's cast equals dlt's coercion, and the cast; None without one."""
     cast = value.try_cast(kind)
     match retype.before.data_type, retype.after.data_type:
         case ((Kind.TIMESTAMP | Kind.DATE), _):
@@ -400,7 +400,7 @@ def _written(value: Column, before: Kind | None) -> tuple[Column, Column] | None
 
 
 def _padded(text: Column, length: int) -> Column:
-    """Return a text of a time with six digits of a second, or none, as Python writes it."""
+    """Return a text of a time with six digits of a second, or without a fraction, as Python writes it."""
     return F.when(text.contains("."), F.rpad(text, length, "0")).otherwise(text)
 
 
@@ -419,9 +419,9 @@ def _digits(number: Column) -> Column:
 
 
 def by_python(retype: Retype) -> Callable[[Column], Column]:
-    """Return a function of a column of texts: what ``coerce_value`` makes of each distinct one of a batch.
+    """Return a function of a column of texts, which applies ``coerce_value`` to each distinct text of a batch.
 
-    Spark's workers have no schemactl: it travels with all that it needs. They need Python and pyarrow.
+    Spark's workers lack schemactl, so the function is sent with all that it needs. They need Python and pyarrow.
     """
     from pyspark import cloudpickle
     from pyspark.sql.pandas import functions
@@ -444,7 +444,7 @@ def by_python(retype: Retype) -> Callable[[Column], Column]:
 def coerce_value(value: bytes, retype: Retype) -> str | None:
     """Return the text of a value as dlt coerces it, see ``convert_text``; null if it is not UTF-8.
 
-    So is what doubles and timestamps have no digits for.
+    It is also null for numbers and timestamps that Spark's doubles and timestamps cannot represent.
     """
     try:
         text = value.decode()

@@ -41,7 +41,7 @@ _NUMBER: Final = re.compile(rf"{LEASE}(\d+)")
 
 
 class Lease:
-    """The right to write to a schema; ``hold`` takes it, ``release`` gives it back. An object serves once."""
+    """The right to write to a schema; ``hold`` takes it, ``release`` releases it. An object can be used once."""
 
     def __init__(self, spark: SparkSession, namespace: Namespace, patience: float) -> None:
         """Prepare the lease without taking it; ``hold`` waits ``patience`` seconds for a running holder."""

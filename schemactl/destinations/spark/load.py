@@ -58,7 +58,7 @@ _SESSION_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 
 @dataclass(frozen=True)
 class _SettledTables:
-    """The tables of a schema as they are once a killed load is finished; see ``StoredDataset``."""
+    """The tables of a schema after a killed load is finished; see ``StoredDataset``."""
 
     target: Tables
 
@@ -114,7 +114,7 @@ def check_tables(url: str, schema: Schema) -> None:
 
 
 def load(url: str, package: LoadPackage, progress: Progress) -> None:
-    """Write the rows of a load to a schema of a catalog; the module's docstring tells which parts are not atomic."""
+    """Write the rows of a load to a schema of a catalog; the module's docstring names the parts that are not atomic."""
     namespace = read_address(url)
     with running_session() as spark, configured(spark), leased(spark, namespace, LOAD_PATIENCE_SECONDS) as lease:
         carry_out(SparkLoad(package, progress, Tables(spark, namespace, lease=lease), lease))
@@ -252,6 +252,6 @@ def _after(column: Column, stored_type: str) -> NestedType | Clash:
         stored = read_type(stored_type)
     except ValueError:  # a type of Spark's that nested data is not kept in
         return Clash("", Leaf(cut(stored_type)), ours)
-    # The schema's DDL has only one size of integers and floats: a type that it cannot express stays as it is.
+    # The schema's DDL has only one size of integers and floats: a type that it cannot express does not change.
     joint = grown(stored, ours) if ddl_of(stored) == stored_type else Clash("", Leaf(cut(stored_type)), ours)
     return joint if isinstance(joint, Clash) else read_type(write_type(joint, has_comments=False))

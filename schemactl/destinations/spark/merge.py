@@ -1,4 +1,4 @@
-"""Merges new rows into old ones of Spark's tables, as ``destinations._merge`` says; no row goes through the driver."""
+"""Merges new rows into old rows of Spark's tables by ``destinations._merge``; no row goes through the driver."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The rows of a table after a merge: all of them, or only the added ones if no old row goes."""
+    """The rows of a table after a merge: all rows, or only the added rows if no old row goes."""
 
     rows: DataFrame
     overwrites: bool
@@ -120,7 +120,7 @@ def _extended(frame: DataFrame, other: DataFrame) -> DataFrame:
         field.name: field.dataType for field in other.schema.fields
     }.items():
         return frame
-    # Structs that one of them has more fields of get all of them in both.
+    # If one side has more fields in a struct, both sides get all fields.
     return frame.unionByName(other.where("false"), allowMissingColumns=True)
 
 

@@ -73,7 +73,7 @@ ABILITIES: Final[Abilities] = replace(
 @contextmanager
 def connect(
     url: str,
-    schema_name: str,  # noqa: ARG001 - the Protocol's: the address says which schema of the catalog
+    schema_name: str,  # noqa: ARG001 - the Protocol's: the address names the schema of the catalog
     *,
     patience: Patience = NO_PATIENCE,
     is_read_only: bool = False,

@@ -39,7 +39,7 @@ Structures = Mapping[str, NestedType]
 
 
 def grows(stored_types: Mapping[str, str], structures: Structures) -> bool:
-    """Return whether a table, with types as Spark writes them, has a column of another type than it is to have."""
+    """Return whether a table, with types as Spark writes them, has a column whose type must change."""
     return any(name in stored_types and stored_types[name] != ddl_of(of) for name, of in structures.items())
 
 
@@ -202,7 +202,7 @@ def _as_held(target: Tables, table_rows: Brought, frame: DataFrame) -> tuple[T.S
 
 
 def _shares_key(old: DataFrame, frame: DataFrame, key: str | None) -> bool:
-    """Return whether an old row has the key of a new one, or all of its values; of the new ones there are few."""
+    """Return whether an old row has the key of a new row, or all of its values; there are few new rows."""
     names = [quoted(name) for name in ([key] if key else frame.columns)]
     same = [F.col(f"o.{name}").eqNullSafe(F.col(f"n.{name}")) for name in names]
     return bool(old.alias("o").join(frame.alias("n"), same, "left_semi").take(1))

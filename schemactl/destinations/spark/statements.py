@@ -1,7 +1,7 @@
 """The statements of a step for Spark SQL.
 
-What makes, renames or drops a table, or adds a column, is run as it is here. A copy is shown as people read it: its
-values are converted as dlt converts them, which no cast of Spark's does.
+Statements that create, rename or drop a table, or add a column, run unchanged. A copy is shown as people read it: its
+values are converted as dlt converts them, which no cast of Spark does.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def render(step: Step, table: Table | None, dataset: str) -> tuple[str, ...]:
         case DropColumn() | RenameColumn() | ChangeType() | Backfill() | FillColumn():
             return by_one_copy((step,), engine_of(dataset), dataset, table, prefix=COPY)
         case SetNotNull() | DropNotNull() | AddUnique() | DropUnique() | AddPrimaryKey() | DropPrimaryKey():
-            return ()  # a catalog says nothing of nulls, and has no keys: no plan with such a step can be applied
+            return ()  # a catalog has neither NOT NULL nor keys: no plan with such a step can be applied
         case _:
             return statements.render(step, table, engine_of(dataset), dataset)
 

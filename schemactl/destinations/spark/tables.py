@@ -1,4 +1,4 @@
-"""Schemas of Spark's catalogs: their tables, rows of small ones, and copies of tables that get other columns.
+"""Schemas of Spark's catalogs: their tables, rows of small tables, and copies of tables that get other columns.
 
 A table of files can be created, renamed, dropped, and given new columns. For any other change it is copied: a table
 named ``_schemactl_copy_NAME`` takes its rows, then the old table is dropped and the copy gets its name. A copy whose
@@ -182,7 +182,7 @@ def refreshed(tables: Tables) -> Tables:
 
 
 def find_tables(spark: SparkSession, namespace: Namespace) -> Tables:
-    """Return the tables of a schema as they are; nothing is written."""
+    """Return the tables of a schema, without changing any."""
     return Tables(spark, namespace, stranded(_names(spark, namespace)))
 
 
@@ -241,7 +241,7 @@ def rewrite(tables: Tables, name: str, changes: Sequence[Change]) -> None:
         DestinationError: it is external, partitioned, of a format of Hive's own, or a view; or a value was refused.
     """
     rows = tables.frame(name)
-    # Those of `rows` say less after a change: of nulls, comments, lengths.
+    # After a change, the fields of `rows` lack nulls, comments and lengths.
     fields = list(rows.schema.fields)
     for change in changes:
         columns = change(rows, fields)
@@ -265,7 +265,7 @@ def _filled(old: DataFrame, columns: Sequence[Filled]) -> DataFrame:
 
 
 def replace_table(tables: Tables, name: str, kinds: StructType, rows: DataFrame) -> None:
-    """Put a new table in the place of an old one; killed at any point, one of them is whole."""
+    """Replace an old table by a new one; a kill at any point leaves one of them whole."""
     copy = f"{COPY}{name}"
     fill_copy(tables, name, copy, kinds, rows)
     take_place(tables, name, copy)
@@ -301,7 +301,7 @@ def fill_copy(tables: Tables, name: str, copy: str, kinds: StructType, rows: Dat
 
 
 def take_place(tables: Tables, name: str, copy: str) -> None:
-    """Drop a table, if it exists, and give its name to another one."""
+    """Drop a table, if it exists, and rename another table to its name."""
     tables.check()
     if tables.has(name):
         tables.spark.sql(f"DROP TABLE {tables.full(name)}")
@@ -335,12 +335,12 @@ def _describe(tables: Tables, name: str) -> tuple[Mapping[str, str], str | None]
 
 
 def append_rows(tables: Tables, name: str, rows: Sequence[Mapping[str, Any]], *, is_again: bool = False) -> None:
-    """Append rows to a table, all of them or none; columns that they lack are null.
+    """Append rows to a table at once; missing columns are null.
 
     Args:
         tables: the tables of the namespace.
         name: its name.
-        rows: values of JSON, and moments, all of the same columns.
+        rows: values of JSON, and timestamps, all of the same columns.
         is_again: whether existing rows are left out.
     """
     types = {field.name: sql_type(field.dataType) for field in tables.frame(name).schema.fields}

@@ -1,4 +1,4 @@
-"""The Spark types that columns are stored as, nested ones too, and DDL of types."""
+"""The Spark types that columns, including nested ones, are stored as, and DDL of types."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _open_dataset(url: str) -> Iterator[tuple[SqliteDatabase, str]]:
 
 
 def read_session(session: SqliteDatabase, dataset: str, *, reads_versions: bool = False) -> Catalogue:
-    """Return the tables of a dataset's open file, and what dlt's table of schemas names if ``reads_versions``."""
+    """Return the tables of a dataset's open file, with the schemas of dlt's ledger if ``reads_versions``."""
     rows = session.query(_COLUMNS)
     with_several_keys = {table for table, *_, key_position in rows if key_position > 1}
     columns = (

@@ -1,4 +1,4 @@
-"""Finds what hangs on the tables of a SQLite file (indexes, views, triggers), and what of it a copy would lose."""
+"""Finds the dependents of the tables of a SQLite file (indexes, views, triggers), and losses of a copy."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def outdated_indexes(database: SqliteDatabase, steps: Sequence[Step]) -> list[st
     return [name for (name,) in dict.fromkeys(indexes)]
 
 
-# Tries on an empty copy of a SQLite file, in memory, what its views, triggers and indexes do not take.
+# Tries steps on an empty copy of a SQLite file, in memory, to find the views, triggers and indexes that block them.
 
 SPARE: Final = "_schemactl_trial"
 """A name that no table and no column has."""
@@ -111,7 +111,7 @@ def has_column(database: SqliteDatabase, table: str, column: str) -> bool:
 
 
 def unreadable(database: SqliteDatabase) -> str | None:
-    """Return which view or trigger of a trial SQLite cannot read, in its words; None if it reads all of them."""
+    """Return SQLite's error for a view or trigger of a trial that it cannot read; None if it reads all of them."""
     database.execute(f"CREATE TABLE {quote(SPARE)} (x)")
     try:
         database.execute(f"ALTER TABLE {quote(SPARE)} RENAME TO {quote(SPARE + '_2')}")  # it reads all for that

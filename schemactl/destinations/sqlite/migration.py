@@ -1,7 +1,7 @@
-"""Migrations of SQLite files: what SQLite can do, its statements, and a session on a file.
+"""Migrations of SQLite files: SQLite's abilities, its statements, and a session on a file.
 
 SQLite has no ALTER for types and nulls: such a step copies the table. Values are converted by functions that a session
-gives to SQLite, so a script of these statements runs in schemactl only.
+registers in SQLite, so a script of these statements runs in schemactl only.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
             return self._refused(step) if isinstance(step, DropColumn | RenameColumn) else None
 
     def _refused(self, step: DropColumn | RenameColumn) -> Blocker | None:
-        """Return which view, trigger or index does not let a column go, or get another name."""
+        """Return a blocker for a view, trigger or index that prevents dropping or renaming a column."""
         column = step.before if isinstance(step, RenameColumn) else step.column.name
         with trial_of(self.database, step.table) as trial:
             if not has_column(trial, step.table, column):
@@ -224,7 +224,7 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
             if lost := lost_by_copy(self.database, table):
                 raise DestinationError(f"{lost.message}, in `{self.database.path}`", hint=lost.hint)
             others = made_again(self.database, table)
-            self.database.execute("PRAGMA legacy_alter_table = ON")  # else views of the table are in the way
+            self.database.execute("PRAGMA legacy_alter_table = ON")  # otherwise views of the table would block this
         try:
             yield
         finally:

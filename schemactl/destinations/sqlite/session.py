@@ -95,7 +95,7 @@ class SqliteDatabase(Session):
 
 
 _COMMIT_SECONDS: Final = 5.0
-"""How long readers wait at least: without a write-ahead log each commit locks them out for a moment."""
+"""How long readers wait at least: without a write-ahead log each commit locks them out briefly."""
 
 
 @contextmanager
@@ -129,7 +129,8 @@ def open_database(
             if not is_read_only:
                 with database.wrap_errors("take the lock"):
                     connection.execute("BEGIN EXCLUSIVE")
-                    # Not before: who waits in this mode goes on reading, which a writer that commits waits for.
+                    # Not earlier: in this mode a waiting session still holds its read lock, which a committing writer
+                    # waits for.
                     connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
                     connection.execute("COMMIT")
             with database.wrap_errors("read the file"):
@@ -141,7 +142,7 @@ def open_database(
 
 
 def distrust(connection: sqlite3.Connection) -> None:
-    """Keep the schema of a file from what its views and triggers do not need (https://www.sqlite.org/security.html).
+    """Withdraw rights that a file's views and triggers do not need (https://www.sqlite.org/security.html).
 
     Raises:
         sqlite3.Error: the file cannot be read.

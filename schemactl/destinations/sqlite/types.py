@@ -1,4 +1,4 @@
-"""SQLite's types and dlt's, both ways, and what of a type SQLite keeps."""
+"""SQLite's types and dlt's, both ways, and the part of a type that SQLite keeps."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def _sizes(sizes: tuple[int, ...]) -> Properties:
 
 @keeps_unknown_types
 def stored(column: Column) -> Properties:
-    """Return such a column as all SQLite catalogs have it.
+    """Return the type of such a column in all SQLite catalogs.
 
-    That is no size: SQLite heeds none, and which ones are declared depends on the library that declares.
+    It has no size: SQLite ignores sizes, and the declared sizes depend on the library that created the table.
     """
     settled = settle(column)
     declared_type = settled.properties.get(DATABASE_TYPE)
