@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from schemactl.engine.protocol import Engine
 
+pytest.register_assert_rewrite("rows_contract")
+
 CONNECT_START_LIMIT_SECONDS = 120
 
 
@@ -341,6 +343,13 @@ def _await_port(port: int, is_alive, log: Path) -> None:
         else:
             return
     pytest.fail(f"the Spark Connect server did not start:\n{log.read_text()}")
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

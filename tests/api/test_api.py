@@ -16,13 +16,9 @@ import pytest
 from schemactl import api
 from schemactl.api import InputError, Severity, apply, build, edit, infer, plan, read, review, save
 
+pytestmark = pytest.mark.usefixtures("work")
+
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_the_examples_of_the_page_run(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,12 +14,6 @@ from schemactl.formats.dlt import read as read_dlt
 from schemactl.schema.changes import ColumnAdded, ColumnRetyped
 
 
-@pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_dlt_takes_what_is_built_and_gives_it_the_same_hash(work: Path):
     shop = build("shop").table("orders", write_disposition="merge").column("id", "bigint", primary_key=True).schema()
     theirs = DltSchema.from_dict(read_dlt(str(write(shop)), "shop.schema.yaml").schema.to_dict())

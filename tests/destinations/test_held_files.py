@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,13 +12,9 @@ from schemactl.destinations._address import is_busy, parse_file_address
 from schemactl.destinations.duckdb.session import await_session, is_in_use, open_session
 from schemactl.errors import DestinationError
 
+pytestmark = pytest.mark.usefixtures("work")
+
 ADDRESS = parse_file_address("duckdb:///Could not set lock.blocks.duckdb")
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_file_that_is_no_database_is_not_waited_for_whatever_its_name() -> None:

@@ -22,12 +22,9 @@ from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import Outcome
 from schemactl.schema.types import Column, Properties
 
+pytestmark = pytest.mark.usefixtures("work")
+
 LAKES = ("parquet", "delta", "iceberg")
-
-
-@pytest.fixture(autouse=True)
-def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def apply(url: str, reference: str) -> Outcome:

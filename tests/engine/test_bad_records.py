@@ -18,11 +18,7 @@ from schemactl.inference.evidence import FileEvidence, Position
 from schemactl.kernel.partitions import BadRecord
 from schemactl.schema.record_selection import parse_selection
 
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("work")
 
 
 def reported(name: str, content: str | bytes, *numbers: int, text: str = "?", encoding: str = "UTF-8") -> list[str]:

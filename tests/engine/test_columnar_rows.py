@@ -20,6 +20,8 @@ from schemactl.inference.classes import kind_of
 from schemactl.inference.evidence import ClassEvidence, Evidence, Position, merge, merge_classes, observe
 from schemactl.inference.sample import parse_sample
 
+pytestmark = pytest.mark.usefixtures("work")
+
 FLAT = [
     {"id": 1, "name": None, "x": math.nan, "ok": True},
     {"id": -2, "name": "żółw", "x": None, "ok": None},
@@ -40,11 +42,6 @@ TYPES = pa.schema(
         "ll": pa.list_(pa.list_(pa.int64())),
     }
 )
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def scan(engine: Engine, *sources: str, sample: str = "full") -> Evidence:

@@ -24,13 +24,9 @@ from schemactl.inference.sample import Sample
 from schemactl.kernel.partitions import records_of
 from schemactl.store.sources import LeftOutWarning
 
+pytestmark = pytest.mark.usefixtures("work")
+
 OPEN = 'id,name\n1,a\n2,"open\n3,c\n4,d\n'
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def outcome(engine: Engine, name: str, content: str | bytes, *others: str) -> tuple[list[object], list[str], list[str]]:

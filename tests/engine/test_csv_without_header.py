@@ -16,11 +16,7 @@ from schemactl.engine.scan import Scan, scan_inputs
 from schemactl.inference.sample import Sample
 from schemactl.store.sources import LeftOutWarning
 
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("work")
 
 
 def scan(engine: Engine, content: str, has_header: bool | None, name: str = "a.csv") -> tuple[Scan, list[str]]:

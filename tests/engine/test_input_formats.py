@@ -32,14 +32,10 @@ from schemactl.inference.sample import Sample
 from schemactl.kernel.partitions import records_of
 from schemactl.store.sources import LeftOutWarning
 
+pytestmark = pytest.mark.usefixtures("work")
+
 ROWS = [{"id": 1, "name": "é"}, {"id": 2, "name": "🚀"}]
 LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture

@@ -12,12 +12,6 @@ from schemactl.cli.app import run
 pytestmark = pytest.mark.destinations
 
 
-@pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_a_run_that_has_made_nothing_is_undone_without_a_name(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     in_the_way = work / "made" / "shop" / "orders"
     in_the_way.parent.mkdir(parents=True)

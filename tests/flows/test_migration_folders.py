@@ -26,14 +26,11 @@ from schemactl.migration.records import Patience
 from schemactl.migration.reports import BlockerKind, FolderApplyReport, NextReport, Outcome
 from schemactl.schema.types import Schema
 
+pytestmark = pytest.mark.usefixtures("work")
+
 FOLDER = Path("migrations")
 COLORED = schema_of(*FIRST.tables["orders"].columns.values(), column("color"), before=FIRST)
 SIZED = schema_of(*FIRST.tables["orders"].columns.values(), column("size", "bigint"), before=FIRST)
-
-
-@pytest.fixture(autouse=True)
-def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(params=ENGINES)

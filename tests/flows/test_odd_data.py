@@ -17,13 +17,9 @@ from schemactl.flows.request import InferRequest
 from schemactl.render.console import Look
 from schemactl.render.infer import print_inference
 
+pytestmark = pytest.mark.usefixtures("work")
+
 ROWS: list[dict[str, Any]] = [{"id": number, "name": f"name {number}"} for number in range(40)]
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def hints(*sources: str, **options: Any) -> tuple[str, ...]:

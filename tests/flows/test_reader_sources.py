@@ -19,18 +19,14 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Column, Schema, Table
 from schemactl.store.folder import SchemasFolder
 
+pytestmark = pytest.mark.usefixtures("work")
+
 ORDERS = Table("orders", {name: Column(name, {"data_type": "bigint"}) for name in ("id", "amount", "note")})
 
 
 @pytest.fixture
 def shop() -> Schema:
     return new_schema("shop").with_table(ORDERS)
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 SOURCES = {

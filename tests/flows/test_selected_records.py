@@ -37,12 +37,6 @@ PAGES: list[dict[str, Any]] = [
 ROWS = [(1, 1, "a"), (2, 1, "a"), (3, 2, "b")]
 
 
-@pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def request(*sources: str, records: str | None = None, keep: tuple[str, ...] = (), **options: Any) -> InferRequest:
     selection = None if records is None else parse_selection(records, keep)
     base = InferRequest(sources, "shop", "orders", Path("schemas"), engine=LOCAL, selection=selection)

@@ -23,10 +23,7 @@ from schemactl.schema.templates import new_schema
 from schemactl.schema.types import Schema, Table
 from schemactl.store.sources import LeftOutWarning
 
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("work")
 
 
 def write(name: str, *documents: Any) -> str:

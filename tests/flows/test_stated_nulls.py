@@ -21,12 +21,9 @@ from schemactl.normalization.report import Outcome
 from schemactl.schema.types import Column
 from schemactl.store.folder import SchemasFolder
 
+pytestmark = pytest.mark.usefixtures("work")
+
 TO = "duckdb:///shop.duckdb"
-
-
-@pytest.fixture(autouse=True)
-def _work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def table(nullable: bool, *values: int | None) -> pa.Table:

@@ -10,10 +10,7 @@ from schemactl.destinations import DESTINATIONS, address_form
 from schemactl.errors import InputError
 from schemactl.flows.target import find_destination, loadable, migratable
 
-
-@pytest.fixture(autouse=True)
-def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("work")
 
 
 @pytest.mark.parametrize(

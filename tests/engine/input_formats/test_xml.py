@@ -12,12 +12,9 @@ from schemactl.engine.xml_elements import XmlElements
 from schemactl.errors import InputError
 from schemactl.flows.evolution import holds_texts
 
+pytestmark = pytest.mark.usefixtures("work")
+
 TWO = "<export>\n<book><t>a</t></book>\n<cd><t>b</t></cd>\n<cd><t>c</t></cd>\n</export>"
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def record_tag(text: str | bytes, input_format: str | None = None, name: str = "a.xml") -> str:

@@ -24,10 +24,7 @@ from schemactl.engine.scan import scan_inputs
 from schemactl.errors import InputError
 from schemactl.inference.sample import Sample
 
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("work")
 
 
 def record(*types: Any) -> dict[str, Any]:

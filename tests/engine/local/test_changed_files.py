@@ -22,6 +22,8 @@ from schemactl.errors import ExitCode, InputError
 from schemactl.flows.normalize import NormalizeRequest, normalize
 from schemactl.flows.request import InferRequest
 
+pytestmark = pytest.mark.usefixtures("work")
+
 RECORDS = [{"id": number, "note": "x" * 40 + str(number * 7919)} for number in range(300)]
 LINES = "".join(json.dumps(record) + "\n" for record in RECORDS).encode()
 CSV = ("id,note\n" + "".join(f"{record['id']},{record['note']}\n" for record in RECORDS)).encode()
@@ -66,11 +68,6 @@ CONTAINERS: dict[str, Callable[[str], Any]] = {
 }
 WRITERS = {name: write_octets(octets) for name, octets in (PLAIN | COMPRESSED).items()} | CONTAINERS
 MOMENTS = ("the engine opens", "reading documents", "making rows")
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def load(engine: Engine, name: str, moment: str, change: Callable[[str], None]) -> None:

@@ -30,12 +30,9 @@ from schemactl.inference.sample import Sample
 from schemactl.inference.saved_evidence import write_evidence
 from schemactl.progress import no_progress
 
+pytestmark = pytest.mark.usefixtures("work")
+
 LOCAL = EngineOptions(EngineName.LOCAL)
-
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,7 @@ from schemactl.engine.protocol import Engine
 from schemactl.errors import InputError
 from schemactl.kernel.partitions import records_of
 
-
-@pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("work")
 
 
 def read(engine: Engine, *texts: str, input_format: str | None = None) -> list[Any]:
