@@ -144,6 +144,6 @@ def test_owners_that_cannot_be_read_are_a_warning(work: Path, capsys: pytest.Cap
     (work / "CODEOWNERS").symlink_to("/etc/hostname")
     assert run(["readers", "--readers", "sql:queries/*.sql"]) == 0
     printed = capsys.readouterr()
-    assert "queries/broken.sql" in printed.out
+    assert "queries/repaired.sql" in printed.out
     assert "the owners of readers are unknown: " in printed.err
     assert "is a link out of the repository" in printed.err
