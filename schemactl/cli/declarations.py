@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
 from inspect import get_annotations
+from pathlib import Path
 from types import NoneType
 from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -37,6 +38,7 @@ class Setting:
         found_by: folder names; the default is the nearest folder that contains one of them, searched from the working
             folder up to the top of the repository.
         in_file_only: whether only a settings file can set it: a list of tables, as ``SettingsTable``.
+        is_top_level: whether the list of tables counts for all commands, so that no command's table contains it.
         in_file: False for settings that a file must not decide, because the file may come from a stranger.
         section: its table and its key in a file, if they differ from the command's table and the option's key.
         only_with: option names; a file's value counts only if one of these options is set, too.
@@ -48,6 +50,7 @@ class Setting:
     found_by: tuple[str, ...] = ()
     in_file: bool = True
     in_file_only: bool = False
+    is_top_level: bool = False
     section: tuple[str, str] | None = None
     only_with: tuple[str, ...] = ()
     gives_way_to: str | None = None
@@ -179,10 +182,18 @@ def argument(metavar: str, help: str, *, default: T | None = None, **more: Any) 
 
 @dataclass(frozen=True, slots=True)
 class SettingsTable:
-    """A table of a settings file, and its place."""
+    """A table of a settings file.
+
+    Attributes:
+        at: its place.
+        folder: the folder that relative paths in it start from.
+        is_own: whether the file is the user's own, which no repository contains.
+    """
 
     values: Mapping[str, Any]
     at: Location
+    folder: Path = Path()
+    is_own: bool = False
 
 
 def option_specs(options: type[Any]) -> tuple[OptionSpec, ...]:

@@ -19,9 +19,6 @@ from schemactl.cli.options import CommonOptions
 from schemactl.cli.settings import DESTINATIONS, Call, SettingsFile, Surroundings, configured_value, read_flag
 from schemactl.errors import InputError
 
-_LOCAL: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")
-"""Addresses of files and folders of this machine: nothing is sent anywhere."""
-
 _Resolved = TypeVar("_Resolved", bound=CommonOptions)
 
 _NAME: Final = re.compile(r"\w[\w-]*")
@@ -82,7 +79,7 @@ def _address(name: str, settings_table: Mapping[str, Any], file: SettingsFile, e
         return environment_address
     if not isinstance(address, str):
         raise InputError(f"the address of `{name}` must be a string", at=location)
-    if file.path.name != settings.OWN_FILE_NAME and not _LOCAL.fullmatch(address):
+    if file.path.name != settings.OWN_FILE_NAME and not settings.LOCAL_ADDRESS.fullmatch(address):
         message = f"the address of `{name}` names a server, which a repository file cannot set"
         hint = f'set the address in an environment variable: `address-env = "{variable}"`'
         raise InputError(message, at=location, hint=hint)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 import typer
 
 from schemactl.cli import completing
-from schemactl.cli.declarations import CommandGroup, Group, Setting, argument, flag, option
+from schemactl.cli.declarations import CommandGroup, Group, Setting, SettingsTable, argument, flag, option
 from schemactl.errors import InputError, nearest_or_all
 from schemactl.store.sources import is_local
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from schemactl.cli.settings import Surroundings
     from schemactl.engine.choice import EngineOptions
     from schemactl.engine.spark.options import SparkOptions
-    from schemactl.flows.readers import ReaderSource
+    from schemactl.flows.reader_sources import ReaderSource
     from schemactl.flows.request import InferRequest
     from schemactl.schema.hints import Hints
     from schemactl.schema.record_selection import RecordSelection
@@ -257,26 +257,30 @@ def _within(seconds: float, megabytes: int) -> Iterator[None]:
 class ReadersOptions(CommonOptions):
     """The options of a command that asks who reads tables."""
 
-    readers: Sequence[str] = option(
+    readers: Sequence[SettingsTable] = option("", setting=Setting(in_file_only=True, is_top_level=True), default=[])
+    reader_addresses: Sequence[str] = option(
         "Look here for readers of the tables: `sql:PATTERN`, `dbt:MANIFEST` or a database. After `?`: `dialect=`, "
         "`dataset=`, `database=`, `base=`, `complete=true`. Repeatable.",
         Group.INPUT,
-        Setting(in_environment=False),
         metavar="SOURCE",
+        word="--readers",
         default=[],
     )
 
     def reader_sources(self) -> tuple[ReaderSource, ...]:
-        """Return the sources of readers.
+        """Return the sources of readers: first from the settings, then from the command line.
 
         Raises:
             InputError: a source cannot be parsed.
         """
-        if not self.readers:
+        if not (self.readers or self.reader_addresses):
             return ()
-        from schemactl.flows.readers import parse_reader_source
+        from schemactl.cli.reader_tables import parse_reader_tables, read_datasets
+        from schemactl.flows.reader_sources import parse_reader_source
 
-        return tuple(map(parse_reader_source, self.readers))
+        datasets = read_datasets(self.readers)
+        named_sources = (replace(parse_reader_source(text), datasets=datasets) for text in self.reader_addresses)
+        return (*parse_reader_tables(self.readers, os.environ), *named_sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,8 @@ DESTINATIONS = "destinations"
 """The table whose tables name destinations."""
 OF_DESTINATIONS = ("address", "address-env", "dataset", "protected")
 """Their keys; a destination can also contain settings of commands."""
+LOCAL_ADDRESS: Final = re.compile(r"(?i:duckdb|sqlite|parquet|delta):/{0,4}[^:]*")
+"""Addresses of files and folders of this machine: nothing is sent anywhere."""
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 
@@ -261,7 +263,7 @@ def _configured_values(spec: OptionSpec, call: Call) -> Iterator[_Value]:
     if spec.setting.in_file:
         section, name = spec.setting.section or (None, spec.key)
         for distance, file in enumerate(call.surroundings.files, start=2):
-            table = file.table.get(section or call.command, {})
+            table = _command_table(section or call.command, file)
             for key, value in (*table.items(), *(() if section else file.table.items())):
                 if key.replace("_", "-") == name:
                     if spec.setting.is_path and isinstance(value, str):
@@ -272,15 +274,28 @@ def _configured_values(spec: OptionSpec, call: Call) -> Iterator[_Value]:
 
 
 def _tables(spec: OptionSpec, command: str, file: SettingsFile) -> list[SettingsTable]:
-    tables = file.table.get(command, {}).get(spec.key, [])
+    parent = file.table if spec.setting.is_top_level else _command_table(command, file)
+    tables = parent.get(spec.key, [])
+    if spec.setting.is_top_level and isinstance(tables, dict):
+        tables = [tables]  # `[readers.datasets]` without `[[readers]]`
     if not tables:
         return []
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise InputError(f"`{spec.key}` must be a list of tables", at=file.locate(spec.key))
+        hint = f"write each item as a table `[[{spec.key}]]`" if spec.setting.is_top_level else None
+        raise InputError(f"`{spec.key}` must be a list of tables", at=file.locate(spec.key), hint=hint)
     locations = file.places(spec.key)
     if len(locations) != len(tables):  # the tables are in one list
         locations = locations[:1] * len(tables)
-    return [SettingsTable(table, location) for table, location in zip(tables, locations, strict=True)]
+    is_own = file.path.name == OWN_FILE_NAME
+    return [
+        SettingsTable(table, location, file.folder, is_own) for table, location in zip(tables, locations, strict=True)
+    ]
+
+
+def _command_table(command: str, file: SettingsFile) -> Mapping[str, Any]:
+    """Return the settings of one command; an empty table if its name is the key of a list of tables."""
+    table = file.table.get(command, {})
+    return table if isinstance(table, Mapping) else {}
 
 
 def _convert(spec: OptionSpec, candidate: _Value) -> Any:
@@ -412,17 +427,24 @@ def _subtable(table: Mapping[str, Any], key: str, path: Path) -> Mapping[str, An
 
 def check_keys(file: SettingsFile, commands: Mapping[str, type[Any]]) -> None:
     """Raise InputError if a file has an unknown key, or a key that its command lacks."""
+    specs = [spec for options in commands.values() for spec in option_specs(options)]
+    list_keys = {spec.key for spec in specs if spec.setting.is_top_level}
     keys_by_command = {
-        name: tuple(spec.key for spec in option_specs(options) if spec.setting.in_file and not spec.setting.section)
+        name: tuple(
+            spec.key
+            for spec in option_specs(options)
+            if spec.setting.in_file and not spec.setting.section and not spec.setting.is_top_level
+        )
         for name, options in commands.items()
     }
-    shared = sorted({key for keys in keys_by_command.values() for key in keys})
-    specs = (spec for options in commands.values() for spec in option_specs(options))
+    shared = sorted({key for keys in keys_by_command.values() for key in keys} | list_keys)
     sections: dict[str, tuple[str, ...]] = {}
     for section, key in sorted({spec.setting.section for spec in specs if spec.setting.section}):
         sections[section] = (*sections.get(section, ()), key)
     keys_by_table = {**sections, **keys_by_command}
     for key, value in file.table.items():
+        if key in list_keys:
+            continue  # its reader checks the tables
         if key == DESTINATIONS:
             for name, destination in _subtable({key: value}, key, file.path).items():
                 for inner_key in _subtable({name: destination}, name, file.path):

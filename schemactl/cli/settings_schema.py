@@ -14,13 +14,51 @@ _FLAG: Final = {"anyOf": [{"type": "boolean"}, {"enum": [*sorted(TRUE | FALSE), 
 _TEXT: Final = {"type": ["string", "number"]}
 _LIST: Final = {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "object"}]}
 
+_DATASETS: Final = {
+    "description": "The datasets with the tables of schemas, by the schema's name. Default: the schema's name.",
+    "type": "object",
+    "additionalProperties": {"type": "string"},
+}
+_READER_STRINGS: Final = {
+    "kind": "`sql`, `dbt`, `duckdb`, `mysql`, `postgresql`, `sqlite`, or a kind of a package.",
+    "where": "The pattern, the path of a manifest, or the address of a database file.",
+    "where-env": "The environment variable with the address of a database.",
+    "dialect": "The SQL dialect. Default: that of the manifest or database.",
+    "dataset": "The dataset with the tables. Default: the schema's name.",
+    "database": "The database with the dataset. Default: any.",
+    "base": "The source before the change under review. Default: `where` in the base's git revision.",
+}
+_READERS: Final = {
+    "description": "The sources of readers of the tables.",
+    "anyOf": [
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    **{key: {"description": text, "type": "string"} for key, text in _READER_STRINGS.items()},
+                    "complete": {"description": "Whether these are all readers.", "type": "boolean"},
+                    "datasets": _DATASETS,
+                },
+                "required": ["kind"],
+                "patternProperties": {"^where_env$": {"type": "string"}},
+                "additionalProperties": False,
+            },
+        },
+        {"type": "object", "properties": {"datasets": _DATASETS}, "additionalProperties": False},
+    ],
+}
+
 
 def settings_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
     """Return the JSON Schema of a settings file."""
     specs = {
         name: [spec for spec in option_specs(options) if spec.setting.in_file] for name, options in commands.items()
     }
-    keys_by_command = {name: [spec for spec in group if spec.setting.section is None] for name, group in specs.items()}
+    keys_by_command = {
+        name: [spec for spec in group if spec.setting.section is None and not spec.setting.is_top_level]
+        for name, group in specs.items()
+    }
     everywhere = [spec for group in keys_by_command.values() for spec in group if not spec.setting.in_file_only]
     sections: dict[str, dict[str, Any]] = {}
     for spec in (spec for group in specs.values() for spec in group):
@@ -34,6 +72,7 @@ def settings_schema(commands: Mapping[str, type[Any]]) -> dict[str, Any]:
         **{name: _table(_keys(group)) for name, group in keys_by_command.items()},
         **{name: _table(keys) for name, keys in sections.items()},
         DESTINATIONS: {"type": "object", "additionalProperties": _table(of_destination)},
+        **{spec.key: _shape(spec) for group in specs.values() for spec in group if spec.setting.is_top_level},
     }
     return {
         "$schema": DIALECT,
@@ -79,6 +118,8 @@ def _table(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 def _shape(spec: OptionSpec) -> dict[str, Any]:
     description = {"description": spec.help} if spec.help else {}
+    if spec.setting.is_top_level:
+        return _READERS
     if spec.setting.in_file_only:
         return {**description, "type": "array", "items": SILENCE_SCHEMA}
     if spec.kind is bool:

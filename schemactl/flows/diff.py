@@ -38,7 +38,7 @@ from schemactl.store.history import versions_of
 from schemactl.store.text import read_text
 
 if TYPE_CHECKING:
-    from schemactl.flows.readers import ReaderSource
+    from schemactl.flows.reader_sources import ReaderSource
     from schemactl.flows.survival import DataRequest
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
-from urllib.parse import parse_qsl, urlencode
 
-from schemactl.destinations import find_address, is_querying
-from schemactl.errors import CommandWarning, InputError, did_you_mean, nearest_or_all
+from schemactl.destinations import is_querying
+from schemactl.errors import CommandWarning, InputError, did_you_mean
+from schemactl.flows.reader_sources import ReaderSource
 from schemactl.flows.references import find_schemas
 from schemactl.flows.target import find_destination
 from schemactl.migration.migration_plan import MigrationPlan
@@ -49,79 +47,7 @@ from schemactl.store.code_owners import Forge, read_code_owners
 from schemactl.store.file_trees import FileTree, RevisionFiles, WorkingFiles
 from schemactl.store.folder import SchemasFolder
 from schemactl.store.links import path_in_repository, repository_top
-from schemactl.type_systems.dialect_names import canonical_dialect, resolve_dialect
-
-KEYS: Final = ("dialect", "dataset", "database", "base", "complete")
-"""What may follow the `?` of a source of readers."""
-
-_QUERY: Final = re.compile(r"\?(?=[A-Za-z_-]+=)")
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderSource:
-    """A source of readers, as ``--readers`` names it.
-
-    Attributes:
-        kind: a kind of reader, or of destination.
-        where: the pattern, path or address.
-        dialect: sqlglot's name of the dialect; None for the source's own.
-        dataset: the dataset with the tables; None for the schema's name.
-        database: the database with the dataset; None for any.
-        base: the source before the change under review; None for the same path in the base's git revision.
-        is_complete: whether the source has all readers of the tables.
-    """
-
-    kind: str
-    where: str
-    dialect: str | None = None
-    dataset: str | None = None
-    database: str | None = None
-    base: str | None = None
-    is_complete: bool = False
-
-
-def parse_reader_source(text: str) -> ReaderSource:
-    """Return a source of readers.
-
-    >>> source = parse_reader_source("sql:queries/**/*.sql?dialect=duckdb&dataset=raw")
-    >>> source.where, source.dialect, source.dataset
-    ('queries/**/*.sql', 'duckdb', 'raw')
-
-    Raises:
-        InputError: a kind, dialect or key is unknown.
-    """
-    address, query = (*_QUERY.split(text, maxsplit=1), "")[:2]
-    keys = dict(parse_qsl(query, keep_blank_values=True))
-    destination = find_address(text)
-    if destination is not None:
-        kind = destination[0]
-        other_keys = {key: value for key, value in keys.items() if key not in KEYS or key == "dataset"}
-        where = f"{address}?{urlencode(other_keys)}" if other_keys else address
-    else:
-        kind, colon, where = address.partition(":")
-        if not colon or kind not in READER_KINDS:
-            kinds = (*READER_KINDS, "duckdb", "mysql", "postgresql", "sqlite")
-            hint = (
-                nearest_or_all(kind, kinds)
-                if colon
-                else "`sql:queries/**/*.sql`, `dbt:target/manifest.json`, or a database"
-            )
-            raise InputError(f"`{text}` is not a source of readers", hint=hint)
-        if unknown := [key for key in keys if key not in KEYS]:
-            raise InputError(
-                f"`{unknown[0]}` is not a key of a source of readers", hint=nearest_or_all(unknown[0], KEYS)
-            )
-    if keys.get("complete", "false") not in ("true", "false"):
-        raise InputError(f"`complete={keys['complete']}` in `{text}`", hint="`complete=true` or `complete=false`")
-    return ReaderSource(
-        kind,
-        where,
-        resolve_dialect(keys["dialect"]) if keys.get("dialect") else None,
-        keys.get("dataset") or None,
-        keys.get("database") or None,
-        keys.get("base") or None,
-        keys.get("complete") == "true",
-    )
+from schemactl.type_systems.dialect_names import canonical_dialect
 
 
 def read_readers(
@@ -149,7 +75,7 @@ def read_readers(
     versions = tuple(schemas)
     readerships, old_readerships = [], []
     for source in sources:
-        tables = ReadTables.of(versions, source.dataset or name, source.database)
+        tables = ReadTables.of(versions, source.dataset_of(name), source.database)
         readership = _read_source(source, source.where, tables, files or WorkingFiles())
         old_readership = readership
         if source.base is not None:

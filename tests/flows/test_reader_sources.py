@@ -12,7 +12,8 @@ from command_schemas import check_document
 
 from schemactl.cli.app import run
 from schemactl.errors import InputError
-from schemactl.flows.readers import ReaderSource, ReadersRequest, list_readers, parse_reader_source, read_readers
+from schemactl.flows.reader_sources import ReaderSource, parse_reader_source
+from schemactl.flows.readers import ReadersRequest, list_readers, read_readers
 from schemactl.formats.dlt import write
 from schemactl.review.readers import Answer
 from schemactl.schema.templates import new_schema

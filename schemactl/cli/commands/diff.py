@@ -42,6 +42,7 @@ from schemactl.cli.options import (
 from schemactl.cli.settings import Call, Surroundings, check_keys, resolve
 from schemactl.cli.terminal import Terminal, write_in_formats
 from schemactl.errors import ExitCode, InputError
+from schemactl.redaction import redact
 
 if TYPE_CHECKING:
     from schemactl.flows.diff import DiffRequest
@@ -229,6 +230,10 @@ def make_request(options: Options) -> DiffRequest:
         sources = tuple(options.data)
         data = DataRequest(sources, options.table, options.input_format, options.sample, options.engine_options())
     before, after = (resolve(Options, Call("diff", (), Surroundings({}, side_files))) for side_files in files)
+    if after.readers:  # after the merge they hold for every command
+        from schemactl.cli.reader_tables import check_reader_tables
+
+        check_reader_tables(after.readers)
     # The head's own silences that have a fingerprint are its purpose.
     silences = [table.values for table in options.silence]
     head_silences = (table for table in after.silence if "fingerprint" in table.values and table.values not in silences)
@@ -263,7 +268,13 @@ def _plain(value: Any) -> Any:
     # A silence of one finding comes with the change that it accepts.
     items = [item for item in value if not isinstance(item, SettingsTable) or "fingerprint" not in item.values]
     tables = [item.values if isinstance(item, SettingsTable) else item for item in items]
-    return [{key: str(text) for key, text in item.items()} if isinstance(item, Mapping) else item for item in tables]
+    return [_redacted(item) if isinstance(item, Mapping) else item for item in tables]
+
+
+def _redacted(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return a table of settings as strings, without passwords in addresses."""
+    texts = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.items()}
+    return {key: redact(text) for key, text in texts.items()}
 
 
 def parse_severities(pairs: Iterable[str]) -> Mapping[str, Severity]:

@@ -1,7 +1,7 @@
 """List who reads each column: dbt models, SQL files, views.
 
-A column is read, not read, or unknown, for example if a query has `select *` or cannot be parsed. Set the sources in
-the settings: `readers = ["dbt:target/manifest.json", "sql:queries/**/*.sql?dialect=duckdb"]`.
+A column is read, not read, or unknown, for example if a query has `select *` or cannot be parsed. The settings
+declare sources as tables: `[[readers]]` with `kind = "sql"` and `where = "queries/**/*.sql"`.
 
 Examples:
     # List the readers of a column

@@ -30,6 +30,8 @@ def _setting_phrase(value: Any) -> str:
             return "none"
         case list():
             return ", ".join(map(_setting_phrase, value))
+        case dict() if "rule" not in value:
+            return f"`{', '.join(f'{key} = {text}' for key, text in value.items())}`"
         case dict():
             return f"`{' '.join(str(value[key]) for key in ('rule', 'table', 'column') if key in value)}`"
         case bool():

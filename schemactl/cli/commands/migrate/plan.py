@@ -155,11 +155,12 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
 def _step_readers(options: Options, report: PlanReport) -> tuple[StepReaders, ...]:
     """Return the declared readers that the steps break."""
-    if not options.readers:
+    sources = options.reader_sources()
+    if not sources:
         return ()
     from schemactl.flows.readers import find_step_readers
 
-    return find_step_readers(options.reader_sources(), report.plan)
+    return find_step_readers(sources, report.plan)
 
 
 def _command(options: Options) -> str:
