@@ -46,12 +46,7 @@ _STACK: Final = re.compile(r"\d+: \S+$|at \S+:\d+(:\d+)?$")
 
 
 def read_catalogue(url: str) -> Catalogue:
-    """Return the tables of one dataset, each as its last commit has it.
-
-    Raises:
-        InputError: the address is wrong, there is no such folder, or it names no dataset.
-        DestinationError: a table cannot be read, or the package `deltalake` is missing.
-    """
+    """Return the tables of one dataset, each as its last commit has it."""
     return catalogue_of(dataset_to_read(folder_address(url)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from schemactl.destinations._address import folder_address
 from schemactl.destinations._catalogue import driver
@@ -17,9 +17,6 @@ from schemactl.destinations.delta.lake import DeltaLake
 from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
-
-if TYPE_CHECKING:
-    pass
 
 
 @contextmanager

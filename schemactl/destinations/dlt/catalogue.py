@@ -37,12 +37,7 @@ def name_limits(url: str) -> NameLimits:
 
 
 def read_catalogue(url: str) -> Catalogue:
-    """Return the last schema that dlt has loaded a dataset with: no catalog of the destination's own is read.
-
-    Raises:
-        InputError: the address is wrong, or the dataset holds no schema.
-        DestinationError: the destination cannot be read, or dlt or a driver is missing.
-    """
+    """Return the last schema that dlt has loaded a dataset with: no catalog of the destination's own is read."""
     address = parse_address(url)
     if address.dataset is None:
         raise InputError(f"`{url}` does not name a dataset", hint=f"`{address}?dataset=NAME`")

@@ -54,35 +54,20 @@ _QUERIES: Final = """
 
 
 def read_catalogue(url: str) -> Catalogue:
-    """Return the tables of one dataset; the file is opened for reading only.
-
-    Raises:
-        InputError: the address is wrong, there is no such file, or it names no dataset.
-        DestinationError: DuckDB cannot read the file, another process writes it, or DuckDB is not installed.
-    """
+    """Return the tables of one dataset; the file is opened for reading only."""
     with _open_file(url) as (session, dataset_name):
         return read_session(session, dataset_name, reads_versions=True)
 
 
 def read_definitions(url: str) -> tuple[Definition, ...]:
-    """Return the statements that would create the tables, indexes and views of one dataset.
-
-    Raises:
-        InputError: as ``read_catalogue``.
-        DestinationError: as ``read_catalogue``.
-    """
+    """Return the statements that would create the tables, indexes and views of one dataset."""
     with _open_file(url) as (session, dataset_name):
         dataset = choose_dataset({row[1] for row in session.query(_COLUMNS)}, dataset_name, session.shown)
         return tuple(Definition(table, sql) for table, sql in session.query(_DEFINITIONS, dataset))
 
 
 def read_queries(url: str) -> tuple[StoredQuery, ...]:
-    """Return the views and macros of all datasets of the file.
-
-    Raises:
-        InputError: as ``read_catalogue``.
-        DestinationError: as ``read_catalogue``.
-    """
+    """Return the views and macros of all datasets of the file."""
     with _open_file(url) as (session, _):
         return tuple(StoredQuery(*row) for row in session.query(_QUERIES))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from schemactl.destinations._address import FileAddress, check_folder, parse_file_address
 from schemactl.destinations._errors import wrap_errors
@@ -23,9 +23,6 @@ from schemactl.errors import DestinationError
 from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
-
-if TYPE_CHECKING:
-    pass
 
 _PATIENCE_SECONDS: Final = 5.0
 _PATIENCE_OF_LOADS_SECONDS: Final = 60.0

@@ -34,12 +34,7 @@ _ENDING: Final = ".metadata.json"
 
 
 def read_catalogue(url: str) -> Catalogue:
-    """Return the tables of one dataset, each as its last commit has it.
-
-    Raises:
-        InputError: the address is wrong, there is no such folder, or it names no dataset.
-        DestinationError: a table cannot be read, or the package `pyiceberg` is missing.
-    """
+    """Return the tables of one dataset, each as its last commit has it."""
     address = read_address(url)
     if address.folder is not None and not address.folder.is_dir():
         raise InputError(f"there is no folder `{address.folder}`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from schemactl.destinations._catalogue import driver
 from schemactl.destinations._lake.load import LakeLoad, check_schema
@@ -17,9 +17,6 @@ from schemactl.destinations.iceberg.lake import IcebergLake, lake_to_write
 from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
-
-if TYPE_CHECKING:
-    pass
 
 
 @contextmanager

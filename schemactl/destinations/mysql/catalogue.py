@@ -63,12 +63,7 @@ _QUERIES: Final = """
 
 
 def read_catalogue(url: str) -> Catalogue:
-    """Return the tables of one dataset.
-
-    Raises:
-        InputError: the address is wrong, or names no dataset.
-        DestinationError: the server cannot be reached or refuses to answer, or PyMySQL is not installed.
-    """
+    """Return the tables of one dataset."""
     address = parse_address(url)
     with open_session(address) as session, session.wrap_errors("read the catalog"):
         return read_session(session, address.dataset, reads_versions=True)
@@ -78,10 +73,6 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
     """Return the statements that would create the tables, triggers and views of one dataset: a query for each table.
 
     They omit the counters of AUTO_INCREMENT, and the checks by which MariaDB keeps JSON.
-
-    Raises:
-        InputError: as ``read_catalogue``.
-        DestinationError: as ``read_catalogue``.
     """
     address = parse_address(url)
     with open_session(address) as session, session.wrap_errors("read the catalog"):
@@ -98,12 +89,7 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
 
 
 def read_queries(url: str) -> tuple[StoredQuery, ...]:
-    """Return the views, functions, procedures and triggers of all databases that the user sees.
-
-    Raises:
-        InputError: as ``read_catalogue``.
-        DestinationError: as ``read_catalogue``.
-    """
+    """Return the views, functions, procedures and triggers of all databases that the user sees."""
     with open_session(parse_address(url)) as session, session.wrap_errors("read the catalog"):
         return tuple(StoredQuery(*map(text_of, row)) for row in session.query(_QUERIES))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from schemactl.destinations._load import carry_out
 from schemactl.destinations._reading import DatasetReader
@@ -24,9 +24,6 @@ from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
 from schemactl.schema.quoting import quote
 from schemactl.schema.types import Schema
-
-if TYPE_CHECKING:
-    pass
 
 
 @contextmanager

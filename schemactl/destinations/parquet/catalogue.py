@@ -39,10 +39,6 @@ def read_catalogue(url: str) -> Catalogue:
     """Return the tables of one dataset: each as the footer of its last file, by name, has it.
 
     A load that was killed after it had become certain counts as done; nothing is moved for it.
-
-    Raises:
-        InputError: there is no such folder, or it names no dataset.
-        DestinationError: a file is no Parquet.
     """
     address = folder_address(url)
     if not address.folder.is_dir():

@@ -167,12 +167,7 @@ _QUERIES: Final = """
 
 
 def read_catalogue(url: str) -> Catalogue:
-    """Return the tables of one dataset, in transactions that can only read.
-
-    Raises:
-        InputError: the address is wrong, or names no dataset.
-        DestinationError: the server cannot be reached or refuses to answer, or psycopg is not installed.
-    """
+    """Return the tables of one dataset, in transactions that can only read."""
     address = parse_address(url)
     with open_session(address, READING, is_read_only=True) as session, session.wrap_errors("read the catalog"):
         dataset = choose_dataset({row[0] for row in session.query(_DATASETS)}, address.dataset, session.shown)
@@ -183,10 +178,6 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
     """Return statements for the tables, keys, indexes, triggers, policies and views of one dataset.
 
     They contain no types of columns. Names of tables are qualified by their dataset.
-
-    Raises:
-        InputError: as ``read_catalogue``.
-        DestinationError: as ``read_catalogue``.
     """
     address = parse_address(url)
     with open_session(address, READING, is_read_only=True) as session, session.wrap_errors("read the catalog"):
@@ -195,12 +186,7 @@ def read_definitions(url: str) -> tuple[Definition, ...]:
 
 
 def read_queries(url: str) -> tuple[StoredQuery, ...]:
-    """Return the views, materialized views, functions and triggers of all datasets; names in views are qualified.
-
-    Raises:
-        InputError: as ``read_catalogue``.
-        DestinationError: as ``read_catalogue``.
-    """
+    """Return the views, materialized views, functions and triggers of all datasets; names in views are qualified."""
     address = parse_address(url)
     with open_session(address, READING, is_read_only=True) as session, session.wrap_errors("read the catalog"):
         session.execute("set search_path = ''")

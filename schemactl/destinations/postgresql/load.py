@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from schemactl.destinations._reading import DatasetReader
 from schemactl.destinations._sql_load import (
@@ -17,9 +17,6 @@ from schemactl.destinations.postgresql.session import open_session, open_transac
 from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
 from schemactl.schema.types import Schema
-
-if TYPE_CHECKING:
-    pass
 
 
 @contextmanager

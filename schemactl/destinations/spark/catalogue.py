@@ -38,13 +38,7 @@ _BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
 def read_catalogue(url: str) -> Catalogue:
-    """Return the tables of one schema.
-
-    Raises:
-        InputError: the address is wrong, or there is no such schema.
-        DestinationError: Spark failed.
-        EngineError: Spark cannot be started.
-    """
+    """Return the tables of one schema."""
     namespace = read_address(url)
     with running_session() as spark:
         catalogue = read_namespace(spark, namespace)

@@ -44,34 +44,19 @@ _QUERIES: Final = "select type, name, sql from sqlite_master where type in ('vie
 
 
 def read_catalogue(url: str) -> Catalogue:
-    """Return the tables of one dataset, by the types that they were declared with; nothing is written.
-
-    Raises:
-        InputError: the address is wrong, there is no such file, or it names no dataset.
-        DestinationError: SQLite cannot read the file.
-    """
+    """Return the tables of one dataset, by the types that they were declared with; nothing is written."""
     with _open_dataset(url) as (session, dataset):
         return read_session(session, dataset, reads_versions=True)
 
 
 def read_definitions(url: str) -> tuple[Definition, ...]:
-    """Return the statements that created the tables, indexes, triggers and views of one dataset.
-
-    Raises:
-        InputError: as ``read_catalogue``.
-        DestinationError: as ``read_catalogue``.
-    """
+    """Return the statements that created the tables, indexes, triggers and views of one dataset."""
     with _open_dataset(url) as (session, _):
         return tuple(Definition(table, sql) for table, sql in session.query(_DEFINITIONS))
 
 
 def read_queries(url: str) -> tuple[StoredQuery, ...]:
-    """Return the views and triggers of the dataset's file.
-
-    Raises:
-        InputError: as ``read_catalogue``.
-        DestinationError: as ``read_catalogue``.
-    """
+    """Return the views and triggers of the dataset's file."""
     with _open_dataset(url) as (session, dataset):
         return tuple(StoredQuery(kind, f"{dataset}.{name}", sql) for kind, name, sql in session.query(_QUERIES))
 

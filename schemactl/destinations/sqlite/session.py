@@ -205,11 +205,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def recover(path: Path) -> None:
-    """Roll back the transaction of a killed writer, which a read-only connection could not do, nor read the file.
-
-    Raises:
-        DestinationError: as ``check_sqlite_files``.
-    """
+    """Roll back the transaction of a killed writer, which a read-only connection could not do, nor read the file."""
     check_sqlite_files(path)
     if not path.with_name(f"{path.name}-journal").exists():
         return
