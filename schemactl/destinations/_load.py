@@ -1,6 +1,6 @@
 """Carries out a load, in the same order at every destination; the destination's part is a ``Load``.
 
-A load has a lock. A killed load is undone or finished first, then the package is checked against the existing tables,
+A load holds a lock. A killed load is undone or finished first, then the package is checked against the existing tables,
 its rows are staged, and staged rows are committed, with the row that completes the load last. A load that fails is
 restored.
 

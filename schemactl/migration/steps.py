@@ -78,7 +78,7 @@ class BaseStep(ABC):
     is_structural: ClassVar[bool] = False
     """Whether it changes names or types of columns, so that tables without it differ from the schema."""
     outdates_copies: ClassVar[bool] = False
-    """Whether dlt would not change a table's copy in its staging dataset alike: dlt only ever adds columns."""
+    """Whether a table's copy in dlt's staging dataset stays different, since dlt only ever adds columns."""
 
     @property
     @abstractmethod

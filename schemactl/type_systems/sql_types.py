@@ -148,7 +148,7 @@ _STANDARD: Final = Words(
     wei=(38, 0), digits=None,
 )  # fmt: skip
 _OWN: Final[Mapping[str, Mapping[DataType, str]]] = {"hive": {DataType.JSON: "STRING", DataType.TIME: "STRING"}}
-"""Words for engines whose own word differs from sqlglot's word for the standard type."""
+"""Types for which an engine's own word differs from sqlglot's word for the standard type."""
 
 _CASTS: Final[Mapping[str, Mapping[DataType, str]]] = {
     "mysql": {

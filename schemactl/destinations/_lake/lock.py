@@ -15,7 +15,7 @@ from schemactl.store.lock import locked
 from schemactl.store.temporary_folders import private_folder
 
 LOAD_PATIENCE_SECONDS: Final = 600.0
-"""How long a load waits for another load, which may take as long as its own preparation did."""
+"""How long a load waits for other loads: its rows may have taken as long to prepare."""
 
 
 def machine_folder(*identity: str) -> Path:

@@ -1,9 +1,10 @@
 """Migrations of Delta tables: the abilities of delta-rs, the statements for people, and a session on a dataset.
 
-New columns and allowed nulls are written into a table's log. All else about columns rewrites the table in one commit:
-if names and types differed from the files', that would need column mapping and type widening, which delta-rs cannot
-write. Each change of a table is a separate commit, so earlier versions of the table can still be read (time travel)
-until a vacuum. A killed rewrite leaves files in a table's folder that are in no commit; a vacuum removes them.
+New columns and allowed nulls are written into a table's log. Any other change of columns rewrites the table in one
+commit: without it, names and types would differ from the files', which needs column mapping and type widening that
+delta-rs cannot write. Each change of a table is a separate commit, so earlier versions of the table can still be read
+(time travel) until a vacuum. A killed rewrite leaves files in a table's folder that are in no commit; a vacuum removes
+them.
 """
 
 from __future__ import annotations

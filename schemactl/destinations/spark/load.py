@@ -126,7 +126,7 @@ class SparkLoad(Load[TableMove]):
 
     Attributes:
         made: the names of the tables that this load has made.
-        is_certain: whether the steps may be written: then the next load finds out.
+        is_certain: whether the steps may be written already, so that only the next load can tell.
     """
 
     target: Tables

@@ -15,7 +15,7 @@ from schemactl.schema.types import Column, DataType, Properties
 NAMES: Final = NameLimits(is_case_sensitive=False)
 
 _ROW_ID: Final = "x-row-id"
-"""A column that is SQLite's default number of the row: INTEGER and the whole primary key."""
+"""A column that SQLite fills with the number of the row by default: INTEGER and the whole primary key."""
 
 _DECIMAL: Final[Properties] = {"data_type": "decimal"}
 
