@@ -104,11 +104,7 @@ def find_file(folder: Path, name: str) -> Path | None:
 
 
 def read_schema(folder: Path, name: str) -> TextFile | None:
-    """Return the file of schema ``name`` with its text, if it exists.
-
-    Raises:
-        InputError: as ``find_file``, or the file cannot be read.
-    """
+    """Return the file of schema ``name`` with its text, if it exists."""
     path = find_file(folder, name)
     return TextFile(path, read_text(path)) if path else None
 
