@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from string import ascii_letters
 from typing import Final
 
 from schemactl.inference.evidence import Evidence
@@ -43,6 +44,12 @@ def describe_odd_data(
     ]
     if single:
         yield f"one row only: {_listed(single)}"
+    respelled = list(_respelled(tables, resolution))
+    if respelled:
+        yield (
+            f"the naming convention replaces letters: {_listed(respelled)}; "
+            f"`schemactl edit {after.name} --rename OLD=NEW` gives another name, and later data follows it"
+        )
     by_column = ColumnEvidence(resolution, evidence)
     constant = [
         f"`{table.name}.{column.name}`"
@@ -63,6 +70,22 @@ def _row_count(table: str, resolution: Resolution, evidence: Evidence) -> int:
     """Return the number of rows that the data has for a table."""
     paths = {row_path(path) for (name, _), classes in resolution.taken.items() if name == table for path, _ in classes}
     return sum(map(evidence.count, paths))
+
+
+def _respelled(tables: Sequence[TableFinding], resolution: Resolution) -> Iterator[str]:
+    """Yield new tables and columns whose names lack letters of their keys: `Gebühr` is `geb_hr`."""
+    for table in tables:
+        rows = resolution.rows.get(table.name, ()) if table.is_new else ()
+        lists = [path[:-1] for path in rows if path]
+        named = [(table.name, path[len(row_path(path)) :]) for path in lists]
+        for column in table.columns:
+            sources = resolution.sources((table.name, column.name)) if column.is_new else ()
+            named += [(f"{table.name}.{column.name}", path[len(row_path(path)) :]) for path in sources]
+        for name, path in named:
+            key = ".".join(step for step in path if step is not None)
+            letters = {letter for letter in key.lower() if letter.isalpha()}
+            if not letters <= {*name.lower(), *ascii_letters}:
+                yield f"`{key}` is `{name}`"
 
 
 def _is_constant(table: str, column: ColumnFinding, by_column: ColumnEvidence) -> bool:

@@ -127,7 +127,7 @@ def is_same(review: Review) -> bool:
 def edits(review: Review) -> Iterable[str]:
     """Yield a sentence for each file that was edited after its hash was made (docs/dlt.md §2), once for both sides."""
     for origin in dict.fromkeys(side.origin for side in (review.base, review.head) if side and side.is_edited):
-        yield f"`{origin}` was edited by hand: a run undoes that in an export file; edit the import file"
+        yield f"`{origin}` was edited by hand: dlt overwrites an export file, so edit the import file"
 
 
 def values(finding: Finding) -> str | None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from loading_shop import LOCAL
 
+from schemactl.cli.app import run
 from schemactl.flows.infer import infer
 from schemactl.flows.request import InferRequest
 from schemactl.render.console import Look
@@ -132,3 +133,33 @@ def test_saved_evidence_knows_columns_of_one_value() -> None:
         for schema in directory.iterdir():
             schema.unlink()
     assert hints(str(file)) == ()
+
+
+def test_names_that_lose_letters_of_their_keys_are_reported_once() -> None:
+    rows = [
+        {"Gebühr": n, "Adresse": {"Straße": f"s{n}"}, "Größen": [{"Übung": n}, {"Übung": -n}], "日本": n * 7, "ok": n / 3}
+        for n in range(3)
+    ]
+    names = (
+        "`Gebühr` is `orders.geb_hr`, `日本` is `orders.x`, `Adresse.Straße` is `orders.adresse__stra_e`, "
+        "`Größen` is `orders__gr_en`, `Übung` is `orders__gr_en._bung`"
+    )
+    (hint,) = hints(write("a.jsonl", rows))
+    assert hint == (
+        f"the naming convention replaces letters: {names}; `schemactl edit shop --rename OLD=NEW` gives another name, "
+        "and later data follows it"
+    )
+    assert hints("a.jsonl") == ()
+
+
+def test_later_data_follows_the_name_that_the_hint_proposes() -> None:
+    write("a.jsonl", [{"Gebühr": n} for n in range(3)])
+    assert hints("a.jsonl")
+    assert run(["edit", "shop", "--rename", "orders.geb_hr=gebuehr", "--quiet"]) == 0
+    report = infer(InferRequest(("a.jsonl",), "shop", "orders", Path("schemas"), engine=LOCAL))
+    assert "gebuehr" in report.schema.tables["orders"].columns
+    assert "geb_hr" not in report.schema.tables["orders"].columns
+
+
+def test_a_naming_convention_that_keeps_letters_has_no_hint() -> None:
+    assert hints(write("a.jsonl", [{"Gebühr": n} for n in range(3)]), naming="duck_case") == ()
