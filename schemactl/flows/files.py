@@ -91,7 +91,7 @@ def _problems(path: Path, folder: SchemasFolder) -> Iterator[Problem]:
     is_exported = not folder.is_shared and real_path(file.path).parent == real_path(folder.exports)
     if is_exported and document.is_edited:
         hint = (
-            "the next run overwrites this edit: edit the import file instead, or update version and hash with "
+            "dlt's next run overwrites this edit: edit the import file instead, or update version and hash with "
             "`schemactl fmt`"
         )
         yield Problem("the export file was edited by hand", document.locate("version_hash"), hint)

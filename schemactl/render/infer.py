@@ -203,7 +203,9 @@ def show_hashes(report: InferenceReport) -> Iterator[Text]:
                 yield Text(f"to keep them, run `schemactl sync {escape(report.name)}` first")
     if report.export_edited and not report.is_refused:
         makes = "updated" if report.written else "would update"
-        yield Text(f"{makes} the hash of the export file, which was edited by hand; dlt overwrites it: edit the import file")
+        yield Text(
+            f"{makes} the hash of the export file, which was edited by hand; dlt overwrites it: edit the import file"
+        )
     before, after = report.before_hash, report.after_hash
     if report.is_refused:
         if before is not None:

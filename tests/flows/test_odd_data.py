@@ -137,7 +137,13 @@ def test_saved_evidence_knows_columns_of_one_value() -> None:
 
 def test_names_that_lose_letters_of_their_keys_are_reported_once() -> None:
     rows = [
-        {"Gebühr": n, "Adresse": {"Straße": f"s{n}"}, "Größen": [{"Übung": n}, {"Übung": -n}], "日本": n * 7, "ok": n / 3}
+        {
+            "Gebühr": n,
+            "Adresse": {"Straße": f"s{n}"},
+            "Größen": [{"Übung": n}, {"Übung": -n}],
+            "日本": n * 7,
+            "ok": n / 3,
+        }
         for n in range(3)
     ]
     names = (
