@@ -19,10 +19,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from forked_commands import MIGRATION, Commands, forked_commands
-from lake_samples import package
-from lake_samples import table as loaded_table
 from migrated_datasets import ADDED, FIRST, ID, column, put, schema_of
-from staged_loads import quiet
 
 from schemactl.destinations import delta as destination
 from schemactl.destinations._journal import Versions
@@ -31,9 +28,9 @@ from schemactl.destinations.delta.lake import WORKSHOP, DeltaLake
 from schemactl.destinations.delta.migration import MARK, DeltaMigration, render
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import find_status
 from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.options import PlanOptions
 from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, RollbackReport
 from schemactl.migration.steps import (
     AddColumn,
@@ -428,43 +425,6 @@ def orders(shop: Path) -> Path:
     return write(shop / "orders", FIRST_ROWS, held)
 
 
-def test_a_plan_is_applied_checked_and_undone(orders: Path) -> None:
-    assert apply(ADDED).outcome is Outcome.DONE
-
-    assert [*catalogue()["orders"].columns] == ["id", "amount", "memo", "old", "paid"]
-    assert [(row["id"], row["amount"], row["memo"]) for row in rows_of(orders)] == [(1, 5.0, "x"), (2, 7.0, "12")]
-    found = status(ADDED)
-    assert found.is_settled
-    assert found.there.version_hash == ADDED.version_hash
-    assert verify(VerifyRequest(None, URL, Path("schemas"))).is_clean
-    assert apply(ADDED).outcome is Outcome.NOTHING
-    report = undo()
-    assert (report.outcome, report.before, report.after) == (Outcome.DONE, ADDED.version_hash, FIRST.version_hash)
-    assert rows_of(orders) == FIRST_ROWS
-    assert status(FIRST).is_settled
-    assert apply(ADDED).outcome is Outcome.DONE
-
-
-def test_values_that_do_not_survive_are_refused_kept_or_put_beside(orders: Path) -> None:
-    retyped = schema_of(ID, column("amount", "bigint"), column("note", "bigint"), column("old"), before=FIRST)
-
-    refused = apply(retyped)
-
-    assert [each.kind for each in refused.planned.blockers] == [BlockerKind.UNFIT]
-    assert [(each.count, each.examples[0][:3]) for each in refused.planned.counted] == [(1, '"x"')]
-    assert rows_of(orders) == FIRST_ROWS
-    for way, expected in (
-        (OnUnfit.EXPAND, [(None, "x", None), (12, "12", None)]),
-        (OnUnfit.VARIANT, [(None, "x", "x"), (12, "12", None)]),
-    ):
-        assert apply(retyped, options=PlanOptions(on_unfit=way)).outcome is Outcome.DONE
-        found = [(row["note"], row["note__before_1"], row.get("note__v_text")) for row in rows_of(orders)]
-        assert found == expected
-        assert status(retyped).planned.plan.steps == ()
-        assert undo(allows_destructive=True).outcome is Outcome.DONE
-        assert rows_of(orders) == FIRST_ROWS
-
-
 DYING = """
 import deltalake, pandas
 from schemactl.destinations.delta import migration
@@ -593,15 +553,6 @@ def test_the_dataset_is_the_one_whose_ledger_names_the_schema(orders: Path) -> N
     with destination.connect("delta:none", "shop", is_read_only=True, may_be_new=True) as session:
         assert session.catalogue().schema.tables == {}
     assert not Path("none").exists()
-
-
-def test_schemactl_loads_into_what_was_migrated(orders: Path) -> None:
-    apply(ADDED)
-    held = loaded_table("orders", {"id": {"data_type": "bigint"}, "memo": {"data_type": "text"}})
-    with_keys = schema_of(*ADDED.tables["orders"].columns.values(), *list(held.columns.values())[2:], before=ADDED)
-    assert apply(with_keys).outcome is Outcome.DONE
-    destination.load(URL, package(Path("staged"), "7", {"orders": [{"id": 3, "memo": "new"}]}, [held]), quiet)
-    assert [(row["id"], row["memo"]) for row in rows_of(orders)] == [(1, "x"), (2, "12"), (3, "new")]
 
 
 def test_a_dlt_pipeline_goes_on_after_a_migration(shop: Path) -> None:

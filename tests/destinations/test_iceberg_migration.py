@@ -31,12 +31,11 @@ from schemactl.destinations.iceberg import migration
 from schemactl.destinations.iceberg.migration import IcebergMigration
 from schemactl.errors import DestinationError, InputError
 from schemactl.flows.migrate.apply import ApplyRequest, apply_migration
-from schemactl.flows.migrate.inspection import VerifyRequest, find_status, verify
+from schemactl.flows.migrate.inspection import find_status
 from schemactl.flows.migrate.plan import PlanRequest, plan_migration
-from schemactl.flows.migrate.rollback import RollbackRequest, rollback
-from schemactl.migration.options import OnUnfit, PlanOptions
+from schemactl.migration.options import PlanOptions
 from schemactl.migration.records import Patience
-from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport, RollbackReport
+from schemactl.migration.reports import ApplyReport, BlockerKind, Outcome, PlanReport
 from schemactl.migration.steps import (
     AddColumn,
     AddUnique,
@@ -126,10 +125,6 @@ def apply(url: str, orders: Table, *, allows: bool = False, patience: float = 10
     reference = put(wanted(orders), "w.yaml")
     request = ApplyRequest(reference, url, Path("schemas"), PlanOptions(**options), allows, patience=Patience(patience))
     return apply_migration(request, lambda _: True, lambda: nullcontext(None))
-
-
-def undo(url: str, **changes: Any) -> RollbackReport:
-    return rollback(replace(RollbackRequest("shop", url), **changes), lambda _: True, lambda: nullcontext(None))
 
 
 def status(url: str) -> Any:
@@ -360,60 +355,6 @@ def test_a_table_that_takes_a_former_name_has_files_of_its_own(url: str) -> None
     assert rows("id") == []
     run(url, DropTable(again))
     assert rows("id", name="sales") == [(1,), (2,)]
-
-
-def test_a_schema_is_planned_applied_reported_verified_and_rolled_back(url: str) -> None:
-    assert len(plan(url, SECOND).plan.steps) == 3
-
-    assert apply(url, SECOND).outcome is Outcome.DONE
-
-    assert plan(url, SECOND).plan.steps == ()
-    assert rows("id", "amount", "memo", "paid") == [(1, 5.0, "x", None), (2, 7.0, "12", None)]
-    found = status(url)
-    assert found.is_settled
-    assert found.there.version_hash == wanted(SECOND).version_hash
-    assert destination.read_catalogue(url).hashes[0] == wanted(SECOND).version_hash
-    report = verify(VerifyRequest(None, url, Path("schemas")))
-    assert (report.drift, report.odd) == ((), ())
-    assert undo(url).outcome is Outcome.DONE
-    assert rows("id", "amount", "note", "old") == [(1, 5, "x", "o"), (2, 7, "12", None)]
-    assert status(url).there.version_hash == wanted(FIRST).version_hash
-    assert not {
-        name for name in destination.read_catalogue(url).without_ours.schema.tables if name.startswith("_schemactl")
-    }
-
-
-def test_loads_go_on_after_a_migration(url: str) -> None:
-    apply(url, SECOND)
-
-    load(SECOND, "2", [{"id": 3, "amount": 1.5, "memo": "m"}])
-
-    assert rows("id", "amount", "memo") == [(1, 5.0, "x"), (2, 7.0, "12"), (3, 1.5, "m")]
-    assert destination.read_past_loads(url, "shop").load_ids == {"1", "2"}
-
-
-NUMBERS = table("orders", {"id": BIGINT, "amount": BIGINT, "note": BIGINT, "old": TEXT})
-
-
-def test_values_that_do_not_fit_are_refused_with_their_row(url: str) -> None:
-    report = apply(url, NUMBERS)
-
-    assert report.outcome is Outcome.REFUSED
-    assert [each.kind for each in report.planned.blockers] == [BlockerKind.UNFIT]
-    assert report.planned.counted[0].count == 1
-    assert "orders-1-0" in report.planned.counted[0].examples[0]
-    assert rows("note") == [("12",), ("x",)]
-
-
-def test_values_that_do_not_fit_stay_in_the_old_column(url: str) -> None:
-    assert apply(url, NUMBERS, on_unfit=OnUnfit.EXPAND).outcome is Outcome.DONE
-    assert rows("id", "note", "note__before_1") == [(1, None, "x"), (2, 12, "12")]
-    assert plan(url, NUMBERS).plan.steps == ()
-
-
-def test_values_that_do_not_fit_go_into_the_variant_column(url: str) -> None:
-    assert apply(url, NUMBERS, on_unfit=OnUnfit.VARIANT).outcome is Outcome.DONE
-    assert rows("id", "note", "note__v_text") == [(1, None, "x"), (2, 12, None)]
 
 
 DYING = """

@@ -57,94 +57,6 @@ def status(dataset: Dataset, reference: str | None = None) -> Any:
     return find_status(reference, dataset.url, Path("schemas"), PlanOptions())
 
 
-def test_a_schema_is_applied_and_recorded(dataset: Dataset) -> None:
-    report = apply(dataset, ADDED)
-
-    assert report.outcome is Outcome.DONE
-    assert dataset.columns() == ["id", "amount", "memo", "old", "paid"]
-    assert dataset.sql("SELECT id, amount, memo FROM @.orders ORDER BY id") == [(1, 5.0, "x"), (2, 7.0, "12")]
-    found = status(dataset)
-    assert found.is_settled
-    assert found.there.version_hash == ADDED.version_hash
-    assert [(past.run.from_hash, past.run.to_hash, past.state) for past in found.runs] == [
-        (FIRST.version_hash, ADDED.version_hash, "done"),
-        (None, FIRST.version_hash, "done"),
-    ]
-    assert apply(dataset, ADDED).outcome is Outcome.NOTHING
-
-
-def test_a_rollback_brings_back_tables_and_hash(dataset: Dataset) -> None:
-    before = dataset.sql("SELECT id, amount, note, old FROM @.orders ORDER BY id")
-    apply(dataset, ADDED)
-
-    report = undo(dataset)
-
-    assert (report.outcome, report.before, report.after) == (Outcome.DONE, ADDED.version_hash, FIRST.version_hash)
-    assert dataset.columns() == ["id", "amount", "note", "old"]
-    assert dataset.sql("SELECT id, amount, note, old FROM @.orders ORDER BY id") == before
-    found = status(dataset)
-    assert found.is_settled
-    assert found.there.version_hash == FIRST.version_hash
-    assert dataset.sql(f"SELECT 1 FROM @._dlt_version WHERE version_hash = '{ADDED.version_hash}'") == []
-
-
-def test_values_loaded_since_are_not_dropped_unasked(dataset: Dataset) -> None:
-    apply(dataset, ADDED)
-    dataset.sql("INSERT INTO @.orders (id, amount, paid) VALUES (3, 1, '2026-01-31 00:00:00')")
-
-    report = undo(dataset)
-
-    assert report.outcome is Outcome.REFUSED
-    assert [each.kind for each in report.blockers] == [BlockerKind.DESTRUCTIVE]
-    assert "1 value of `orders.paid` would be dropped" in report.blockers[0].message
-    assert "paid" in dataset.columns()
-    assert undo(dataset, allows_destructive=True).outcome is Outcome.DONE
-    assert "paid" not in dataset.columns()
-
-
-def test_an_undo_that_would_lose_values_is_refused(dataset: Dataset) -> None:
-    apply(dataset, ADDED)
-    dataset.sql("INSERT INTO @.orders (id, amount) VALUES (3, 1.5)")
-
-    report = undo(dataset)
-
-    assert [each.kind for each in report.blockers] == [BlockerKind.UNFIT]
-    assert report.counted[0].count == 1
-    assert "1.5" in report.counted[0].examples[0]
-
-
-def test_single_steps_are_undone_and_gone_on_with(dataset: Dataset) -> None:
-    apply(dataset, ADDED)
-
-    assert undo(dataset, steps=1).outcome is Outcome.DONE
-
-    found = status(dataset, put(ADDED, "wanted.yaml"))
-    assert found.unfinished is not None
-    assert (found.unfinished.done, found.unfinished.steps) == (2, 3)
-    assert found.drift == ()
-    assert apply(dataset, ADDED).outcome is Outcome.DONE
-    assert status(dataset, put(ADDED, "wanted.yaml")).is_settled
-    assert undo(dataset, to_hash=FIRST.version_hash[:6]).outcome is Outcome.DONE
-    with pytest.raises(InputError, match="no run that started from the schema `zzz`"):
-        undo(dataset, to_hash="zzz")
-
-
-def test_what_loses_data_is_left_out_until_it_is_allowed_and_cannot_be_undone(dataset: Dataset) -> None:
-    without = schema_of(ID, column("amount", "bigint"), column("note"), column("added"), before=FIRST)
-
-    left_out = apply(dataset, without)
-
-    assert left_out.outcome is Outcome.DONE
-    assert [(each.kind, each.column) for each in left_out.planned.plan.notes] == [(NoteKind.LEFT_OUT, "old")]
-    assert dataset.columns() == ["id", "amount", "note", "old", "added"]
-    assert status(dataset, put(without, "wanted.yaml")).is_settled
-    assert apply(dataset, without, allows_destructive=True).outcome is Outcome.DONE
-    assert "old" not in dataset.columns()
-    again = undo(dataset)
-    assert [each.kind for each in again.blockers] == [BlockerKind.IMPOSSIBLE]
-    assert "cannot be undone: its values are lost" in again.blockers[0].message
-
-
 def test_values_that_do_not_survive_refuse_the_step_under_its_old_name(dataset: Dataset) -> None:
     renamed = schema_of(
         ID,
@@ -193,19 +105,6 @@ def test_what_does_not_fit_goes_to_a_variant(dataset: Dataset) -> None:
     undo(dataset)
     undo(dataset, allows_destructive=True)
     assert dataset.sql("SELECT id, note FROM @.orders ORDER BY id") == [(1, "x"), (2, "12")]
-
-
-def test_a_column_that_may_not_be_null_is_filled(dataset: Dataset) -> None:
-    filled = schema_of(
-        *FIRST.tables["orders"].columns.values(),
-        column("state", nullable=False, **{"x-backfill": "it's new"}),
-        before=FIRST,
-    )
-
-    assert apply(dataset, filled).outcome is Outcome.DONE
-
-    assert dataset.sql("SELECT DISTINCT state FROM @.orders") == [("it's new",)]
-    assert verify(VerifyRequest(None, dataset.url, Path("schemas"))).is_clean
 
 
 def test_a_plan_is_refused_where_the_destination_moves_before_it_is_agreed_to(dataset: Dataset) -> None:
