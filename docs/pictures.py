@@ -1,4 +1,4 @@
-"""Draws the terminal pictures of README and docs from real runs: ``uv run python docs/pictures.py``."""
+"""Draw the terminal pictures of README and docs from real runs of the local engine: ``uv run python docs/pictures.py``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def commit(work: Path) -> None:
 
 def run(work: Path, *arguments: str) -> Text:
     """Return a call and what it printed, as a terminal shows it."""
-    environment = {**os.environ, "COLUMNS": str(WIDTH)}
+    environment = {**os.environ, "COLUMNS": str(WIDTH), "SCHEMACTL_ENGINE": "local"}
     command = [COMMAND, *arguments, "--color", "always"]
     printed = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
     return Text.assemble((f"$ schemactl {' '.join(arguments)}\n", "bold"), Text.from_ansi(printed.stdout))
