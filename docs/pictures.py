@@ -1,4 +1,4 @@
-"""Draw the terminal pictures of README and docs from real runs of the local engine: ``uv run python docs/pictures.py``."""
+"""Draw the terminal pictures of README and docs from real local runs: ``uv run python docs/pictures.py``."""
 
 from __future__ import annotations
 
