@@ -74,6 +74,8 @@ os.environ["RUNTIME__DLTHUB_TELEMETRY"] = "false"
 
 # The settings of whoever runs the tests are no part of them.
 os.environ["XDG_CONFIG_HOME"] = str(REPOSITORY / "tests" / "no-settings")
+# A cache would hide a change of the code that it holds the results of.
+os.environ["SCHEMACTL_CACHE_DIR"] = ""
 
 # In CI the same examples each time: what a lucky one finds is no reason to refuse a change that has no part in it.
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=20)

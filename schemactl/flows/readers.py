@@ -13,9 +13,10 @@ from schemactl.errors import CommandWarning, InputError, did_you_mean
 from schemactl.flows.reader_sources import ReaderSource
 from schemactl.flows.references import find_schemas
 from schemactl.flows.target import find_destination
+from schemactl.garbage_collection import paused_collector
 from schemactl.migration.migration_plan import MigrationPlan
 from schemactl.readers import READER_KINDS
-from schemactl.readers.sql_uses import read_sql
+from schemactl.readers.sql_texts import read_sql
 from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import (
     Answer,
@@ -213,7 +214,8 @@ def list_readers(request: ReadersRequest) -> tuple[ReadersReport, ...]:
     schemas = [referred.schema for referred in find_schemas(request.reference, request.schemas)]
     if request.name is not None:
         _check_name(request.name, schemas)
-    return tuple(_report(schema, request) for schema in schemas)
+    with paused_collector():
+        return tuple(_report(schema, request) for schema in schemas)
 
 
 def _check_name(name: str, schemas: Sequence[Schema]) -> None:

@@ -9,15 +9,13 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from schemactl.errors import InputError, Location
+from schemactl.errors import InputError
+from schemactl.garbage_collection import paused_collector
 from schemactl.readers.statements import StatementWalk
 from schemactl.readers.tables import ReadTables
-from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use
+from schemactl.readers.uses import MAX_SECONDS, TOO_LONG, Uses
 from schemactl.time_limit import time_limit
 from schemactl.type_systems.sql_fields import unlogged
-
-MAX_SECONDS: Final = 5.0
-"""Processor time for the text of one reader."""
 
 MAX_CHARACTERS: Final = 500_000
 """A parsed statement of this size takes some 200 MB."""
@@ -26,40 +24,33 @@ MAX_DEPTH: Final = 200
 """Parentheses in each other."""
 
 
-def read_sql(text: str, reader: Reader, tables: ReadTables, dialect: str | None, *, first_line: int = 1) -> Readership:
+def find_uses(text: str, tables: ReadTables, dialect: str | None) -> Uses:
     """Return the uses in a SQL text of one or several statements.
 
     Args:
         text: SQL without templates.
-        reader: whose text it is; the path of its location is that of the uses.
         tables: the tables to look for.
-        dialect: sqlglot's name; None for its own.
-        first_line: the line of the reader's file in which the text begins.
+        dialect: sqlglot's name; None for an unknown dialect.
     """
-    path = reader.location.path if reader.location else reader.name
-
-    def locate(line: int | None) -> Location:
-        return Location(path, None if line is None else line + first_line - 1)
-
-    if not tables.mentioned_in(text):
-        return Readership()
     walk = StatementWalk(tables, dialect)
-    too_long = InputError(f"SQL that takes longer than {MAX_SECONDS:g} s to read")
     try:
         if len(text) > MAX_CHARACTERS:
             raise InputError(f"SQL of more than {MAX_CHARACTERS:,} characters")
-        with time_limit(MAX_SECONDS, lambda: too_long, of_processor=True):
+        # The nodes of a tree name their parents: the collector would look for them again and again.
+        with paused_collector(), time_limit(MAX_SECONDS, lambda: InputError(TOO_LONG), of_processor=True):
             _walk_text(text, walk)
     except InputError as error:
         walk = StatementWalk(tables, dialect)
         walk.blind_text(text, error.message, None)
-    uses = [Use(reader, table, None, Clause.FROM, location=locate(line)) for table, line in walk.table_uses]
-    uses += (
-        Use(reader, use.table, use.column, use.clause, use.is_computed, use.is_positional, locate(use.line))
-        for use in sorted(walk.uses, key=lambda use: use.line or 0)
-    )
-    blind = (Blindness(reader, reason, table, column, locate(line)) for table, column, reason, line in walk.blind)
-    return Readership(tuple(dict.fromkeys(uses)), tuple(dict.fromkeys(blind)))
+    columns = [
+        (use.table, use.column, use.clause.value, use.is_computed, use.is_positional, use.line) for use in walk.uses
+    ]
+    columns.sort(key=lambda row: row[-1] or 0)
+    return {
+        "tables": [list(row) for row in walk.table_uses],
+        "columns": [list(row) for row in dict.fromkeys(columns)],
+        "blind": [list(row) for row in walk.blind],
+    }
 
 
 def _walk_text(text: str, walk: StatementWalk) -> None:

@@ -53,9 +53,17 @@ class ReadTables:
         folded = text.casefold()
         words = {"", *_WORD.findall(folded)} & self._by_first_word.keys()
         mentioned = {table for word in words for table in self._by_first_word[word] if table.casefold() in folded}
-        patterns = [re.compile(f"{re.escape(prefix)}.*") for prefix in _PATTERN.findall(folded)]
+        patterns = [
+            re.compile(f"{re.escape(prefix)}.*") for prefix in (_PATTERN.findall(folded) if "*" in folded else ())
+        ]
+        if not patterns and not mentioned:
+            return ()
         return tuple(
             table
             for table in self.columns
             if table in mentioned or any(pattern.fullmatch(table.casefold()) for pattern in patterns)
         )
+
+    def only(self, names: Iterable[str]) -> ReadTables:
+        """Return some of the tables."""
+        return ReadTables({name: self.columns[name] for name in names}, self.dataset, self.database)

@@ -226,10 +226,13 @@ def merge(
     readerships: Iterable[Readership], *, is_complete: bool = False, before: Readership | None = None
 ) -> Readership:
     """Return one readership of several sources."""
+    sources = list(readerships)
+    if len(sources) == 1:
+        return replace(sources[0], is_complete=is_complete, before=before)
     uses: dict[Use, None] = {}
     blind: dict[Blindness, None] = {}
     downstream: dict[Reader, tuple[Reader, ...]] = {}
-    for readership in readerships:
+    for readership in sources:
         uses |= dict.fromkeys(readership.uses)
         blind |= dict.fromkeys(readership.blind)
         downstream |= readership.downstream

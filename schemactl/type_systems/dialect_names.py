@@ -27,6 +27,14 @@ ALIASES: Final[Mapping[str, str]] = {
 ``spark`` and ``databricks``, are no aliases of each other.
 """
 
+DIALECTS: Final = frozenset({
+    "athena", "bigquery", "clickhouse", "databricks", "dax", "doris", "dremio", "drill", "druid", "duckdb", "dune",
+    "exasol", "fabric", "hive", "materialize", "mysql", "oracle", "postgres", "presto", "prql", "redshift",
+    "risingwave", "singlestore", "snowflake", "solr", "spark", "spark2", "sqlite", "starrocks", "tableau", "teradata",
+    "trino", "tsql",
+})  # fmt: skip
+"""sqlglot's dialects: to ask sqlglot imports them all."""
+
 
 def canonical_dialect(name: str) -> str:
     """Return sqlglot's name for a dialect; a name that is no alias is returned in small letters.
@@ -40,10 +48,12 @@ def canonical_dialect(name: str) -> str:
 
 def resolve_dialect(name: str) -> str:
     """Return sqlglot's name for a dialect."""
+    dialect = canonical_dialect(name)
+    if dialect in DIALECTS:
+        return dialect
     from sqlglot.dialects.dialect import Dialect as Sqlglot
 
     dialects = sorted(dialect for dialect in Sqlglot.classes if dialect)
-    dialect = canonical_dialect(name)
     if dialect not in dialects:
         hint = did_you_mean(name.lower(), (*dialects, *ALIASES)) or nearest_or_all(name, dialects)
         raise InputError(f"there is no dialect `{name}`", hint=hint)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 
 from schemactl.errors import Location
-from schemactl.readers.sql_uses import read_sql
+from schemactl.readers.sql_texts import read_sql
 from schemactl.readers.tables import ReadTables
 from schemactl.review.readers import Reader
 

@@ -6,7 +6,7 @@ import pytest
 from sqlglot.dialects.dialect import Dialect
 
 from schemactl.errors import InputError
-from schemactl.type_systems.dialect_names import ALIASES, resolve_dialect
+from schemactl.type_systems.dialect_names import ALIASES, DIALECTS, resolve_dialect
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,7 @@ def test_another_name_is_refused_with_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(InputError, match=f"there is no dialect `{name}`") as caught:
         resolve_dialect(name)
     assert hint in str(caught.value.hint)
+
+
+def test_the_dialects_are_those_of_sqlglot() -> None:
+    assert set(Dialect.classes) - {""} == DIALECTS

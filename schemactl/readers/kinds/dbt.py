@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from schemactl.errors import InputError, Location
 from schemactl.readers.dbt_texts import TEMPLATE_LINE, find_project_folder, is_of_project, with_texts_of
-from schemactl.readers.sql_uses import read_sql
+from schemactl.readers.sql_texts import read_sql
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
 from schemactl.review.readers import Blindness, Clause, Reader, Readership, Use, merge

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from schemactl.errors import Location
-from schemactl.readers.sql_uses import read_sql
+from schemactl.readers.sql_texts import SqlText, read_sql_texts
 from schemactl.readers.tables import ReadTables
 from schemactl.readers.templates import fill_in
-from schemactl.review.readers import Blindness, Reader, Readership, merge
+from schemactl.review.readers import Blindness, Reader, Readership
 from schemactl.store.file_trees import FileTree
 
 
@@ -16,23 +16,21 @@ def read(where: str, tables: ReadTables, dialect: str | None, files: FileTree) -
     Raises:
         InputError: there are too many files.
     """
-    readerships = []
+    texts, blind = [], []
+    has_files = False
     for file in files.find(where, ".sql"):
+        has_files = True
         path = file.path.as_posix()
-        if file.fault is None:
-            readerships.append(read_file(path, file.text, tables, dialect))
-        else:
-            blindness = Blindness(Reader("query", path, Location(path)), file.fault, location=Location(path))
-            readerships.append(Readership(blind=(blindness,)))
-    return merge(readerships) if readerships else None
-
-
-def read_file(path: str, text: str, tables: ReadTables, dialect: str | None) -> Readership:
-    """Return the uses in the text of one file."""
-    reader = Reader("query", path, Location(path))
-    sql, unknown_line = fill_in(text)
-    readership = read_sql(sql, reader, tables, dialect)
-    if unknown_line is None:
-        return readership
-    blindness = Blindness(reader, "a template that may be any SQL", location=Location(path, unknown_line))
-    return merge((readership, Readership(blind=(blindness,))))
+        reader = Reader("query", path, Location(path))
+        sql, template_line = fill_in(file.text)
+        if file.fault is not None:
+            blind.append(Blindness(reader, file.fault, location=Location(path)))
+        elif template_line is not None:
+            blind.append(Blindness(reader, "a template that may be any SQL", location=Location(path, template_line)))
+        texts.append(SqlText(sql, reader, tables, dialect))
+    if not has_files:
+        return None
+    # Each file is a reader of its own: no use is in two of them.
+    readerships = read_sql_texts(texts)
+    uses = tuple(use for readership in readerships for use in readership.uses)
+    return Readership(uses, (*(item for readership in readerships for item in readership.blind), *blind))

@@ -1,0 +1,15 @@
+"""Which columns a SQL text uses, in a form that JSON has."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+Uses = dict[str, list[list[Any]]]
+"""``tables`` has rows of (table, line); ``columns`` of (table, column, clause, is_computed, is_positional, line);
+``blind`` of (table, column, reason, line)."""
+
+MAX_SECONDS: Final = 5
+"""Processor time for a text."""
+
+TOO_LONG: Final = f"SQL that takes longer than {MAX_SECONDS} s to read"
+"""The reason why a text is blind that another run, on a faster machine, may read."""
