@@ -1,6 +1,6 @@
 """Walks queries from their tables to their results, and notes each use of a column of the schema's tables.
 
-A column that a query names is a use, even if nobody reads the result: without the column, the query fails. A column
+A column that a query names is a use, even if its result is not used: without the column, the query fails. A column
 that ``*`` returns becomes a use when a later query names it, or when the statement returns it. The walk reports each
 table and column that it cannot follow.
 """
@@ -377,7 +377,7 @@ class QueryWalk:
             self._join(join, scope)
 
     def add_source(self, node: exp.Expr, scope: Scope, clause: Clause) -> list[Source]:
-        """Add a source of FROM or JOIN to a scope, with what is joined to it in parentheses."""
+        """Add a source of FROM or JOIN to a scope, with the sources that are joined to it in parentheses."""
         before = len(scope.sources)
         if isinstance(node, exp.Subquery) and _is_join(node) and not node.alias:
             self.add_source(node.this, scope, clause)

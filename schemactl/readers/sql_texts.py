@@ -1,4 +1,4 @@
-"""Reads many SQL texts: from the cache, and the others in several processes if there are many."""
+"""Reads many SQL texts: from the cache, and new ones in several processes if there are many."""
 
 from __future__ import annotations
 
@@ -195,6 +195,6 @@ def serve() -> None:
 def _parse_here(texts: Sequence[SqlText]) -> list[Uses]:
     if not texts:
         return []
-    from schemactl.readers.sql_uses import find_uses  # sqlglot: what the cache has does without it
+    from schemactl.readers.sql_uses import find_uses  # imports sqlglot, which cached texts do not need
 
     return [find_uses(text.text, text.tables, text.dialect) for text in texts]

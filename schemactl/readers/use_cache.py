@@ -34,7 +34,7 @@ create table if not exists entry (
 
 
 def read_entries(folder: Path, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Return the contents of entries by key, without those that are missing or damaged."""
+    """Return the contents of entries by key, without entries that are missing or damaged."""
     contents: dict[bytes, bytes] = {}
     path = folder / FILE_NAME
     if not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:

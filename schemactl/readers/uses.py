@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 Uses = dict[str, list[list[Any]]]
-"""``tables`` has rows of (table, line); ``columns`` of (table, column, clause, is_computed, is_positional, line);
-``blind`` of (table, column, reason, line)."""
+"""The rows of ``tables`` are (table, line), of ``columns`` (table, column, clause, is_computed, is_positional, line),
+of ``blind`` (table, column, reason, line)."""
 
 MAX_SECONDS: Final = 5
 """Processor time for a text."""

@@ -13,9 +13,9 @@ VARIABLE: Final = "SCHEMACTL_CACHE_DIR"
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the folder for schemactl's caches, which may not exist; None if the user has none.
+    """Return the folder for schemactl's caches, which may not exist; None for a user without one.
 
-    Source: XDG Base Directory Specification 0.8; Apple's File System Programming Guide; Windows' known folders.
+    Source: XDG Base Directory Specification 0.8, Apple's File System Programming Guide, Windows' known folders.
     """
     if VARIABLE in environment:
         return Path(environment[VARIABLE]).absolute() if environment[VARIABLE] else None

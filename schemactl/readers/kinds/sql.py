@@ -30,7 +30,7 @@ def read(where: str, tables: ReadTables, dialect: str | None, files: FileTree) -
         texts.append(SqlText(sql, reader, tables, dialect))
     if not has_files:
         return None
-    # Each file is a reader of its own: no use is in two of them.
+    # Each file is another reader: no use is in two files.
     readerships = read_sql_texts(texts)
     uses = tuple(use for readership in readerships for use in readership.uses)
     return Readership(uses, (*(item for readership in readerships for item in readership.blind), *blind))
