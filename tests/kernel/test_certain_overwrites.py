@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_rows import FILE, Made, with_table
+from rows_contract import with_table
+from test_rows import FILE, Made
 
 from schemactl.inference.evidence import Position, observe
 from schemactl.normalization.overwrites import find_certain_overwrites

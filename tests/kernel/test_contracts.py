@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from test_rows import LOAD, NOW, as_set, root_key
+from rows_contract import LOAD, NOW, as_set, root_key
 
 from schemactl.errors import InputError
 from schemactl.inference.evidence import Position, observe
@@ -71,7 +71,7 @@ def test_what_a_contract_refuses_is_left_out_and_counted(known, found, contract)
     assume(tally.is_loadable)
     assert made(plan, found, 1)[2] == tally
     is_keyed = [isinstance(document, dict) and document.get("_dlt_id") for document in found]
-    keys = iter([root_key(number, plan.rows.table) for number, keyed in enumerate(is_keyed, 1) if not keyed])
+    keys = iter([root_key(FILE, number, plan.rows.table) for number, keyed in enumerate(is_keyed, 1) if not keyed])
     wanted = run(plan, found, lambda: next(keys), LOAD)
     for name, counts in tally.tables.items():
         written = rows.get(name, [])

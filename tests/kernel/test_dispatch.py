@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rows_contract import LOAD, NOW, with_table
 from test_package import BEFORE, FILE, HERE, A, B, lines, read
-from test_rows import LOAD, NOW, with_table
 
 from schemactl.inference.evidence import Evidence, Position, observe
 from schemactl.inference.resolve import resolve

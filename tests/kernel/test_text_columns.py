@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from rows_contract import LOAD, NOW, as_set, with_table
 from test_package import FILE, HERE, A, read
-from test_rows import LOAD, NOW, as_set, with_table
 
 from schemactl.inference.resolve import resolve
 from schemactl.kernel import files
