@@ -63,10 +63,10 @@ class AvroHeader:
     """The header of an Avro file.
 
     Attributes:
-        schema: as the file states it.
-        codec: of its blocks.
+        schema: the schema in the file.
+        codec: the codec of its blocks.
         sync: the mark after every block.
-        size: of the header in bytes.
+        size: the size of the header in bytes.
     """
 
     schema: Mapping[str, Any]
@@ -178,7 +178,7 @@ class _Types:
         return _LOGICAL.get((kind, schema.get(_LOGICAL_TYPE)), _PRIMITIVES[kind]), None
 
     def _nested(self, schema: Any) -> tuple[pa.DataType, Convert | None]:
-        """Return the type of values inside of others: those that are all null are texts, as Spark's null type is."""
+        """Return the type of inner values: values that are all null become strings, as in Spark's null type."""
         of, convert = self.read(schema)
         return pa.string() if of == pa.null() else of, convert
 

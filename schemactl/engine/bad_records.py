@@ -1,7 +1,7 @@
-"""Looks again at records that could not be read: line, column and reason, where the file is on this machine.
+"""Rereads records that could not be read, to report line, column and reason if the file is on this machine.
 
-Files are streamed. Spark numbers records, which are lines only where each has one (``Position``); what a second look
-does not find in the file is reported by its number.
+Files are streamed. Spark numbers records, which equals lines only if each record has one line (``Position``). A record
+that is not found again is reported by its number.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def find_fault(text: str) -> Fault | None:
 
 
 def scan_value(text: str, start: int) -> int | Fault:
-    """Return where the JSON value that begins at ``start`` ends, or what is wrong with it."""
+    """Return the end of the JSON value that begins at ``start``, or the fault in it."""
     try:
         _, end = DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -155,7 +155,7 @@ def on_one_line(text: str) -> str:
 
 
 def _open(file: Input, newline: str | None = None) -> IO[str]:
-    """Open a file as text; octets that are none come as surrogates."""
+    """Open a file as text; invalid bytes become surrogates."""
     binary = open_input(file)
     if file.encoding == UTF8:
         return io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline=newline)
@@ -180,7 +180,7 @@ def _in_lines(file: Input, records: Iterable[BadRecord]) -> dict[int, Problem]:
 
 
 def _lines(opened: IO[str]) -> Iterator[str | None]:
-    """Yield lines with their ends, None in place of those that are too long."""
+    """Yield lines with their ends, and None in place of too long lines."""
     while line := opened.readline(MOST_CHARACTERS):
         is_whole = True
         while not line.endswith("\n") and len(line) == MOST_CHARACTERS:
@@ -207,7 +207,7 @@ def _problem(fault: Fault, text: str, location: Location) -> Problem:
 
 
 def _in_selected(file: Input, selection: RecordSelection, records: list[BadRecord]) -> dict[int, Problem]:
-    """Return the faults of records inside documents, or of documents that have none."""
+    """Return the faults of records inside documents, or of documents without records."""
     if file.format == "ndjson":
         return _in_selected_lines(file, selection, {record.position.number for record in records})
     broken = [record.position.number for record in records if not read_selection_fault(record.text)]
@@ -245,7 +245,7 @@ def _is_any_size(_size: int) -> None:
 
 @dataclass(slots=True)
 class _Window:
-    """A part of a file; what was taken is forgotten, and where it ended remembered."""
+    """A part of a file; consumed text is dropped, and its end position is kept."""
 
     opened: IO[str]
     text: str = ""
@@ -330,7 +330,7 @@ def _fault_in_list(window: _Window) -> Fault | None:
 
 
 def _fault_in_value(window: _Window) -> Fault | None:
-    """Take a value off the window, or return what is wrong with it."""
+    """Consume a value of the window, or return the fault in it."""
     while True:
         end_or_fault = scan_value(window.text, 0)
         end = end_or_fault.offset if isinstance(end_or_fault, Fault) else end_or_fault
@@ -349,7 +349,7 @@ def _fault_in_value(window: _Window) -> Fault | None:
 
 
 class _TooLargeError(Exception):
-    """A value is larger than what is held of it."""
+    """A value is larger than the window."""
 
 
 # --- rows ---

@@ -1,7 +1,7 @@
 """Chooses the engine that reads data, Spark or this machine's processes, and opens it.
 
-Without a choice of the user's, Spark reads data where it is installed. ``auto`` takes this machine for what Spark would
-keep in one partition.
+By default, Spark reads data if it is installed. ``auto`` chooses this machine for data that fits into one Spark
+partition.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class EngineOptions:
     """The user's choice of an engine.
 
     Attributes:
-        name: the choice; None for Spark where it is installed, else this machine.
-        spark: the options of Spark.
+        name: the choice; None for Spark if it is installed, or else this machine.
+        spark: the Spark options.
         needs_spark: why only Spark can do this, for people: ``--to spark:...``; empty if any engine can.
         owns_process: whether nothing but this command runs in this process, so that pyarrow needs no pandas here.
     """
@@ -63,7 +63,7 @@ class EngineOptions:
 
     @property
     def spark_demand(self) -> str:
-        """The first option that only Spark knows; empty if there is none."""
+        """The first option that only Spark supports; empty without such an option."""
         options = {"--remote": self.spark.remote, "--master": self.spark.master, "--conf": self.spark.conf}
         return self.needs_spark or next((option for option, value in options.items() if value), "")
 
@@ -86,7 +86,7 @@ class EngineOptions:
 
     @property
     def temporary_folder(self) -> Path | None:
-        """The folder of a Java process that was started ahead of the session; None if there is none."""
+        """The folder of a Java process that was started ahead of the session; None without such a process."""
         return None if self.spark.driver is None else self.spark.driver.temporary_folder
 
 

@@ -1,7 +1,7 @@
-"""Looks through files of CSV for what Spark reads without a word: quotes that do not close, line ends of two kinds.
+"""Searches CSV files for faults that Spark reads silently: quotes that do not close, and mixed line ends.
 
-Whether there is anything is found at the speed of the disk, from the octets beside each quote; only a file that has
-something is read row by row (``walk_rows``). Of what Spark alone can read, only whether its quotes are even is checked.
+The bytes around each quote show at disk speed whether a file has faults; only a faulty file is read row by row
+(``walk_rows``). In files that only Spark can read, only the number of quotes is checked.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ class CsvFaults:
 
     Attributes:
         broken: cells whose quote never closes, or not on its line.
-        header: the one of them that takes the header, None if the header can be read.
-        harmless: the first cell that keeps its quotes because one within is not doubled, and how many there are.
-        other_end: the line that first ends in another way than the header, None if all end alike.
-        gaps: how many records come before each row that is none: the header, and blank lines.
-        is_well_formed: whether quotes and line ends are right throughout, so that any reader finds the same cells.
-        starts: where blocks of the file begin, in bytes, and whether that is within a quoted cell.
+        header: the broken cell that contains the header; None if the header can be read.
+        harmless: the first cell that keeps its quotes because an inner quote is not doubled, and the number of such
+            cells.
+        other_end: the first line with another line end than the header; None if all line ends are equal.
+        gaps: for each row that is not a record (header and blank lines), the number of records before it.
+        is_well_formed: whether all quotes and line ends are right, so that any reader finds the same cells.
+        starts: the offsets of blocks of the file, in bytes, and whether a block starts within a quoted cell.
     """
 
     broken: tuple[BrokenCell, ...] = ()
@@ -74,7 +75,7 @@ class _Look:
 
     @property
     def is_well_formed(self) -> bool:
-        """Return whether quotes are right, and nothing else is in cells that readers take in more than one way."""
+        """Return whether quotes are right, and no cell contains characters that readers interpret differently."""
         match self.line_end:
             case b"\r":
                 has_other_ends = self.lines > 0

@@ -1,4 +1,4 @@
-"""Reads the header of CSV: a separator that is stated or found, names in quotes, and what ends the line."""
+"""Reads the header of CSV: the declared or detected separator, names in quotes, and the line end."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 SEPARATORS: Final = {"tsv": "\t"}
-"""The separators that formats state; others are found in the header."""
+"""The separators that formats set; for other formats, the header decides."""
 
 _SEPARATORS = ",;\t|"
 _QUOTED = re.compile(r'"[^"]*"')
 _HEADER_END = re.compile(
-    # A quote opens a name only where it begins.
+    # A quote opens a name only at its beginning.
     r'(?P<row>(?:(?:\A|(?<=[,;\t|]))"(?:[^"]|"")*+"|[^"\r\n]|(?<=[^,;\t|])")*+)(?P<end>\r\n|\n|\r)'
 )
 _STATED_SEPARATOR = re.compile(r'"?sep=(?P<separator>[^"\r\n])"?(?:\r\n|\n|\r)', re.IGNORECASE)
@@ -28,10 +28,10 @@ class CsvHeader:
     """The first lines of a file.
 
     Attributes:
-        is_stated: whether a line before the header states the separator.
+        is_stated: whether a line before the header sets the separator.
         is_record: whether the first row is a record, and columns have no names.
         row: the header, whose quoted names may hold line breaks.
-        line_end: what ends it, empty where nothing does.
+        line_end: the line end of the header, if any.
     """
 
     separator: str
@@ -41,7 +41,7 @@ class CsvHeader:
     is_record: bool = False
 
     def cells(self) -> list[str]:
-        """Return the names, none where one of them is longer than Python takes; blank names of a record."""
+        """Return the names; empty if a name exceeds Python's limit. If the first row is a record, names are blank."""
         try:
             cells = next(csv.reader(io.StringIO(self.row, newline=""), delimiter=self.separator), [])
         except csv.Error:
@@ -55,12 +55,12 @@ class CsvHeader:
 
 
 def read_header(text: str, separator: str | None = None, has_header: bool | None = None) -> CsvHeader:
-    r"""Return the header that a file begins with, a byte order mark left off; of an open quote, the first line.
+    r"""Return the header of a file without its byte order mark; if a quote does not close, the first line.
 
-    Lines that hold nothing may come before it. ``separator`` is that of a file that states none; None to find it.
+    Empty lines may come before it. ``separator`` applies if the file does not set one; None to detect it.
     ``has_header`` is False if the first row is a record.
 
-    >>> read_header('sep=;\nid;name\n').cells()
+    >>> read_header('sep=|\nid|name\n').cells()
     ['id', 'name']
     >>> read_header('a,"b\nc"\r\n1,2\r\n')
     CsvHeader(separator=',', is_stated=False, row='a,"b\nc"', line_end='\r\n', is_record=False)
@@ -79,7 +79,7 @@ def read_header(text: str, separator: str | None = None, has_header: bool | None
 
 
 def find_separator(line: str) -> str:
-    """Return the separator that a header has most of, outside of quotes; a comma where it has none.
+    """Return the separator that occurs most often in a header, outside of quotes; a comma if none occurs.
 
     >>> find_separator('name;"amount, EUR, net"')
     ';'

@@ -1,4 +1,4 @@
-"""Files of CSV as tables: those of one header together, with the names of their columns and what is wrong with them."""
+"""Groups CSV files into tables by header, with column names and faults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CUT_BYTES: Final = 1 << 19
 _MOST_SHOWN: Final = 5
 
 FindFaults = Callable[[Input, CsvHeader], Mapping[str, CsvFaults]]
-"""Returns what is wrong with a file by its path; by those of its files for a folder of an object store."""
+"""Returns the faults of a file by its path; for a folder of an object store, the faults of its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class CsvTable:
 
     @property
     def starts(self) -> dict[str, Mapping[int, bool]]:
-        """Where parts of files may begin (``parts.cut_csv``), by path."""
+        """The offsets at which parts of files may begin (``parts.cut_csv``), by path."""
         return {path: faults.starts for path, faults in self.faults.items()}
 
     def layouts(self, files: Sequence[Input]) -> Iterator[tuple[CsvLayout, list[Input]]]:
-        """Yield the layout of well-formed files, and of others, with these files; a warning names renamed columns."""
+        """Yield the layouts of well-formed and malformed files, with these files; a warning names renamed columns."""
         header, names = self.header, self.names()
         is_plain = bool(header.line_end and header.separator.isascii()) and {"\r", "\n"}.isdisjoint(header.row)
         header_rows = header.skipped_lines + (not header.is_record)
@@ -71,7 +71,7 @@ class CsvTable:
         return column_names(self.header.cells())
 
     def warn_of_renamed(self, names: Sequence[str], files: Sequence[Input]) -> None:
-        """Report columns whose names in the header are blank or equal, and what they are called."""
+        """Report columns whose names in the header are blank or repeated, with their new names."""
         if not self.header.is_record:
             warn_of_renamed(self.header.cells(), names, [file.path for file in files])
 
@@ -79,13 +79,13 @@ class CsvTable:
 def read_csv_tables(
     inputs: Sequence[Input], separator: str | None, read_head: Callable[[Input], str], find_faults: FindFaults
 ) -> Iterator[CsvTable]:
-    """Yield the files of each header; warnings say what stops nothing.
+    """Yield the files of each header; harmless faults become warnings.
 
     Args:
         inputs: the files.
-        separator: that the format states; None to find it in the header.
+        separator: the separator that the format sets; None to detect it in the header.
         read_head: returns the beginning of a file.
-        find_faults: looks through a file.
+        find_faults: finds the faults of a file.
 
     Raises:
         InputError: a file cannot be read.
@@ -142,6 +142,6 @@ def column_names(cells: Sequence[str]) -> list[str]:
 
 
 def numbered_cells(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a header, those that are blank or equal with their number."""
+    """Return the cells of a header; blank and repeated cells get their number."""
     counts = Counter(cells)
     return [f"{cell or '_c'}{number}" if counts[cell] > 1 or not cell else cell for number, cell in enumerate(cells)]

@@ -28,7 +28,7 @@ MAGIC: Final = {b"PAR1": "parquet", b"ORC": "orc", b"Obj\x01": "avro"}
 """How files of binary formats start."""
 
 RECORD_TAG: Final = "xml:"
-"""How a stated format begins that names the elements which are records: ``xml:book``."""
+"""The beginning of a format that names the elements which are records: ``xml:book``."""
 
 _TITLES = {"parquet": "Parquet", "orc": "ORC", "avro": "Avro"}
 _PEEK_BYTES = 1 << 20
@@ -48,22 +48,22 @@ class Input:
     """One input of a command.
 
     Attributes:
-        path: what people are shown: a path, an object-store address, or ``table:NAME``.
+        path: as shown to people: a path, an object-store address, or ``table:NAME``.
         format: the name of its input format.
-        encoding: of text formats.
-        stated: the address as the call states it, where it holds a secret that ``path`` does not show.
-        record_tag: of XML, the name of the elements that are records; empty for the only one below the root.
-        has_header: of CSV and TSV, whether the first row has the names of columns; None if nobody says so: it is taken
-            for names, with a warning if it looks like a record.
-        size: in bytes, of an object of a store that was listed; None of others.
-        selection: of the records inside JSON documents; None if each document is a record.
+        encoding: the encoding of text formats.
+        full_address: the address of the call if it contains a secret, which ``path`` does not show.
+        record_tag: for XML, the name of the elements that are records; empty for the only name below the root.
+        has_header: for CSV and TSV, whether the first row contains column names; None for yes, with a warning if it
+            looks like a record.
+        size: the size in bytes of a listed store object; None for other inputs.
+        selection: the selection of records inside JSON documents; None if each document is a record.
         modified: the time of the last change in UTC, as ``size``.
     """
 
     path: str
     format: str
     encoding: str = UTF8
-    stated: str = field(default="", repr=False)
+    full_address: str = field(default="", repr=False)
     record_tag: str = ""
     has_header: bool | None = None
     size: int | None = None
@@ -101,7 +101,11 @@ class Input:
     @property
     def address(self) -> str:
         """Return the address for Spark: the marks of globs in names of files mean themselves."""
-        return _GLOB_MARKS.sub(r"\\\g<0>", str(Path.cwd() / self.path)) if self.is_local else self.stated or self.path
+        return (
+            _GLOB_MARKS.sub(r"\\\g<0>", str(Path.cwd() / self.path))
+            if self.is_local
+            else self.full_address or self.path
+        )
 
 
 def compression_of(path: str) -> str:
@@ -170,12 +174,12 @@ def _read_head(file: IO[bytes]) -> bytes:
 
 
 def check_magic(path: str, name: str, head: bytes) -> None:
-    """Refuse a file that is not of the binary format ``name`` before Spark fails on it.
+    """Raise an error if a file is not in the binary format ``name``, before Spark fails on it.
 
-    ``head`` is how it starts; nothing where only Spark can decompress it.
+    ``head`` is the beginning of the file; empty if only Spark can decompress it.
 
     Raises:
-        InputError: the file is empty, or starts in another way.
+        InputError: the file is empty, or has a different beginning.
     """
     if not head and not compression_of(path):
         raise InputError("the file is empty", at=Location(path))
@@ -203,7 +207,7 @@ def encoding_of(head: bytes) -> str:
 
 
 def read_head(file: Input) -> str:
-    """Return the first megabyte of a local file as text, without a byte order mark; nothing where Spark alone can.
+    """Return the first megabyte of a local file as text, without a byte order mark; empty if only Spark can read it.
 
     Raises:
         InputError: it is not in the file's encoding.
@@ -227,7 +231,7 @@ def wrong_encoding(file: Input, line: int) -> InputError:
 
 
 def shown_path(uri: str) -> str:
-    """Return the path of a Spark address as people are shown it: relative where it is below the working folder."""
+    """Return the path of a Spark address as shown to people: relative if it is below the working folder."""
     if not uri.startswith("file:"):
         return redact(uri)
     path = unquote("/" + uri.removeprefix("file:").lstrip("/"))

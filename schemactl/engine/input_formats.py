@@ -1,4 +1,4 @@
-"""Input formats: what data is read from (``--input-format``), their names, and how names of their files end.
+"""Input formats (``--input-format``): their names, and the endings of their files.
 
 Readers are modules named as users name the format, one folder for each engine: ``engine.spark.input_formats`` and
 ``engine.local.input_formats``. Third parties add readers by the entry-point groups ``schemactl.input_format`` for Spark
@@ -6,8 +6,8 @@ and ``schemactl.local_input_format`` for this machine (docs/extending.md): modul
 files end (lower case, with the dot, a compression's ending left off), and ``read``, which yields batches without
 starting to read.
 
-A SOURCE is something else: what a user names (a file, a folder, a glob, a table). ``engine.inputs`` finds its files,
-each an ``Input`` with its input format.
+A SOURCE is something else: an argument of a user (a file, a folder, a glob, a table). ``engine.inputs`` finds its
+files, each an ``Input`` with its input format.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class LocalInputFormat(Protocol):
     ENDINGS: tuple[str, ...]
 
     def read(self, inputs: Sequence[Input], cores: int) -> Iterator[Batch]:
-        """Yield the inputs as batches for so many workers; nothing is read yet but what the format looks at first."""
+        """Yield the inputs as batches for this number of workers; nothing is read except metadata."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Warn of what is not read of sources, or not as it is, though it stops nothing; and of unlike files for one table."""
+"""Warns of source content that is skipped or changed without stopping a load, and of unlike files for one table."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def warn_of_cuts(values: Mapping[str, int], where: str = "timestamps with nanose
 
 
 def warn(message: str, paths: Sequence[str] = ()) -> None:
-    """Warn of what is left out, in the name of the caller's caller."""
+    """Warn of skipped content, in the name of the caller's caller."""
     warnings.warn(LeftOutWarning(message, paths), stacklevel=4)
 
 
@@ -104,7 +104,7 @@ def warn_of_unlike(inputs: Sequence[Input]) -> None:
 
 
 def first_keys(file: Input) -> frozenset[str]:
-    """Return the keys of a file's first records; none where they cannot be found out."""
+    """Return the keys of a file's first records; empty if they cannot be read."""
     try:
         match file.format:
             case "parquet":
@@ -118,7 +118,7 @@ def first_keys(file: Input) -> frozenset[str]:
             case _:
                 return frozenset()
     except (InputError, OSError, ValueError):
-        # The scan says where a file is broken, and how.
+        # The scan reports the fault of the file.
         return frozenset()
 
 

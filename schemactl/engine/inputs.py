@@ -50,22 +50,23 @@ def find_inputs(
     lists_stores: bool = False,
     is_wanted: IsWanted | None = None,
 ) -> tuple[Input, ...]:
-    """Find what the sources name, sorted by path, each once.
+    """Return the inputs that the sources name, sorted by path, without duplicates.
 
-    Files of a folder or a pattern that have no known format (a ``README.md``) are left out, and plain texts that are
-    in a folder beside records (a ``README.txt``), each with a `LeftOutWarning` that names them; not where the format is
-    stated, nor where none would be left. Links to nothing in a folder are left out with one in any case.
+    Files of unknown format in a folder or pattern (a ``README.md``) are left out, and so are plain texts in a folder
+    with records (a ``README.txt``); a `LeftOutWarning` names them. This does not apply if the format is set, or if no
+    file would remain. Broken links in a folder are always left out with a warning.
 
     Args:
         sources: files, globs, folders, object-store addresses, ``table:CATALOG.SCHEMA.TABLE``.
         input_format: the format of all files, ``xml:TAG`` for records of that name; None to detect each from its ending
             and first bytes.
-        lists_stores: whether object stores are listed here, and `file://` is a path; else Spark lists them.
-        is_wanted: decides which listed files are read; None for all of them. If it wants none, none are returned.
+        lists_stores: whether object stores are listed here, and `file://` is a path; otherwise Spark lists them.
+        is_wanted: decides which listed files are read; None for all of them. The result is empty if it rejects all
+            files.
 
     Raises:
         StoreError: an object store cannot be listed.
-        InputError: there is no such file, a glob or folder holds none, or a format cannot be detected.
+        InputError: a file does not exist, a glob or folder contains no file, or a format cannot be detected.
     """
     record_tag = ""
     if input_format is not None and input_format.startswith(RECORD_TAG):
@@ -96,7 +97,7 @@ def find_inputs(
     unknown = [path for path, file in inputs_by_path.items() if file is None]
     if not inputs and unknown:
         raise _unknown_format(unknown[0])
-    # Plain texts that only a folder names and that are beside records there, as a `README.txt`.
+    # Plain texts that only a folder names and that accompany records there, such as a `README.txt`.
     formats_in_folders = {file.path: file.format for file in inputs if file.path not in named_or_matched}
     texts = {path for path, name in formats_in_folders.items() if name == "text" and input_format is None}
     if len(texts) == len(formats_in_folders):
@@ -115,7 +116,7 @@ def _without_secrets(file: Input) -> Input:
     if file.size is not None:
         return file
     shown = file.path if file.is_local else redact(file.path)
-    return file if shown == file.path else replace(file, path=shown, stated=file.path)
+    return file if shown == file.path else replace(file, path=shown, full_address=file.path)
 
 
 def _file_path(source: str) -> str:
@@ -134,7 +135,7 @@ def _list_store(source: str, is_wanted: IsWanted | None) -> Listing:
 
 
 def _listed_input(stored: StoredObject) -> Input:
-    return Input(stored.path, "", stated=stored.address, size=stored.size, modified=stored.modified)
+    return Input(stored.path, "", full_address=stored.address, size=stored.size, modified=stored.modified)
 
 
 def _is_folder(source: str, listing: Listing | None) -> bool:
@@ -185,7 +186,7 @@ def _paths_of(source: str) -> Iterator[str]:
 
 
 def _once(files: Iterable[Path]) -> list[Path]:
-    """Return each file once: of the names that lead to one file, one without links before the others."""
+    """Return each file once; if several names lead to a file, prefer a name without links."""
     by_place: dict[Path, Path] = {}
     for file in sorted(files, key=lambda file: (real_path(file) != file.absolute(), file)):
         by_place.setdefault(real_path(file), file)
@@ -193,9 +194,9 @@ def _once(files: Iterable[Path]) -> list[Path]:
 
 
 def _files_below(folder: Path) -> Iterator[str]:
-    """Yield the files below a folder, those behind links too; what a link shows again (``latest``) counts once.
+    """Yield the files below a folder, also behind links; a file that links repeat (``latest``) counts once.
 
-    Of a million files only the names in one folder are in memory.
+    Even with a million files, only the names of one folder are in memory.
 
     Raises:
         InputError: a folder cannot be read, or a link leads out of its repository.
@@ -242,7 +243,7 @@ def _walk(folder: str, real: str, walked: set[str], linked_files: set[str], link
 
 
 def _names_in(folder: str, prefix: str, links: list[str]) -> list[str]:
-    """Return the sorted names of files and folders in a folder, those of folders with ``/``; links go to ``links``."""
+    """Return the sorted names of files and folders in a folder, with ``/`` after folders; links go to ``links``."""
     names: list[str] = []
     linked_names: list[str] = []
     try:

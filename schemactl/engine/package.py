@@ -1,7 +1,7 @@
-"""The rows of a load: workers write Parquet files, and answer which of them count.
+"""The rows of a load: workers write Parquet files, and return the valid ones.
 
-A table's folder gets the files of the attempts that the engine has taken, and no others. The engine finds which of
-several rows with one primary key a merge keeps; files with other rows are then written again without those.
+A table's folder contains only files of the attempts that the engine has accepted. The engine decides which of several
+rows with one primary key a merge keeps, and rewrites files without the superseded rows.
 """
 
 from __future__ import annotations
@@ -75,15 +75,15 @@ class WrittenRows:
     """The rows of one plan as they are written.
 
     Attributes:
-        folders: of Parquet files by table, in the plan's order; each holds one file at least. Rows that give way to
-            others with the same primary key are in a folder of their own in it (``SUPERSEDED_FOLDER``).
-        tally: what became of all rows; where it says that values would be lost, the files must not be loaded.
-        rejected: what each violation of a contract kept out, in the plan's order.
-        rejects: the same, written; None without rejects.
-        spans: the range of the numbers that columns of a stated size have no room for, by table and column.
+        folders: folders of Parquet files by table, in the plan's order; each contains at least one file. Superseded
+            rows are in a subfolder (``SUPERSEDED_FOLDER``).
+        tally: the outcome of all rows; if values would be lost, the files must not be loaded.
+        rejected: the rejects of each contract violation, in the plan's order.
+        rejects: the written rejects; None without rejects.
+        spans: the range of numbers that overflow columns with a declared size, by table and column.
         room: the properties that these columns need to take such numbers, by table and column.
         filled: the columns, by table, in which a row has a value.
-        cut: how many texts of columns, by table, have nanoseconds that are not kept.
+        cut: the number of texts, by table and column, whose nanoseconds are cut.
     """
 
     folders: Mapping[str, Path]
@@ -104,10 +104,10 @@ def write_rows(
     folder: Path,
     progress: Progress = no_progress,
 ) -> dict[Tables, WrittenRows]:
-    """Write the tables of a source, complete columns only, and what contracts reject.
+    """Write the tables of a source (complete columns only), and the rejects.
 
-    The plans say what becomes of the documents of each table that the scan has named; those of others are left out.
-    The folder is one of its own, which workers can write to.
+    The plans map the documents of each table that the scan has named to rows; other documents are left out. The folder
+    must be new, and workers must be able to write to it.
     """
     files = folder / "files"
     files.mkdir(parents=True)
@@ -232,7 +232,7 @@ def _run_kernel(
     return engine.run(records, "schemactl.kernel.package", function, **arguments)
 
 
-# --- sources that state their types ---
+# --- sources that declare their types ---
 
 
 def _structures(plan: Plan) -> dict[str, NestedType]:
@@ -274,7 +274,7 @@ def _drop_superseded(
     folder: Path,
     progress: Progress,
 ) -> dict[str, list[str]]:
-    """Write the files again that hold superseded rows; return the files of those rows by table."""
+    """Rewrite the files with superseded rows; return by table the files with the superseded rows."""
     superseded_files: dict[str, list[str]] = {}
     for root_number, root in enumerate(job.compared):
         plan, outcome = next(
@@ -307,7 +307,7 @@ def _drop_superseded(
 
 
 def _rewritten_files(parts: Mapping[int, WrittenFiles], plan: Plan, root: str) -> list[str]:
-    """Return the files of a root table and those nested in it."""
+    """Return the files of a root table and of its nested tables."""
     tables = {root: None}
     for rows in plan.rows.walk():
         if rows.parent in tables:

@@ -13,12 +13,12 @@ _SECOND_DIGITS: Final = {"s": 0, "ms": 3}
 
 @dataclass(frozen=True, slots=True)
 class ParquetFooter:
-    """The types that a file states of its columns and Spark does not.
+    """The declared types of a file that Spark does not see.
 
     Attributes:
-        nulls: columns that state no type, as Arrow writes those of nulls alone; Spark takes them for integers, and
-            like dlt, nothing is made of them.
-        second_digits: of timestamps of milliseconds, which Spark reads as microseconds.
+        nulls: columns without a type, which Arrow writes for columns of nulls; Spark reads them as integers, and like
+            dlt, schemactl ignores them.
+        second_digits: the digits of timestamps in milliseconds, which Spark reads as microseconds.
     """
 
     nulls: frozenset[str] = frozenset()

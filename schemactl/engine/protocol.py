@@ -76,10 +76,10 @@ class DocumentBatch(ABC):
 
 
 class RowBatch(ABC):
-    """Rows whose source states the types of their columns.
+    """Rows whose source declares the types of their columns.
 
     Attributes:
-        nulls: whether columns may be null, where the source states it, by path.
+        nulls: whether columns may be null, if the source declares it, by path.
     """
 
     __slots__ = ()
@@ -163,11 +163,11 @@ class Engine(Protocol):
         ...
 
     def read(self, inputs: Sequence[Input], null_values: Sequence[str] = ()) -> list[Batch]:
-        """Return the inputs as batches, by format; nothing is read but what formats look at first.
+        """Return the inputs as batches, by format; nothing is read except metadata.
 
         Args:
             inputs: files and tables.
-            null_values: texts that mean null where rows are texts.
+            null_values: strings that mean null in rows of strings.
 
         Raises:
             InputError: an input is broken, or this engine does not read its format.
@@ -192,12 +192,13 @@ class Engine(Protocol):
         ...
 
     def write_superseded(self, places: RowPlaces, target: FilePath) -> bool:
-        """Write which rows are superseded by others with their primary key; return whether any is.
+        """Write the rows that another row with the same primary key supersedes; return whether any row is superseded.
 
-        Of rows with one key the first by the table's ``dedup_sort``, then by its place in the input, is kept.
+        Of several rows with one key, the first by the table's ``dedup_sort``, then by its position in the input, is
+        kept.
 
         Args:
-            places: of the rows.
+            places: the positions of the rows.
             target: a folder for Parquet files with the columns ``part`` (number of the partition) and ``ordinal``.
         """
         ...

@@ -1,7 +1,6 @@
 """Collects evidence from sources: an engine reads and distributes records, the kernel observes them, this merges.
 
-Documents are read once. Columns of sources that state their types are taken as they are stated, and their values are
-counted where that is asked for.
+Documents are read once. Columns of sources with types keep these types, and their values are only counted on request.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class ReadDocuments:
 
 @dataclass(frozen=True, slots=True)
 class ReadRows:
-    """A batch of rows that state their types, to be read again."""
+    """A batch of rows with declared types, for another reading."""
 
     batch: RowBatch | TextBatch
     before: Mapping[tuple[str, int], int]
@@ -71,14 +70,15 @@ class Scan:
     """The result of a scan.
 
     Attributes:
-        tables: evidence by the table that a dispatch names, in the order of the data; one, ``ONE_TABLE``, without.
-        stray: the records that go to no table: how many, and the first; None without such records.
-        bad_records: the first ones.
-        documents: the batches of documents among it.
-        rows: the batches of columnar rows, and of texts that are typed.
-        rejected: records of no table that a model rejects: how many, by input.
-        typing: what is wrong with texts that are typed, and with documents that a model rejects, by table; of
-            documents that are of no table under ``ONE_TABLE``.
+        tables: evidence by the table that a dispatch names, in the order of the data; without dispatch under
+            ``ONE_TABLE``.
+        stray: the number and the first position of records without a table; None without such records.
+        bad_records: the first bad records.
+        documents: the batches of documents.
+        rows: the batches of columnar rows, and of typed strings.
+        rejected: by input, the number of records without a table that a model rejects.
+        typing: the errors of typed strings, and of documents that a model rejects, by table; documents without a table
+            are under ``ONE_TABLE``.
     """
 
     tables: Mapping[str, Evidence]
@@ -115,12 +115,12 @@ def scan_inputs(
 ) -> Scan:
     """Collect evidence from files and tables.
 
-    ``counts_values``: whether to look at the values of columns whose types are declared, which only a schema that is
-    known may speak against.
+    ``counts_values``: whether to read the values of columns with declared types, which matters only if a known schema
+    may contradict them.
 
     Raises:
-        InputError, EngineError: the engine cannot read them, they have other columns than the typing, or records go to
-            too many tables.
+        InputError, EngineError: the engine cannot read them, their columns differ from the typing, or records go to too
+            many tables.
     """
     batches = engine.read(inputs, options.null_values)
     documents: list[tuple[ReadDocuments, _BatchFindings]] = []
@@ -133,7 +133,7 @@ def scan_inputs(
         documents = [batch.observe(options) for batch in _read_documents(engine, nested, sample, progress)]
         texts = [batch.typed_by(options.task) for batch in batches if not _is_nested(batch)]
         columnar = list(texts)
-        rows = [_locate_texts(engine, batch) for batch in texts]  # once to find what is wrong; nothing is kept
+        rows = [_locate_texts(engine, batch) for batch in texts]  # one pass to find errors; nothing is kept
         types = [column_types(options.task)] * len(texts)
     else:
         progress("reading documents", None)
@@ -177,7 +177,7 @@ def _is_nested(batch: Batch) -> bool:
 def _typing_findings(
     batches: Sequence[_BatchFindings], task: TypingTask | None
 ) -> dict[str, tuple[TypingFinding, ...]]:
-    """Return by table what is wrong with texts that are typed, or why a model rejects documents."""
+    """Return by table the errors of typed strings, or the reasons why a model rejects documents."""
     errors_by_table: dict[str, dict[tuple[str, str], FieldErrors]] = {}
     for findings in batches:
         for table, errors in (item for partition in findings.partitions for item in partition.errors.items()):
@@ -190,7 +190,7 @@ def _typing_findings(
         for partition in (partition for findings in batches for partition in findings.partitions):
             converted.update(partition.converted)
         typing_errors = errors_by_table.get(ONE_TABLE, {})
-        # A field all of whose texts are errors stops the command, unless the call says what becomes of errors.
+        # A field with only errors stops the command, unless the call sets the treatment of errors.
         return {
             ONE_TABLE: tuple(
                 TypingFinding(
@@ -231,9 +231,9 @@ def _become(contract: str) -> str:
 def _tables(
     batches: Sequence[_SourceFindings], unread: Evidence, options: ReadOptions
 ) -> tuple[dict[str, Evidence], tuple[int, Position] | None]:
-    """Return the evidence by table, and the records that go to none.
+    """Return the evidence by table, and the records without a table.
 
-    Columns that a model lacks have the type that their source states where they have a value.
+    Columns that a model lacks have the type of their source if they have a value.
 
     Raises:
         InputError: a document nests too deep, or there are too many tables.
@@ -298,7 +298,7 @@ def recount(
     progress: Progress = no_progress,
     null_values: tuple[str, ...] = (),
 ) -> list[Tally]:
-    """Look at the documents of the same inputs and sample once more; rows of stated types are left out.
+    """Read the documents of the same inputs and sample once more; rows with declared types are left out.
 
     Raises:
         EngineError: the engine cannot read them.
@@ -334,7 +334,7 @@ class _Documents:
         return ReadDocuments(self.documents, findings.before, self.records, names), findings
 
     def _columns(self, options: ReadOptions) -> tuple[str, ...]:
-        """Return the columns of rows that are read a column at a time; none where records are read one by one."""
+        """Return the columns of rows that are read a column at a time; empty if records are read one by one."""
         layout = self.documents.csv_layout()
         is_plain = self._share >= 1 and options.dispatch is None and options.model is None
         if not is_plain or layout is None:
@@ -353,14 +353,14 @@ class _Documents:
 
 
 def _locate_texts(engine: Engine, batch: TextBatch) -> _BatchFindings:
-    """Find out what is wrong with texts that are typed."""
+    """Find the errors of typed strings."""
     arguments = {"folder": str(FilePath.cwd()), "task": batch.task}
     partitions = engine.run(batch.texts().records, "schemactl.kernel.typing_rows", "check_partition", **arguments)
     return _BatchFindings(tuple(partitions), batch.gaps)
 
 
 def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, options: ReadOptions) -> _BatchFindings:
-    """Count rows that state their types, and their values if that is asked for or needed."""
+    """Count rows with declared types, and also their values if requested or needed."""
     is_needed = options.dispatch is not None or options.model is not None
     if not counts and not is_needed and sample.is_full:
         blocks = {key: BlockCounts(rows, rows, rows) for key, rows in batch.count_by_block().items()}
@@ -385,7 +385,7 @@ def _locate_rows(engine: Engine, batch: RowBatch, sample: Sample, counts: bool, 
 
 
 def _rows_before(counts: Iterable[tuple[tuple[str, int], int]]) -> dict[tuple[str, int], int]:
-    """Return by file and block how many rows or records come before the block in its file, given those in each."""
+    """Return by file and block the number of rows before the block in its file, given the number in each block."""
     before: dict[tuple[str, int], int] = {}
     totals: dict[str, int] = {}
     for (file, block), count in sorted(counts):
@@ -397,7 +397,8 @@ def _rows_before(counts: Iterable[tuple[tuple[str, int], int]]) -> dict[tuple[st
 class _BatchFindings:
     """The shares of a batch's partitions; records are counted from the beginning of their file, from 1.
 
-    With ``gaps`` a record has the number of its row (``row_number``). ``nulls`` is what a batch of rows states.
+    With ``gaps``, a record has the number of its row (``row_number``). ``nulls`` is the declared nullability of a batch
+    of rows.
     """
 
     def __init__(
@@ -412,7 +413,7 @@ class _BatchFindings:
         self._positions: dict[Position, Position] = {}
 
     def position(self, in_block: Position) -> Position:
-        """Return where in its file a record is that was counted from the beginning of its block."""
+        """Return the position in its file of a record that was counted from the beginning of its block."""
         in_file = self._positions.get(in_block)  # thousands of columns begin in one record
         if in_file is None:
             block, record_index = in_block.number >> BLOCK_SHIFT, in_block.number & ((1 << BLOCK_SHIFT) - 1)
@@ -447,7 +448,7 @@ class _BatchFindings:
         return any(table in partition.result for partition in self.partitions)
 
     def filled(self, table: str) -> set[str | None]:
-        """Return the columns of a table that are counted as their source states them, and have a value."""
+        """Return the columns of a table that are counted with declared types and have a value."""
         shares = (partition.result[table] for partition in self.partitions if table in partition.result)
         return {
             path[0]
@@ -516,4 +517,4 @@ def _classes(classes: PathEvidence, findings: _BatchFindings) -> PathEvidence:
 
 
 _SourceFindings: TypeAlias = tuple[_BatchFindings, Mapping[Path, Mapping[str, Any]]]
-"""The findings of a batch, and the types that its source states, by path."""
+"""The findings of a batch, and the types that its source declares, by path."""

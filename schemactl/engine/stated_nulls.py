@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def stated_nulls(schema: pyarrow.Schema) -> dict[Path, bool]:
-    """Return whether each column may be null, those inside of structs and lists too; maps have no columns.
+    """Return whether each column may be null, also inside of structs and lists; maps have no columns.
 
     A column inside of a list is null in the rows of its elements. All columns inside of a null struct are null.
     """
@@ -39,10 +39,10 @@ def _walk(field: pyarrow.Field, above: Path, is_above_null: bool) -> Iterator[tu
 
 
 def merge_nulls(files: Sequence[Mapping[Path, bool]]) -> dict[Path, bool]:
-    """Return the same of files together.
+    """Return the nullability of several files together.
 
-    A column that a file lacks is null in its rows, which nothing states: it is left out, unless another file states
-    that it may be null.
+    A column that a file lacks is null in its rows, which is not a declaration: the column is left out, unless another
+    file declares that it may be null.
     """
     paths = dict.fromkeys(path for file in files for path in file)
     may_be_null = {path: any(file.get(path, False) for file in files) for path in paths}

@@ -34,9 +34,9 @@ class StoredObject:
     """An object of a store.
 
     Attributes:
-        path: its address, as people are shown it.
-        address: with the options and secrets that the call states.
-        size: in bytes.
+        path: its address as shown to people.
+        address: the address with the options and secrets of the call.
+        size: the size in bytes.
         modified: the time of the last change, in UTC; None if the store does not say.
     """
 
@@ -67,11 +67,11 @@ def list_objects(source: str, is_wanted: Callable[[StoredObject], bool] | None =
 
     Args:
         source: the address of an object or a folder, or a pattern.
-        is_wanted: decides which objects are returned; the others are not kept in memory. None for all of them.
+        is_wanted: decides which objects are returned; rejected objects are not kept in memory. None for all objects.
 
     Raises:
         StoreError: the store cannot be reached, or refuses.
-        InputError: there is no such object, or none in the folder.
+        InputError: the object does not exist, or the folder is empty.
     """
     root, key, query = split_address(source)
     shown = redact(f"{root}{key}")
@@ -101,7 +101,7 @@ def list_objects(source: str, is_wanted: Callable[[StoredObject], bool] | None =
 
 
 def _named(source: str) -> Iterator[FileInfo]:
-    """Yield an object, or those below a folder."""
+    """Yield an object, or the objects below a folder."""
     from pyarrow.fs import FileType
 
     filesystem, path = open_store(source)

@@ -30,11 +30,11 @@ def without_written_files(
     *,
     may_be_empty: bool = False,
 ) -> tuple[Input, ...]:
-    """Return the inputs outside of folders that schemactl writes to; a `LeftOutWarning` reports the others.
+    """Return the inputs outside of folders that schemactl writes to; a `LeftOutWarning` reports the left-out files.
 
-    The ``written`` folders have files in folders below them, the one of rejects has them directly. The
-    ``schema_folders`` have schema and lineage files, perhaps beside data. A source inside such a folder is read.
-    ``may_be_empty`` if the sources have had other files, which were left out before.
+    The ``written`` folders have files in subfolders, the folder of rejects has them directly. The ``schema_folders``
+    have schema and lineage files, perhaps mixed with data. A source inside such a folder is read. ``may_be_empty`` if
+    the sources have had other files, which were left out before.
     """
     inputs = tuple(inputs)
     folders = {folder.resolve(): folder for folder in written}

@@ -25,13 +25,13 @@ _MOST_DEPTH: Final = 100
 
 
 class XmlParser:
-    """Parses a file block by block; subclasses collect what they need of its elements.
+    """Parses a file block by block; subclasses collect the elements that they need.
 
     Attributes:
-        path: of the file, as people are shown it.
-        tag: the name of the elements that are records; empty before the first element below the root, if the call does
-            not state it.
-        depth: how many elements are open.
+        path: the path of the file as shown to people.
+        tag: the name of the elements that are records; if the call does not set it, empty before the first element
+            below the root.
+        depth: the number of open elements.
         record_depth: the depth of the record that is open; 0 outside of records.
     """
 
@@ -57,7 +57,7 @@ class XmlParser:
         """Parse the file, and yield after every block.
 
         Raises:
-            InputError: the file is not XML, has entities of its own, nests too deep, or has too large a record.
+            InputError: the file is not XML, defines entities, nests too deep, or contains a too large record.
         """
         try:
             for text in _blocks(self._file):
@@ -95,7 +95,7 @@ class XmlParser:
         self.depth -= 1
 
     def _refuse_entity(self, name: str, *_: object) -> Never:
-        # Spark knows no entities of a file, and nested ones fill the memory where they are expanded ("billion laughs").
+        # Spark knows no entities of a file, and expanding nested ones fills the memory ("billion laughs").
         hint = "write them out: `xmllint --noent --dropdtd FILE`, if you trust the file"
         raise InputError(f"the file defines an XML entity, `{name}`", at=self.here(), hint=hint)
 
@@ -111,7 +111,7 @@ class _Tag:
 class XmlElements(XmlParser):
     """The names of the elements of a file.
 
-    Spark has neither lines nor reasons for what is wrong with XML, so the whole file is parsed before it is read.
+    Spark reports neither lines nor reasons for faults in XML, so the whole file is parsed before it is read.
 
     Raises:
         InputError: the file cannot be read here.
@@ -141,11 +141,10 @@ class XmlElements(XmlParser):
     def record_tag(self) -> str:
         """Parse the file, and return the name of the elements that are records, as it is written.
 
-        It is the one that the call states, else the only one below the root: elements of one name are read, and others
-        would be lost.
+        It is the name from the call, or else the only name below the root: elements with another name would be lost.
 
         Raises:
-            InputError: the file does not say which of its elements are records; and as of ``blocks``.
+            InputError: the record elements are ambiguous; see also ``blocks``.
         """
         for _ in self.blocks():
             pass
@@ -162,7 +161,7 @@ class XmlElements(XmlParser):
         raise self._several()
 
     def _several(self) -> InputError:
-        """Return the error for records of several names, with the ways to state which are meant."""
+        """Return the error for records of several names, with the ways to choose one."""
         tags = list(self._below_root.items())
         problems = [
             Problem(f"{tag.count:,} {'element' if tag.count == 1 else 'elements'} `{name}`, first here", tag.first)

@@ -1,4 +1,4 @@
-"""Rows of Avro files: where blocks begin, and the record batches of some that follow one another."""
+"""Rows of Avro files: the offsets of blocks, and the record batches of consecutive blocks."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def read_chunk(path: str, start: int, size: int, rows: int, names: Sequence[str]
             yield table
     except MemoryError:
         raise
-    except Exception as error:  # each codec has errors of its own, and broken data may be any value
+    except Exception as error:  # each codec has its own errors, and broken data may be any value
         raise OSError(f"the blocks from byte {start:,} are broken: {error}") from error
 
 

@@ -112,12 +112,12 @@ class LocalTexts(TextBatch):
 
 @dataclass(frozen=True, slots=True)
 class LocalRows(RowBatch):
-    """Rows of files that state the types of their columns.
+    """Rows of files that declare the types of their columns.
 
     Attributes:
-        files: of the rows.
-        columns: of all files together, in order.
-        nulls: whether columns may be null, where the files state it, by path.
+        files: the files of the rows.
+        columns: the columns of all files together, in order.
+        nulls: whether columns may be null, if the files declare it, by path.
     """
 
     files: tuple[RowFile, ...]
@@ -143,7 +143,7 @@ class LocalRows(RowBatch):
         )
 
     def typed_by(self, task: TypingTask) -> LocalTexts:
-        """Return the columns that a typing is about, as texts if they are none."""
+        """Return the columns of a typing, converted to strings."""
         by_name: Mapping[str, SourceColumn] = {column.name: column for column in self.columns}
         names = match_columns(task.typing.fields, {name: name for name in by_name})
         columns = tuple(by_name[name] for name in names)

@@ -1,6 +1,6 @@
-"""The columns of files that state their types, as the kernel takes them: types of Arrow that Spark would read as well.
+"""The columns of files that declare types, with the Arrow types that the kernel reads and Spark would also use.
 
-Spark's rules decide, so that both engines give the same schema: unsigned integers become wider signed ones, timestamps
+Spark's rules apply, so that both engines infer the same schema: unsigned integers become wider signed ones, timestamps
 count microseconds, durations are whole numbers of their unit.
 """
 
@@ -37,8 +37,8 @@ class SourceColumn:
     """A column of files.
 
     Attributes:
-        type: as the kernel takes it.
-        second_digits: of timestamps and times that are coarser than microseconds; None for others.
+        type: the type for the kernel.
+        second_digits: the digits of timestamps and times that are coarser than microseconds; None for other types.
         has_nested_nanoseconds: whether timestamps inside of it lose nanoseconds.
     """
 
@@ -49,7 +49,7 @@ class SourceColumn:
 
 
 def source_columns(schema: pa.Schema) -> tuple[SourceColumn, ...]:
-    """Return the columns of a file; those without a type, which hold nulls alone, are left out, as dlt leaves them.
+    """Return the columns of a file, without columns of nulls that lack a type, as in dlt.
 
     Raises:
         InputError: a decimal has more digits than Spark reads.
@@ -187,7 +187,7 @@ def read_as(values: pa.Array, of: pa.DataType) -> pa.Array:
     if is_a.is_map(of):
         members = [read_as(values.keys, of.key_type), read_as(values.items, of.item_type)]
         return _with_children(values, of, pa.StructArray.from_arrays(members, fields=[of.key_field, of.item_field]))
-    # Digits of a second that microseconds do not have are cut; others are told of it (`count_nanoseconds`).
+    # Digits of a second beyond microseconds are cut; `count_nanoseconds` reports them.
     return values.cast(of, safe=False) if is_a.is_temporal(of) or is_a.is_integer(of) else values.cast(of)
 
 

@@ -99,7 +99,7 @@ class LocalEngine:
         return nullcontext()
 
     def write_superseded(self, places: RowPlaces, target: Path) -> bool:
-        """Write which rows are superseded by others with their primary key; return whether any is."""
+        """Write the rows that another row with the same primary key supersedes; return whether any row is."""
         # Few loads need it, and its imports take as long as a small file.
         from schemactl.engine.local.superseded import write_superseded
 
@@ -125,7 +125,7 @@ def _check_readable(file: Input) -> None:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what the kernel raises into errors for people.
+    """Translate exceptions of the kernel into errors for people.
 
     Raises:
         InputError: a file cannot be read.

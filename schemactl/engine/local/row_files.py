@@ -40,10 +40,10 @@ class RowFile:
 
     Attributes:
         address: ``file://`` and the path, quoted, as Spark writes it.
-        path: where it is opened.
-        shown: the path as people are shown it.
-        row_counts: rows by block, which tasks read by themselves: row groups of Parquet, chunks of Avro by where they
-            begin, else the whole file.
+        path: the path to open.
+        shown: the path as shown to people.
+        row_counts: rows by block, the unit of a task: row groups of Parquet, chunks of Avro by offset, or else the
+            whole file.
         block_sizes: bytes by block.
     """
 
@@ -70,10 +70,10 @@ class RowFile:
 
 @dataclass(frozen=True, slots=True)
 class RowsTask:
-    """Some blocks of a file, as ``kernel.partitions.read_rows`` takes them.
+    """Some blocks of a file, as ``kernel.partitions.read_rows`` reads them.
 
     Attributes:
-        has_faults: whether a column says why a row is bad, which none is (``protocol.TextBatch.texts``).
+        has_faults: whether to add a column for faults of rows, always null here (``protocol.TextBatch.texts``).
     """
 
     file: RowFile
@@ -119,7 +119,7 @@ class RowsTask:
 
 
 def count_nanoseconds_in(file: RowFile, columns: Sequence[str]) -> dict[str, int]:
-    """Return by column how many rows lose nanoseconds, those without left out.
+    """Return by column the number of rows that lose nanoseconds, if it is not zero.
 
     Raises:
         UnreadableFileError: the file is broken.
@@ -140,7 +140,7 @@ def _values(batch: pa.RecordBatch, column: SourceColumn) -> pa.Array:
 
 
 def _read_block(file: RowFile, block: int, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a block, with these of its columns and maybe others."""
+    """Yield the rows of a block with at least these columns."""
     match file.container:
         case Container.PARQUET:
             with open_parquet(file.path) as opened:

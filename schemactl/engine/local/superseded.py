@@ -1,4 +1,4 @@
-"""Finds rows that others with the same primary key supersede, as Spark's window function does (``spark.engine``)."""
+"""Finds rows that another row with the same primary key supersedes, as in Spark (``spark.engine``)."""
 
 from __future__ import annotations
 

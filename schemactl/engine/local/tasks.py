@@ -104,7 +104,7 @@ def batch_tasks(record_batches: Iterable[pa.RecordBatch], path: str) -> Iterator
 
 
 def document_batch(address: str, block: int, texts: Sequence[bytes]) -> pa.RecordBatch:
-    """Return JSON documents of one block of a file, blank if there is none (``kernel.partitions.records_of``)."""
+    """Return JSON documents of one block of a file, blank for missing ones (``kernel.partitions.records_of``)."""
     columns = [pa.repeat(address, len(texts)), pa.repeat(pa.scalar(block, pa.int64()), len(texts)), binary_array(texts)]
     return pa.RecordBatch.from_arrays(columns, ["file", "block", "text"])
 

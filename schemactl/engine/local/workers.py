@@ -126,7 +126,7 @@ class Workers:
         return self._processes
 
     def close(self) -> None:
-        """End the processes at once: what they have finished is written."""
+        """End the processes at once; their finished work is already written."""
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -136,7 +136,7 @@ class Workers:
                     try:
                         stream.close()
                     except OSError:
-                        continue  # what was on its way to the process is of no use
+                        continue  # data on its way to the process is of no use
         self._processes = []
 
 

@@ -63,7 +63,7 @@ class XmlTask:
         Raises:
             UnreadableFileError: the file is broken.
         """
-        file = Input(self.part.file, "xml", self.part.encoding, stated=self.part.path, record_tag=self.tag)
+        file = Input(self.part.file, "xml", self.part.encoding, full_address=self.part.path, record_tag=self.tag)
         try:
             with wrapped_errors(self.part):
                 for number, documents in enumerate(read_documents(file, self.columns)):

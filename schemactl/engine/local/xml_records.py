@@ -36,8 +36,8 @@ class XmlColumn:
     """A column of records, or a key of a nested object.
 
     Attributes:
-        is_list: whether an element has several of it.
-        columns: of an element that is an object; none of a text.
+        is_list: whether an element may contain several of them.
+        columns: the columns of an element that is an object; empty for a string.
     """
 
     name: str
@@ -231,9 +231,9 @@ class _Layout:
     """The columns of an element, prepared for lookups.
 
     Attributes:
-        names: of the columns, in order.
-        lists: the names of those that are lists.
-        layouts: of the columns, by name.
+        names: the names of the columns, in order.
+        lists: the names of the columns that are lists.
+        layouts: the layouts of the columns, by name.
     """
 
     names: tuple[str, ...]

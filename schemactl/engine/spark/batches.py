@@ -70,13 +70,13 @@ class Documents(DocumentBatch):
     """JSON documents.
 
     Attributes:
-        frame: columns ``file`` (string: Spark's address of it), ``block`` (bigint: where in the file the task that
-            read it began), ``text`` (string: one JSON document, blank where there is none), in the order of the file;
-            or what workers read by themselves (``kernel.files``).
-        rows: the same as columns of texts, where they were made of those.
-        gaps: rows of the files that are no documents (``row_number``); None if files have no rows.
-        is_for_workers: whether the frame is one of shares or pieces of ``kernel.files``.
-        is_small: whether the records are worked on in this process, without Python workers.
+        frame: columns ``file`` (string: Spark's address of it), ``block`` (bigint: the offset in the file at which the
+            reading task began), ``text`` (string: one JSON document, or blank), in the order of the file; or shares or
+            pieces for workers to read (``kernel.files``).
+        rows: the same records as columns of strings, if they were made from columns.
+        gaps: rows of the files that are not documents (``row_number``); None if files have no rows.
+        is_for_workers: whether the frame contains shares or pieces of ``kernel.files``.
+        is_small: whether this process handles the records, without Python workers.
     """
 
     frame: DataFrame
@@ -126,12 +126,12 @@ class Documents(DocumentBatch):
 
 @dataclass(frozen=True, slots=True)
 class ColumnarRows(RowBatch):
-    """Rows whose columns have types of their own.
+    """Rows whose columns have declared types.
 
     Attributes:
-        frame: the columns, and ``file`` beside them under the name in ``FILE``.
-        numbering: what rows can be numbered by.
-        nulls: whether columns may be null, where the source states it, by path.
+        frame: the columns, and ``file`` under the name in ``FILE``.
+        numbering: the numbering that is possible for the rows.
+        nulls: whether columns may be null, if the source declares it, by path.
     """
 
     frame: DataFrame

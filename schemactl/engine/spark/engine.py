@@ -92,7 +92,7 @@ class SparkEngine:
         return reading(inputs)
 
     def write_superseded(self, places: RowPlaces, target: Path) -> bool:
-        """Write which rows are superseded by others with their primary key; return whether any is."""
+        """Write the rows that another row with the same primary key supersedes; return whether any row is."""
         addresses = {number: f"{places.folder}/{file}" for number, file in places.files.items()}
         numbers_by_file = {Path(address).name: number for number, address in addresses.items()}
         rows = self.spark.read.parquet(*addresses.values())

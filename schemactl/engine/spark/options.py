@@ -44,8 +44,8 @@ SESSION_CONF: Mapping[str, str] = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.adaptive.enabled": "true",
-    # What Spark infers of the values in a row doubles with each column that a condition names: the plan of a key of ten
-    # columns takes half a minute with it, and none of ours gains by it.
+    # Spark's inference about the values in a row doubles with each column in a condition: the plan of a key of ten
+    # columns takes half a minute with it, and our plans do not profit from it.
     "spark.sql.constraintPropagation.enabled": "false",
 }
 
@@ -55,7 +55,7 @@ DRIVER_CONF: Mapping[str, str] = {
     "spark.api.mode": "classic",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Of what is staged: a fifth of the disk, in the same time.
+    # Compresses staged data: a fifth of the disk space, in the same time.
     "spark.rdd.compress": "true",
     "spark.executor.extraJavaOptions": f"-Duser.timezone=UTC {THREAD_STACK} {LONG_METHODS}",
     "spark.sql.codegen.hugeMethodLimit": "65535",
@@ -136,7 +136,7 @@ def driver_conf(options: SparkOptions, folder: Path) -> dict[str, str]:
     else:
         master_conf = _local_conf(folder, cores, is_own_python)
         if master.startswith("local-cluster"):
-            # Spark itself makes the secret of a driver without executors of their own.
+            # Spark itself creates the secret of a driver without separate executors.
             master_conf["spark.authenticate.secret"] = secrets.token_hex(32)
     return {**SESSION_CONF, **DRIVER_CONF, **master_conf, **options.conf, "spark.master": master}
 
@@ -162,7 +162,7 @@ def is_on_this_machine(options: SparkOptions) -> bool:
 
 
 def parse_size_mb(size: str) -> int | None:
-    """Return a size as Spark writes it in MiB, rounded up; a bare number is MiB; None if it is not a size.
+    """Return a size in Spark's notation in MiB, rounded up; None if it is not a size. A bare number is MiB.
 
     >>> [parse_size_mb(size) for size in ("2g", "1500m", "3GB", "512", "900k", "much")]
     [2048, 1500, 3072, 512, 1, None]
@@ -172,7 +172,7 @@ def parse_size_mb(size: str) -> int | None:
 
 
 def parse_size(size: str, bare: int) -> int | None:
-    """Return a size as Spark writes it in bytes; a bare number is a multiple of ``bare``; None if it is not a size."""
+    """Return a size in Spark's notation in bytes; None if it is not a size. A bare number is a multiple of ``bare``."""
     match = _SIZE.fullmatch(size.strip())
     if not match:
         return None
@@ -228,7 +228,7 @@ def _local_conf(folder: Path, cores: int, is_own_python: bool) -> dict[str, str]
         "spark.authenticate": "true",
         "spark.sql.shuffle.partitions": str(max(2, 2 * cores)),
         "spark.pyspark.python": sys.executable,
-        # Hadoop has no `s3` of its own; clusters that have one (EMR) are not local.
+        # Hadoop has no `s3` scheme; clusters that have one (EMR) are not local.
         "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
     }
     if os.environ.get("SPARK_LOCAL_DIRS"):

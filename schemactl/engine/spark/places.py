@@ -1,4 +1,4 @@
-"""Where records are in the input: the columns that say so in Spark's frames."""
+"""Positions of records in the input: the columns of Spark frames that contain them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FILE: Final = "__schemactl_file"
 
 
 class Numbering(StrEnum):
-    """Names the place of a row as well as Spark knows it; it logs an error where it is asked for more."""
+    """The finest position of a row that Spark knows; Spark logs an error if asked for more."""
 
     BLOCK = "_metadata.file_block_start"
-    """Where in the file the task that reads it began."""
+    """The offset in the file at which the reading task began."""
     PARTITION = "partition"
     """No more than the task that reads it."""
 
@@ -34,7 +34,7 @@ def block_column(numbering: Numbering) -> Column:
 
 def place_columns(records: DataFrame) -> tuple[Column, Column, Column]:
     """Return the columns ``file``, ``block`` and ``id`` of records as they come out of a reader of files."""
-    # By its name alone, a column of the data could be taken for it.
+    # Not by name, because a column of the data could have the same name.
     metadata = records.metadataColumn("_metadata")
     return (
         metadata["file_path"].alias("file"),

@@ -1,7 +1,7 @@
-"""Functions of ours for Spark's workers, which may not have schemactl: the package travels with them as a zip file.
+"""Runs our functions on Spark's workers, which may lack schemactl: the package is sent with them as a zip file.
 
-Where a worker can import this very version, as on one machine, nothing is sent. Few records come here instead: to start
-workers takes longer than to look at a megabyte.
+Nothing is sent if a worker can import this very version, as on one machine. A few records are processed in this process
+instead, because starting workers takes longer than processing a megabyte.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 Batches = Iterable["pa.RecordBatch"]
 Records: TypeAlias = "DataFrame | list[pa.RecordBatch]"
-"""Records in Spark, or those that are here: one partition."""
+"""Records in Spark, or records in this process as one partition."""
 
 _SENT = ("schema", "type_systems", "inference", "normalization", "arc", "kernel")
-"""The packages that the kernel imports, beside the modules at the top."""
+"""The packages that the kernel imports, in addition to the top modules."""
 
 
 def run_kernel(spark: SparkSession, records: Records, module: str, function: str, **arguments: Any) -> list[Any]:
@@ -51,7 +51,7 @@ def for_workers(spark: SparkSession, module: str, function: str, /, **arguments:
     register: Callable[[Any], None] = cloudpickle.register_pickle_by_value
     register(this)
     archive = None if shares_this_machine(spark) else _archive()
-    # Arguments of our own types can be unpickled only once the package is there.
+    # Arguments of our own types can be unpickled only after the package is installed.
     pickled = pickle.dumps(arguments)
 
     def call(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -103,7 +103,7 @@ def _archive() -> tuple[str, bytes]:
 
 
 def _load(archive: tuple[str, bytes] | None, module: str, function: str) -> Callable[..., Iterator[Any]]:
-    """Return a function by its name on a worker, of the package that came with it where one did."""
+    """Return a function by its name on a worker, from the package that came with it, if any."""
     import os
     import pkgutil
     import sys

@@ -24,7 +24,7 @@ def main() -> None:
         with suppress(ImportError):
             import_module(name)
     keep_pandas_out()
-    # Collections in the workers do not touch, and so do not copy, what they share with this process.
+    # Collections in the workers do not touch, and so do not copy, memory shared with this process.
     gc.freeze()
     manager: Any = daemon.manager
     manager()

@@ -1,4 +1,4 @@
-"""Files whose columns have types as batches: those with the same columns together."""
+"""Groups files whose columns have types into batches by columns."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from schemactl.schema.paths import Path
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """The rows that a file says it holds.
+    """The declared content of a file.
 
     Attributes:
-        schema: of its columns, as pyarrow reads them.
-        row_counts: rows by block, as of ``RowFile``.
+        schema: the schema of its columns, as pyarrow reads them.
+        row_counts: rows by block, as in ``RowFile``.
         block_sizes: bytes by block; None if the file is one block.
-        nulls: whether columns may be null, if the file states it, by path.
+        nulls: whether columns may be null, if the file declares it, by path.
     """
 
     container: Container
@@ -48,12 +48,12 @@ class OpenedFile:
 
 
 def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) -> list[OpenedFile]:
-    """Return files and their columns, with a warning of durations.
+    """Return files and their columns, with a warning about durations.
 
     Args:
         inputs: files of one format.
-        look_at: returns what the file at a path holds, and reads no values; it raises what pyarrow raises, or an
-            error about a column.
+        look_at: returns the declared content of the file at a path, without reading values; may raise pyarrow's errors,
+            or an error about a column.
 
     Raises:
         InputError: a file is broken, or a column has a type that Spark does not read.
@@ -78,9 +78,9 @@ def open_files(inputs: Sequence[Input], look_at: Callable[[str], FileContents]) 
 
 
 def read_rows(files: Sequence[OpenedFile]) -> Iterator[LocalRows]:
-    """Yield the rows of all files together; a column that only some have is one of all.
+    """Yield the rows of all files together; a column of some files becomes a column of all rows.
 
-    If files do not agree about a type, those with the same columns come together.
+    If files disagree about a type, they are grouped by their columns.
     """
     columns: tuple[SourceColumn, ...] | None = ()
     for opened in files:

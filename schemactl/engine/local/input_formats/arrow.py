@@ -36,10 +36,10 @@ def _look_at(path: str) -> FileContents:
 
 
 def _count(container: Container, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> FileContents:
-    """Count rows and look for nulls: Arrow does not enforce what a schema states of these.
+    """Count rows and search for nulls, because Arrow does not enforce the nullability in a schema.
 
     Raises:
-        InputError: a column is, or holds, intervals or unions.
+        InputError: a column is or contains intervals or unions.
     """
     for column_field in schema:
         map_leaves(column_field, partial(_check_type, column_field.name))

@@ -19,7 +19,7 @@ from schemactl.errors import InputError, Location
 
 
 def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
-    """Yield the rows of the files, those whose schemas have the same fields together."""
+    """Yield the rows of the files, grouped by the fields of their schemas."""
     files = {file.path: file for file in inputs}
     headers = {path: read_header(file) for path, file in files.items()}
     for paths in same_columns(headers):
@@ -29,7 +29,7 @@ def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalRows]:
         except (ValueError, RecursionError) as error:
             hint = None if isinstance(error, RecursionError) else SPARK_HINT
             raise InputError(str(error), at=Location(paths[0]), hint=hint) from error
-        # Spark's timestamps count microseconds, those that the file counts in milliseconds too.
+        # Spark's timestamps count microseconds, even if the file counts milliseconds.
         schema = pa.schema([(column.name, _in_microseconds(column.type)) for column in columns])
         yield from read_rows(open_files([files[path] for path in paths], partial(_look_at, schema)))
 

@@ -1,4 +1,4 @@
-"""CSV with a header: columns are read as texts, and the detectors say what they are."""
+"""CSV with a header: columns are read as strings, and detectors decide their types."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from schemactl.kernel.files import Form
 
 
 def read(inputs: Sequence[Input], cores: int, separator: str | None = None) -> Iterator[LocalDocuments]:
-    """Yield the rows of the files, those of one header together.
+    """Yield the rows of the files, grouped by header.
 
-    A row may end early; one that is too long is bad, and so is one with a quote that does not close: what it has
-    swallowed of the rows below goes with it.
+    A row may end early. A row with too many cells is bad, and so is a row with a quote that does not close, including
+    all rows that it contains.
     """
     for table in read_csv_tables(inputs, separator, read_head, _find_faults):
         for file, cell in table.broken_headers.items():

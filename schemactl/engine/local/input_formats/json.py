@@ -11,5 +11,5 @@ from schemactl.kernel.files import Form
 
 
 def read(inputs: Sequence[Input], cores: int) -> Iterator[LocalDocuments]:
-    """Yield the elements of lists, and documents that are none."""
+    """Yield the elements of lists, and all other documents."""
     yield from read_documents(inputs, Form.ELEMENTS, cores)

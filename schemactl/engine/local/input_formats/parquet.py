@@ -79,7 +79,7 @@ def _spark_types(of: Any) -> Iterator[str]:
 
 
 def _in_utc(schema: pa.Schema, parquet_schema: pq.ParquetSchema) -> pa.Schema:
-    """Return columns with timestamps of the old type INT96 in UTC, as Spark reads them; Parquet states no zone."""
+    """Return columns with timestamps of the old type INT96 in UTC, as in Spark; Parquet lacks a zone for them."""
     physical_types = [parquet_schema.column(number).physical_type for number in range(len(parquet_schema))]
     if "INT96" not in physical_types:
         return schema

@@ -1,4 +1,4 @@
-"""XML: the elements below the root are records; values are texts, and the detectors say what they are."""
+"""XML: the elements below the root are records; values are read as strings, and detectors decide their types."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from schemactl.kernel.files import FilePart, Form
 
 
 def read(inputs: Sequence[Input], _cores: int) -> Iterator[LocalXml]:
-    """Yield the records of the files, those of one element name together.
+    """Yield the records of the files, grouped by element name.
 
     Raises:
-        InputError: a file is not XML, has entities of its own, or does not say which of its elements are records; or
-            Spark reads it otherwise than this machine would.
+        InputError: a file is not XML, defines entities, has ambiguous record elements, or Spark would read it
+            differently.
     """
     shapes: dict[tuple[str, str], Shape] = {}
     groups: dict[tuple[str, str], list[tuple[FilePart, int]]] = {}

@@ -16,13 +16,13 @@ from schemactl.engine.spark.reading.columnar import allow_all_types, columnar_ba
 from schemactl.engine.spark.sql import quoted
 
 _READER: Final = "org.apache.spark.sql.avro.AvroFileFormat"
-"""Spark has the reader, but its short name `avro` only with a package of its own."""
+"""Spark contains the reader, but its short name `avro` only works with an extra package."""
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
-    """Yield the rows of the files, those whose schemas have the same fields together; files elsewhere all together.
+    """Yield the rows of the files, grouped by the fields of their schemas; remote files form one group.
 
-    A column of nulls alone is left out, as dlt leaves it.
+    A column with only nulls is left out, as in dlt.
     """
     allow_all_types(spark)
     groups = same_columns({file.address: read_header(file) for file in inputs if file.is_local})

@@ -1,4 +1,4 @@
-"""CSV with a header: columns are read as texts, and the detectors say what they are."""
+"""CSV with a header: columns are read as strings, and detectors decide their types."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from schemactl.kernel.csv_rows import IGNORED, KEY_CHARACTERS, fault_text
 
 
 def read(spark: SparkSession, inputs: Sequence[Input], separator: str | None = None) -> Iterator[Documents]:
-    """Yield the rows of the files, those of one header together.
+    """Yield the rows of the files, grouped by header.
 
-    A row may end early; one that is too long is bad, and so is one with a quote that does not close: what it has
-    swallowed of the rows below goes with it.
+    A row may end early. A row with too many cells is bad, and so is a row with a quote that does not close, including
+    all rows that it contains.
     """
     find_faults = partial(_find_faults, spark)
     for table in read_csv_tables(inputs, separator, partial(_head, spark), find_faults):
@@ -59,9 +59,9 @@ def _read_by_spark(spark: SparkSession, table: CsvTable, files: Sequence[Input])
 
 
 def _find_faults(spark: SparkSession, file: Input, header: CsvHeader) -> dict[str, CsvFaults]:
-    """Return the faults of a file by its path; of each of several where an object store's folder is read.
+    """Return the faults of a file by its path; for a folder of an object store, the faults of each of its files.
 
-    Of what is not on this machine, or compressed so that only Spark can read it, only whether quotes are even counts.
+    If a file is remote, or only Spark can decompress it, only the number of quotes is checked.
     """
     if file.is_readable_here:
         return {file.path: find_csv_faults(file, header)}
@@ -92,8 +92,8 @@ def _read_rows(
     spark: SparkSession, files: Sequence[Input], options: Mapping[str, str | bool], names: Sequence[str],
     header: Sequence[str] | None, faults: Mapping[str, CsvFaults],
 ) -> Documents:  # fmt: skip
-    """Return the rows; ``header`` is left out of them where what Spark leaves out is the line before it."""
-    # By number: names may be anything, even those that Spark has for the place of a row.
+    """Return the rows, without ``header`` if Spark skips the line before it instead."""
+    # By number: names may be anything, even Spark's names for the position of a row.
     columns = [f"_{index}" for index in range(len(names) + 1)]
     schema = StructType([StructField(name, StringType()) for name in columns])
     rows = spark.read.options(**options).schema(schema).csv([file.address for file in files])

@@ -16,7 +16,7 @@ from schemactl.kernel.files import PIECES, Form
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
-    """Yield the elements of lists, and documents that are none; workers read files unless only Spark can."""
+    """Yield the elements of lists, and all other documents; workers read files unless only Spark can."""
     direct, others = split_inputs(spark, inputs)
     yield from read_files(spark, direct, Form.ELEMENTS)
     if others:

@@ -15,9 +15,9 @@ from schemactl.engine.spark.reading.columnar import allow_all_types, columnar_ba
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
-    """Yield the rows of all files together; a column that only some have is one of all.
+    """Yield the rows of all files together; a column of some files becomes a column of all rows.
 
-    If files do not agree about a type, those with the same columns come together.
+    If files disagree about a type, they are grouped by their columns.
     """
     allow_all_types(spark)
     for file in inputs:
@@ -28,7 +28,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
 
 
 def _check(file: Input) -> None:
-    """Refuse a file that has no footer: Spark takes it for a failure of its own."""
+    """Raise an error for a file without a footer, which Spark would report as an internal failure."""
     import pyarrow
     import pyarrow.orc
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]:
-    """Yield the rows of all files together; a column that only some have is one of all.
+    """Yield the rows of all files together; a column of some files becomes a column of all rows.
 
-    Where files do not agree about a type, those with the same columns come together.
+    If files disagree about a type, they are grouped by their columns.
     """
     allow_all_types(spark)
     groups: dict[ParquetFooter, dict[str, Mapping[Path, bool]]] = {}
@@ -44,7 +44,7 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
 
 
 def _schema_of(file: Input) -> pyarrow.Schema:
-    """Return the columns that the footer of a file states; none of files elsewhere.
+    """Return the columns in the footer of a file; empty for remote files.
 
     Raises:
         InputError: the footer cannot be read, or has types that Spark does not read.

@@ -20,6 +20,6 @@ def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[ColumnarRows]
     allow_all_types(spark)
     for table in inputs:
         frame = spark.table(table.path.removeprefix(TABLE_PREFIX))
-        # Of most tables Spark says that all may be null, whatever they hold: that states nothing.
+        # For most tables, Spark reports all columns as nullable, so this does not declare anything.
         required: dict[Path, bool] = {(field.name,): False for field in frame.schema.fields if not field.nullable}
         yield columnar_batch(frame, F.lit(table.path), Numbering.PARTITION, required)

@@ -1,4 +1,4 @@
-"""XML: the elements below the root are records; values are texts, and the detectors say what they are."""
+"""XML: the elements below the root are records; values are read as strings, and detectors decide their types."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from schemactl.engine.xml_elements import XmlElements
 
 
 def read(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[Documents]:
-    """Yield the records of the files, those of one element name together.
+    """Yield the records of the files, grouped by element name.
 
     Raises:
-        InputError: a file is not XML, has entities of its own, or does not say which of its elements are records.
+        InputError: a file is not XML, defines entities, or has ambiguous record elements.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for file in inputs:

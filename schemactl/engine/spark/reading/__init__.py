@@ -1,5 +1,5 @@
-"""Read texts and rows with Spark, for the modules of ``engine.input_formats`` and those of third parties.
+"""Read texts and rows with Spark, for the modules of ``engine.input_formats`` and for third-party formats.
 
-``places`` returns where a record is, ``texts`` reads lines and whole files in any encoding, ``rows`` makes documents
-of rows of texts, ``columnar`` batches of columns that state their types.
+``places`` returns the positions of records, ``texts`` reads lines and whole files in any encoding, ``rows`` creates
+documents from rows of strings, ``columnar`` creates batches of columns with declared types.
 """

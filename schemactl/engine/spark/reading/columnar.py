@@ -27,10 +27,10 @@ def allow_all_types(spark: SparkSession) -> None:
 def read_agreeing(
     addresses: Sequence[str], load: Callable[..., DataFrame]
 ) -> Iterator[tuple[DataFrame, Sequence[str]]]:
-    """Yield one frame of all files, or if their types differ, one of those with the same columns, and its files.
+    """Yield one frame of all files, or if their types differ, a frame for each set of columns, with its files.
 
     Args:
-        addresses: of the files, as Spark takes them.
+        addresses: the addresses of the files, for Spark.
         load: returns the frame of files with these addresses, and raises Spark's error if their types differ.
     """
     try:
@@ -49,12 +49,12 @@ def read_agreeing(
 def columnar_batch(
     frame: DataFrame, file: Column, numbering: Numbering, nulls: Mapping[Path, bool] | None = None
 ) -> ColumnarRows:
-    """Return the columns of a frame, and ``file`` beside them; ``nulls`` as of ``ColumnarRows``."""
+    """Return the columns of a frame, and ``file``; ``nulls`` as in ``ColumnarRows``."""
     return ColumnarRows(frame.select(*_known_columns(frame), file.alias(FILE)), numbering, nulls or {})
 
 
 def _known_columns(frame: DataFrame) -> list[Column]:
-    """Return the columns, those of types that PySpark has no class for in one that it has.
+    """Return the columns, converting types for which PySpark lacks a class.
 
     Timestamps of nanoseconds are counted from 1970 (``spark_types.NANOSECONDS``). Inside structs, lists and maps they
     are cut to microseconds, with a warning.
@@ -77,6 +77,6 @@ def _known_columns(frame: DataFrame) -> list[Column]:
 
 
 def described_columns(frame: DataFrame) -> list[tuple[str, str]]:
-    """Return the names of columns with Spark's names of their types, also of those that PySpark has no class for."""
+    """Return the names of columns with Spark's names of their types, even if PySpark has no class for a type."""
     rows = frame.sparkSession.sql("DESCRIBE QUERY SELECT * FROM {frame}", frame=frame).collect()
     return [(row.col_name, row.data_type) for row in rows]

@@ -22,7 +22,7 @@ _TASKS_PER_CORE: Final = 2
 
 
 def split_inputs(spark: SparkSession, inputs: Sequence[Input]) -> tuple[list[Input], list[Input]]:
-    """Return the files that workers can open, and those that Spark reads: elsewhere, or compressed in another way."""
+    """Return the files that workers can open, and the files that Spark reads: remote, or with another compression."""
     is_near = shares_this_machine(spark)
     are_readable = [is_near and file.is_readable_here for file in inputs]
     return list(compress(inputs, are_readable)), list(compress(inputs, map(not_, are_readable)))

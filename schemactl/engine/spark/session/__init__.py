@@ -1,6 +1,6 @@
 """Java and Spark sessions: `open_session` is the only way to Spark, `start_java_early` starts Java ahead of it.
 
-opening    opens a session: on a driver, on a server, or beside an open one
+opening    opens a session: on a driver, on a server, or next to an open one
 attach     connects PySpark to a driver, and disconnects it
 driver     starts and ends a driver: a Java process with Spark in it
 launch     makes the command, environment and files of that process

