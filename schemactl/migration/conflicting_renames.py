@@ -72,16 +72,16 @@ def in_order(pairs: Mapping[str, str], taken_names: Collection[str], limits: Nam
     The renames are new names by old ones, in the order to keep if it does not matter; ``taken_names`` are the names of
     all columns, before and afterwards.
     """
-    left = dict(pairs)
-    while left:
-        old = next((old for old, new in left.items() if new not in left), None)
+    pending_renames = dict(pairs)
+    while pending_renames:
+        old = next((old for old, new in pending_renames.items() if new not in pending_renames), None)
         if old is None:
-            old = next(iter(left))
-            spare = free_name(old, "moved", {*taken_names, *left, *left.values()}, limits)
-            left = {spare if name == old else name: target for name, target in left.items()}
+            old = next(iter(pending_renames))
+            spare = free_name(old, "moved", {*taken_names, *pending_renames, *pending_renames.values()}, limits)
+            pending_renames = {spare if name == old else name: target for name, target in pending_renames.items()}
             yield old, spare
         else:
-            yield old, left.pop(old)
+            yield old, pending_renames.pop(old)
 
 
 def free_name(name: str, word: str, taken_names: Collection[str], limits: NameLimits) -> str:

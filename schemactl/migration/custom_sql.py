@@ -99,7 +99,7 @@ def draft_own(runs: Sequence[str], undoes: Sequence[str], comment: str) -> str:
 
 
 def read_own(text: str, file: str, number: int, when: When, dialect: str) -> OwnSql:
-    """Read a file of own SQL."""
+    """Read a file of custom SQL."""
     text = text.replace("\r\n", "\n")
     tokens = _tokens(text, file, dialect)
     bounds = list(_bounds(text, tokens, file))

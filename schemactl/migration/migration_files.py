@@ -98,7 +98,7 @@ class Migration:
 
     @property
     def mark(self) -> MigrationMark:
-        """Return its identity for the ledger and the next migration: own SQL counts as its steps do."""
+        """Return its identity for the ledger and the next migration: custom SQL counts as its steps do."""
         own_documents = [to_document(own_sql) for plan in self.plans.values() for own_sql in plan.own]
         content = _content(self)
         return MigrationMark(self.name, content_hash({**content, "own": own_documents} if own_documents else content))
@@ -166,14 +166,16 @@ def sql_name(migration: str, dialect: str) -> str:
 
 
 def own_name(migration: str, dialect: str, number: int, when: When) -> str:
-    """Return the name of a file of own SQL."""
+    """Return the name of a file of custom SQL."""
     return f"{migration}.{dialect}.{number}.{when}.sql"
 
 
 def own_files_of(migration: str, files: Iterable[str]) -> list[str]:
-    """Return the names of the files of own SQL that a migration has, sound or not."""
-    named = ((name, migration_of_file(name)) for name in files)
-    return [name for name, of in named if of is not None and of[0] == migration and _OWN.fullmatch(of[1])]
+    """Return the names of the files of custom SQL that a migration has, sound or not."""
+    names_with_migrations = ((name, migration_of_file(name)) for name in files)
+    return [
+        name for name, of in names_with_migrations if of is not None and of[0] == migration and _OWN.fullmatch(of[1])
+    ]
 
 
 def with_own_files(migration: Migration, files: Mapping[str, str]) -> tuple[Migration, tuple[Problem, ...]]:
@@ -377,18 +379,18 @@ def find_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> 
 
 
 def _sql_problems(files: Mapping[str, str], migrations: Sequence[Migration]) -> Iterator[Problem]:
-    shown_files = {name for migration in migrations for name in migration.files}
-    read = {migration.name for migration in migrations}
+    generated_files = {name for migration in migrations for name in migration.files}
+    migration_names = {migration.name for migration in migrations}
     for name in files:
         of = migration_of_file(name)
-        is_known = name in shown_files or (of is not None and _OWN.fullmatch(of[1]) is not None)
-        if of is not None and of[0] in read and of[1].endswith(".sql") and not is_known:
-            # Nobody may believe that it is run.
+        is_known = name in generated_files or (of is not None and _OWN.fullmatch(of[1]) is not None)
+        if of is not None and of[0] in migration_names and of[1].endswith(".sql") and not is_known:
+            # It looks like SQL that runs, but no plan uses it.
             yield Problem(name, f"`{name}` is not a file that a migration has", _OWN_HINT)
     for migration in migrations:
         for dialect in migration.plans:
-            shown = files.get(sql_name(migration.name, dialect))
-            if shown is not None and shown.replace("\r\n", "\n") != sql_text(migration, dialect):
+            sql_file = files.get(sql_name(migration.name, dialect))
+            if sql_file is not None and sql_file.replace("\r\n", "\n") != sql_text(migration, dialect):
                 yield Problem(
                     sql_name(migration.name, dialect),
                     f"this SQL differs from the SQL of `{migration.name}`, which runs",

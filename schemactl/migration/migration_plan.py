@@ -125,7 +125,7 @@ class MigrationPlan:
         return any(planned.done_with is not None for planned in self.steps)
 
     def own_of(self, number: int) -> tuple[OwnSql, ...]:
-        """Return the own SQL of the step with a number, in the order in which it runs."""
+        """Return the custom SQL of the step with a number, in the order in which it runs."""
         own_by_when = {own_sql.when: own_sql for own_sql in self.own if own_sql.number == number}
         return tuple(own_by_when[when] for when in When if when in own_by_when)
 
@@ -139,7 +139,7 @@ class MigrationPlan:
 
     @property
     def cuts(self) -> frozenset[int]:
-        """The places before which own SQL runs, or values are counted again: no copy does steps on both sides."""
+        """The places before which custom SQL runs, or values are counted again: no copy does steps on both sides."""
         own_places = {own_sql.number - (own_sql.when is not When.AFTER) for own_sql in self.own}
         behind = {own_sql.number for own_sql in self.own if own_sql.when is When.INSTEAD}
         anew = {index for index in range(self.changed_from(), len(self.steps)) if self.steps[index].step.needs_count}

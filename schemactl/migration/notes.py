@@ -251,8 +251,8 @@ def _of_structure(comparison: Comparison, abilities: Abilities) -> Iterator[Note
             hint = "reload the table, or set its current type in the schema"
             yield Note(NoteKind.DRIFT, change.table, change.column, message, hint)
         elif gained:
-            listed = backquoted(gained)
-            message = f"gets new fields with the next load: {listed}"
+            field_list = backquoted(gained)
+            message = f"gets new fields with the next load: {field_list}"
             yield Note(NoteKind.WAITS, change.table, change.column, message)
 
 
@@ -274,8 +274,12 @@ def _without_key(comparison: Comparison, steps: Sequence[Step]) -> Iterator[Note
     for name, change in changed_keys(comparison):
         if change.after and (name, change.after) not in planned:
             columns = comparison.schema.tables[name].columns
-            free = [column for column in change.after if columns[column].nullable]
-            listed = backquoted(free)
-            why = f"the schema allows nulls in {listed}" if free else "existing rows have no value in its new column"
-            hint = "set `nullable: false`" if free else "set a value first: `x-backfill: VALUE`"
+            nullable_columns = [column for column in change.after if columns[column].nullable]
+            nullable_list = backquoted(nullable_columns)
+            why = (
+                f"the schema allows nulls in {nullable_list}"
+                if nullable_columns
+                else "existing rows have no value in its new column"
+            )
+            hint = "set `nullable: false`" if nullable_columns else "set a value first: `x-backfill: VALUE`"
             yield Note(NoteKind.PRIMARY_KEY, name, None, f"gets no primary key: {why}", hint)

@@ -222,12 +222,12 @@ def to_document(
     kind = {"kind": type(value).__name__} if is_tagged else {}
     values = field_values(value)
     defaults = {field.name: field.default for field in fields(value) if field.metadata.get("later")}
-    stated = {
+    present_fields = {
         name: _plain(field_value)
         for name, field_value in values.items()
         if field_value is not ABSENT and not (name in defaults and field_value == defaults[name])
     }
-    return {**kind, **stated}
+    return {**kind, **present_fields}
 
 
 def from_document(kind: type[T], document: Any) -> T:

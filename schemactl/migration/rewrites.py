@@ -47,10 +47,10 @@ def with_rewrites(
         replace(planned_step, done_with=None) if (planned_step.done_with or 0) > done else planned_step
         for planned_step in plan.steps[:done]
     ]
-    left = plan.steps[done:]
-    steps, cuts = [planned_step.step for planned_step in left], {cut - done for cut in plan.cuts}
+    remaining_steps = plan.steps[done:]
+    steps, cuts = [planned_step.step for planned_step in remaining_steps], {cut - done for cut in plan.cuts}
     for places, table in find_rewrites(steps, tables, abilities, stored, cuts):
-        planned = left[places.start : places.stop]
+        planned = remaining_steps[places.start : places.stop]
         if len(planned) == 1 or table is None:
             rewritten += (replace(planned_step, done_with=None) for planned_step in planned)
             continue

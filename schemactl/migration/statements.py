@@ -413,11 +413,11 @@ def by_one_copy(
     apply_to_model(tables, steps)
     copy = replace(tables[table.name], name=prefix + table.name)
     values = values_after(steps, table, engine)
-    listed = ", ".join(engine.name(column) for column in values)
+    column_list = ", ".join(engine.name(column) for column in values)
     old, new = engine.table(dataset, table.name), engine.table(dataset, copy.name)
     return (
         create_table(engine, dataset, copy, with_keys=True),
-        f"INSERT INTO {new} ({listed}) SELECT {', '.join(values.values())} FROM {old}",
+        f"INSERT INTO {new} ({column_list}) SELECT {', '.join(values.values())} FROM {old}",
         f"DROP TABLE {old}",
         engine.sql.rename_table(new, *engine.new_parts, engine.checked(table.name)),
     )

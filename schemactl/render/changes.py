@@ -69,9 +69,9 @@ def describe(change: Change) -> str:  # noqa: C901, PLR0911, PLR0912 - a case fo
         case NullabilityChanged():
             return "now required" if change.after is False else "now nullable"
         case ColumnsReordered():
-            left = len(change.after) - _MOST_NAMES
+            omitted_count = len(change.after) - _MOST_NAMES
             names = backquoted(change.after[:_MOST_NAMES])
-            return f"columns reordered: {names}" + (f" and {left} more" if left > 0 else "")
+            return f"columns reordered: {names}" + (f" and {omitted_count} more" if omitted_count > 0 else "")
         case SettingChanged():
             return f"setting {_hint_phrase(change.name, change.before, change.after)}"
         case NormalizerChanged():
@@ -131,8 +131,8 @@ def _inside(before: Any, after: Any) -> str:
         parts += [_hint_phrase(path.removeprefix("."), leaf.before, leaf.after)] if leaf.path else []
     if not parts:
         return f"{show_value(before)} -> {show_value(after)}"
-    left = len(leaves) - len(parts)
-    return "; ".join(parts) + (f"; and {left} more" if left else "")
+    omitted_count = len(leaves) - len(parts)
+    return "; ".join(parts) + (f"; and {omitted_count} more" if omitted_count else "")
 
 
 def _source(is_stated: bool) -> str:

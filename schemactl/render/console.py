@@ -107,10 +107,10 @@ def indented(line: Text) -> Padding:
 
 def first_lines(items: Sequence[Item], show: Callable[[Item], Text], look: Look, thing: str) -> Iterator[Text]:
     """Yield a line for each of the first items, and one on how many more there are."""
-    listed = items if look.is_verbose else items[:MOST_ALIKE]
-    yield from map(show, listed)
-    if len(listed) < len(items):
-        yield more(len(items) - len(listed), thing)
+    first_items = items if look.is_verbose else items[:MOST_ALIKE]
+    yield from map(show, first_items)
+    if len(first_items) < len(items):
+        yield more(len(items) - len(first_items), thing)
 
 
 def show_hint(text: str | None) -> Iterator[RenderableType]:

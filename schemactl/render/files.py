@@ -47,18 +47,18 @@ def print_import(
     look: Look,
 ) -> str:
     """Return a line for each imported change; quiet, only contract violations and pending changes."""
-    refused = [*map(_violation, violations)]
+    warning_lines = [*map(_violation, violations)]
     if violations:
-        refused.append(Text("nothing written"))
+        warning_lines.append(Text("nothing written"))
     elif (before is None or changes) and not written:
-        refused.append(Text("nothing written: the schema would change"))
+        warning_lines.append(Text("nothing written: the schema would change"))
     if look.is_quiet:
-        return print_sections([refused], look)
+        return print_sections([warning_lines], look)
     if before is None:
         head = named(after.name, f"new schema, {describe_size(after)}, hash {escape(after.version_hash)}")
     else:
         head = _versions(before, after) if changes else named(after.name, "no changes")
-    lines = [head, *(_change(change, look) for change in changes if before), *refused]
+    lines = [head, *(_change(change, look) for change in changes if before), *warning_lines]
     if written:
         lines.append(Text(escape(f"wrote {', '.join(written)}")))
     return print_sections([lines], look)

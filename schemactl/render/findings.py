@@ -53,17 +53,19 @@ def render_markdown(report: Report, plans: Sequence[MigrationPlan], title: str) 
     worst = max(severities, key=lambda severity: severity.rank, default=None)
     parts = [heading(report, worst, f"{title}: {counts}")]
     parts += fitting_table(finding_table(_FINDINGS, _finding_row), findings, parts)
-    left = list[MigrationPlan]()
+    omitted_plans = list[MigrationPlan]()
     for plan in plans:
         caption = f"**{prose(plan.place.origin)}** — {prose(words.summary(plan))}\n\n"
         table = fitting_table(_step_table(plan), enumerate(plan.steps, 1), (*parts, caption))
         if room_left(parts) < len(caption) + sum(map(len, table)):
-            left.append(plan)
+            omitted_plans.append(plan)
         else:
             parts += (caption, *table)
-    if left:
-        risks = count_labels(planned.risk for plan in left for planned in plan.steps)
-        parts.append(f"{counted(len(left), 'more plan')} did not fit into this comment{risks and f': {risks}'}.\n")
+    if omitted_plans:
+        risks = count_labels(planned.risk for plan in omitted_plans for planned in plan.steps)
+        parts.append(
+            f"{counted(len(omitted_plans), 'more plan')} did not fit into this comment{risks and f': {risks}'}.\n"
+        )
     return "".join(parts).rstrip("\n") + "\n"
 
 

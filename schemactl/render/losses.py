@@ -16,9 +16,9 @@ def print_names(names: Sequence[tuple[str, str]], *, is_verbose: bool = False) -
     """Return the names that the schema changed, with their new names; the first ones, unless ``is_verbose``."""
     if not names:
         return ""
-    listed = names if is_verbose else names[:_SHOWN]
-    shown = escape(", ".join(f"{before} becomes {after}" for before, after in listed))
-    return f"names changed in the schema: {shown}{_hidden(len(names) - len(listed))}\n"
+    first_names = names if is_verbose else names[:_SHOWN]
+    renames = escape(", ".join(f"{before} becomes {after}" for before, after in first_names))
+    return f"names changed in the schema: {renames}{_hidden(len(names) - len(first_names))}\n"
 
 
 def _hidden(count: int) -> str:
@@ -32,7 +32,10 @@ def print_losses(losses: Sequence[Loss], holder: str, *, is_verbose: bool = Fals
         by_property.setdefault(loss.item, []).append(loss)
     lines = []
     for property_losses in by_property.values():
-        listed = property_losses if is_verbose else property_losses[:_SHOWN]
-        shown, hidden_count = escape(", ".join(map(describe_loss, listed))), len(property_losses) - len(listed)
-        lines.append(f"not in {holder}: {shown}{_hidden(hidden_count)}\n")
+        first_losses = property_losses if is_verbose else property_losses[:_SHOWN]
+        descriptions, hidden_count = (
+            escape(", ".join(map(describe_loss, first_losses))),
+            len(property_losses) - len(first_losses),
+        )
+        lines.append(f"not in {holder}: {descriptions}{_hidden(hidden_count)}\n")
     return "".join(lines)

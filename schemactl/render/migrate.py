@@ -133,8 +133,8 @@ def print_rolled_back(report: reports.RollbackReport, look: Look) -> str:
     match report.outcome:
         case reports.Outcome.DONE:
             where = f"hash {report.after}" if report.after else "no schema"
-            done = print_line(f"undid {counted(len(report.steps), 'step')}: the ledger now has {where}", look, _GOOD)
-            return done + _newer_files(report, look)
+            outcome = print_line(f"undid {counted(len(report.steps), 'step')}: the ledger now has {where}", look, _GOOD)
+            return outcome + _newer_files(report, look)
         case reports.Outcome.DECLINED:
             return print_line("nothing changed", look)
         case _:
@@ -375,8 +375,8 @@ def _runs(runs: Sequence[reports.PastRun], look: Look) -> Iterator[RenderableTyp
     for past in listed_runs:
         run = past.run
         before = short_hash(run.from_hash) if run.from_hash else "nothing"
-        done = "" if past.state == "undone" else f"{past.done:,} of "
-        steps = f"{done}{counted(past.steps, 'step')}, by {escape(run.who)}"
+        done_share = "" if past.state == "undone" else f"{past.done:,} of "
+        steps = f"{done_share}{counted(past.steps, 'step')}, by {escape(run.who)}"
         line = Text().append(f"{_time(run.started)}  ", style=FAINT)
         yield line.append(f"{past.state}: {before} -> {short_hash(run.to_hash)}, {steps}")
     if len(runs) > len(listed_runs):

@@ -148,8 +148,8 @@ def _nested(tables: Sequence[TableCounts]) -> Iterator[tuple[int, int]]:
 
 def show_next_calls(name: str, destination: str) -> list[Text]:
     """Return the calls that show and replay the rejects of a destination, a line each."""
-    place = escape(f"{name} --to {shlex.quote(destination)}")
-    calls = (f"schemactl rejects show {place}", f"schemactl rejects replay {place} --dry-run")
+    arguments = escape(f"{name} --to {shlex.quote(destination)}")
+    calls = (f"schemactl rejects show {arguments}", f"schemactl rejects replay {arguments} --dry-run")
     return [Text(call, style=FAINT) for call in calls]
 
 
@@ -173,8 +173,8 @@ def _unfit(finding: UnfitFinding) -> Text:
         rows = counted(finding.count, "row")
         return warning("unfit", f"{column} is a key of rows, but is missing in {rows}, {first_position}", ERROR)
     # As in data: texts in quotes.
-    shown = quote if finding.kind == "text" else escape
-    example = f": {shown(finding.example)}" if finding.example is not None else ""
+    show = quote if finding.kind == "text" else escape
+    example = f": {show(finding.example)}" if finding.example is not None else ""
     values = f"{counted(finding.count, escape(finding.kind) + ' value')} of {escape(finding.source)}"
     kind = f" ({escape(finding.expected)})" if finding.expected else ""
     return warning("unfit", f"{column}{kind} cannot hold {values}, {first_position}{example}", ERROR)
@@ -208,8 +208,8 @@ def _outcome(report: NormalizeReport) -> Text:
             ]
             disposition_note = f", write disposition {escape(', '.join(dispositions))}" if dispositions else ""
             loads = f"{len(report.loads):,} loads" if len(report.loads) > 1 else f"load {escape(report.load_id)}"
-            left = f"; {counted(report.waiting, 'file')} left for the next call" if report.waiting else ""
-            return Text(f"loaded into {destination} as {loads}{disposition_note}{left}")
+            waiting_note = f"; {counted(report.waiting, 'file')} left for the next call" if report.waiting else ""
+            return Text(f"loaded into {destination} as {loads}{disposition_note}{waiting_note}")
         case Outcome.LOADED_BEFORE:
             return Text(f"nothing to do: {destination} already has this load")
         case Outcome.NOTHING_NEW:
@@ -219,6 +219,6 @@ def _outcome(report: NormalizeReport) -> Text:
             reasons = ", ".join({**_REASONS, **untyped}[stop] for stop in report.stops)
             if report.loads:
                 loads = counted(len(report.loads), "load")
-                left = counted(report.waiting, "file")
-                return Text(f"stopped after {loads}, with {left} left: {reasons}", style=ERROR)
+                waiting_files = counted(report.waiting, "file")
+                return Text(f"stopped after {loads}, with {waiting_files} left: {reasons}", style=ERROR)
             return Text(f"nothing loaded: {reasons}", style=ERROR)

@@ -118,8 +118,8 @@ def _own_sql_lines(own_sql: OwnSql, look: Look) -> Iterator[RenderableType]:
 def _statements(planned: PlannedStep, statements: Sequence[str], look: Look) -> Iterator[RenderableType]:
     """Yield the statements; unless verbose, a short form of long statements that convert values."""
     short = words.conversion(planned.step, statements) if any(len(sql) > _LONG for sql in statements) else None
-    shown = statements if look.is_verbose or short is None else (f"{short} (--verbose shows the SQL)",)
-    yield from (Inside(_statement(text)) for text in shown)
+    texts = statements if look.is_verbose or short is None else (f"{short} (--verbose shows the SQL)",)
+    yield from (Inside(_statement(text)) for text in texts)
 
 
 def _title(number: int, planned: PlannedStep) -> Text:

@@ -38,8 +38,8 @@ def summary(report: Report) -> str:
     has_changes = any(review.changes for review in report.reviews)
     if not counts:
         silenced = sum(finding.silence is not None for review in report.reviews for finding in review.findings)
-        left = f"{counted(silenced, 'finding')} silenced" if silenced else "nothing to report"
-        return f"{counted(content, 'change')}, {left}" if has_changes else "no changes"
+        silenced_note = f"{counted(silenced, 'finding')} silenced" if silenced else "nothing to report"
+        return f"{counted(content, 'change')}, {silenced_note}" if has_changes else "no changes"
     victims = list(_victims(report.findings))
     return f"{counts} — breaks {joined(victims)}" if victims else counts
 
@@ -107,8 +107,8 @@ def what_hash_says(review: Review) -> str:
     changes, content = counted(len(review.changes), "change"), review.content_changes
     if review.is_cosmetic and content:
         names = Counter(map(what_changed, content))
-        listed = ", ".join(name if number == 1 else f"{name} ({number} times)" for name, number in names.items())
-        return f"only hints and descriptions changed: {listed}"
+        change_list = ", ".join(name if number == 1 else f"{name} ({number} times)" for name, number in names.items())
+        return f"only hints and descriptions changed: {change_list}"
     if review.base is None or review.head is None:
         return changes
     if review.base.hash == review.head.hash:

@@ -131,7 +131,7 @@ class PermittedValues:
         bounds = {limit: bound for limit in BOUND_HINTS if (bound := _bound(hints, limit, data_type)) is not None}
         sizes = {limit: size for limit, hint in _SIZE_HINTS.items() if (size := _size(hints.get(hint))) is not None}
         step = _number(hints.get("x-multiple-of"))
-        listed = listed_values(hints.get("x-enum"))
+        enum_values = listed_values(hints.get("x-enum"))
         readable = {*bounds, *sizes, Limit.UNIQUE, *({Limit.STEP} if step else ()), Limit.ENUM}
         unreadable: dict[Limit, dict[str, str]] = {}
         for hint, limit in LIMITS_BY_HINT.items():
@@ -143,7 +143,7 @@ class PermittedValues:
             sizes,
             abs(step) if step else None,
             "x-unique-items" in hints,
-            None if listed is None else tuple(listed),
+            None if enum_values is None else tuple(enum_values),
             unreadable,
         )
 

@@ -96,8 +96,12 @@ def size_effect(before: FullType, after: FullType) -> Effect | None:
     if before.scale is not None and after.scale is not None and before.scale != after.scale:
         if after.scale < before.scale:
             return Effect.LOSES
-        left, had = after.integer_digits, before.integer_digits
-        return Effect.WIDENED if left is None or (had is not None and left >= had) else Effect.DEPENDS
+        digits_after, digits_before = after.integer_digits, before.integer_digits
+        return (
+            Effect.WIDENED
+            if digits_after is None or (digits_before is not None and digits_after >= digits_before)
+            else Effect.DEPENDS
+        )
     is_moment = after.data_type in (DataType.TIMESTAMP, DataType.TIME)
     if is_moment or before.scale != after.scale or before.precision == after.precision:
         return None

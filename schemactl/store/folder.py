@@ -141,11 +141,11 @@ def missing_schema(folder: SchemasFolder, name: str) -> InputError:
     return InputError(message, hint=did_you_mean(name, names) or names_hint)
 
 
-def no_schema(shown: str) -> InputError:
+def no_schema(searched_folders: str) -> InputError:
     """Return the error for folders without any schema."""
     endings = ", ".join(f"`NAME.schema.{ending}`" for ending in ENDINGS)
     hint = f"schema files are named {endings}; {CREATE_SCHEMA}"
-    return InputError(f"there is no schema in {shown}", hint=hint)
+    return InputError(f"there is no schema in {searched_folders}", hint=hint)
 
 
 def _entries(folder: Path) -> tuple[Path, ...]:

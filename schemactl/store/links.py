@@ -79,13 +79,13 @@ def path_in_repository(path: Path, top: Path | None = None) -> RepositoryPath | 
 
 def check_link(path: Path) -> RepositoryPath | None:
     """Return a path in its repository, None for a path outside, unless a link leads it out or into ``.git``."""
-    named = _by_name(path)
-    if named is not None and named.link is not None:
+    repository_path = _by_name(path)
+    if repository_path is not None and repository_path.link is not None:
         target = real_path(path)
-        if not _is_content(target, named.top):
+        if not _is_content(target, repository_path.top):
             hint = f"name the file that it leads to, `{target}`"
-            raise InputError(f"`{path}` is a link out of the repository `{named.top}`", hint=hint)
-    return named
+            raise InputError(f"`{path}` is a link out of the repository `{repository_path.top}`", hint=hint)
+    return repository_path
 
 
 def check_file(path: Path) -> None:
@@ -104,9 +104,9 @@ def refuse_links(path: Path) -> None:
 
     A review compares the content of one path at two revisions; a link would put another path in its place.
     """
-    named = check_link(path)
-    if named is not None and named.link is not None:
-        raise linked(os.path.relpath(named.link))
+    repository_path = check_link(path)
+    if repository_path is not None and repository_path.link is not None:
+        raise linked(os.path.relpath(repository_path.link))
 
 
 def linked(link: str) -> InputError:

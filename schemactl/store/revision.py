@@ -80,9 +80,11 @@ def _refuse_detours(top: Path, commit: str, insides: Sequence[str], revision: st
         if entry.mode == LINK_MODE:
             raise linked(f"{revision}:{entry.path}")
         if entry.mode == _SUBMODULE_MODE:
-            shown = os.path.relpath(top / entry.path)
-            hint = f"review it as a separate repository: `cd {shown}`, then `schemactl diff git:{entry.object[:12]}`"
-            raise InputError(f"`{shown}` is a git submodule, which `git:` cannot read", hint=hint)
+            submodule = os.path.relpath(top / entry.path)
+            hint = (
+                f"review it as a separate repository: `cd {submodule}`, then `schemactl diff git:{entry.object[:12]}`"
+            )
+            raise InputError(f"`{submodule}` is a git submodule, which `git:` cannot read", hint=hint)
 
 
 def files_at(revision: str, paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> tuple[TextFile, ...]:
@@ -141,8 +143,8 @@ def _list(top: Path, commit: str, *insides: str) -> tuple[Entry, ...]:
 def _parse_entries(output: bytes) -> tuple[Entry, ...]:
     """Return the entries in the output of ``git ls-tree -z``."""
     lines = (line.partition("\t") for line in os.fsdecode(output).split("\0") if line)
-    listed = ((*description.split(), path) for description, _, path in lines)
-    return tuple(Entry(mode, object_hash, path) for mode, _, object_hash, path in listed)
+    columns = ((*description.split(), path) for description, _, path in lines)
+    return tuple(Entry(mode, object_hash, path) for mode, _, object_hash, path in columns)
 
 
 def _read(top: Path, entries: Sequence[Entry], revision: str, max_bytes: int = MAX_BYTES) -> tuple[TextFile, ...]:

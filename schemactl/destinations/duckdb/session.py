@@ -154,7 +154,7 @@ class DuckDbSession(Session):
         return [(name, is_table, True, column, spelt(kind)) for column, kind in columns]
 
     def use_file(self) -> None:
-        """Find names in the file again, whatever own SQL has set."""
+        """Find names in the file again, whatever custom SQL has set."""
         self.execute(f"USE {quote(_ALIAS)}")
 
     def is_empty(self) -> bool:

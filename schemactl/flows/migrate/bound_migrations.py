@@ -128,7 +128,7 @@ def own_of_steps(dialect_plan: DialectPlan, steps: Sequence[Step]) -> tuple[OwnS
 
 
 def check_own(plan: MigrationPlan, migration: Migration | None, target: MigrationTarget) -> None:
-    """Refuse a plan of the ledger whose own SQL is not that of its migration: who writes there would run it."""
+    """Refuse a plan of the ledger whose custom SQL differs from its migration's: a forger could run it."""
     if migration is None:
         if plan.own:
             name = plan.migration.name if plan.migration is not None else "a run"

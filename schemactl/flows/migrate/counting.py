@@ -92,7 +92,7 @@ def count_not_undone(
 
 
 def count_late(session: MigrationSession, plan: MigrationPlan, number: int) -> tuple[Counted, ...]:
-    """Return the values that block the step of a plan that is about to run: earlier steps or own SQL made them."""
+    """Return the values that block the next step of a plan, which earlier steps or custom SQL may have written."""
     step = plan.steps[number - 1].step
     if not step.needs_count:
         return ()

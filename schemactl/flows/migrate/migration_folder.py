@@ -257,7 +257,7 @@ def _follow(
 
 
 def write_next(folder: Folder, report: NextReport, own_files: Mapping[str, str] | None = None) -> NextReport:
-    """Write the next migration of a folder with its own SQL, unless something blocks it."""
+    """Write the next migration of a folder with its custom SQL, unless something blocks it."""
     if report.migration is None or report.blockers:
         return report
     folder.path.mkdir(parents=True, exist_ok=True)

@@ -89,7 +89,7 @@ def _write_view_files(migration: Migration, target: MigrationTarget, folder: Pat
 
 
 def _draft_view_files(migration: Migration, target: MigrationTarget) -> dict[str, str]:
-    """Return the files of own SQL that drop the views that block steps, and create them again, by name.
+    """Return the files of custom SQL that drop the views that block steps, and create them again, by name.
 
     All views are dropped before the first step that they block, and created after the last one.
     """
@@ -244,7 +244,7 @@ def _count_there(migrations: tuple[Migration, ...], known_hash: str | None, last
     """Return how many migrations a destination has; None if no migration leads to its schema."""
     if last and migrations[last - 1].target_hash == known_hash:
         return last
-    # Somebody has brought it to that schema in another way: `apply REF`, `baseline`, or a dlt pipeline.
+    # The destination reached that schema in another way: `apply REF`, `baseline`, or a dlt pipeline.
     for number, migration in enumerate(migrations, 1):
         if migration.target_hash == known_hash:
             same = takewhile(lambda later: later.target_hash == known_hash, migrations[number:])

@@ -160,7 +160,7 @@ def check_plan(
     notify("looking at the data", None)
     first = done or 0
     steps = [planned.step for planned in plan.steps[first:]]
-    # What own SQL will have changed by then is looked at when the step's turn comes.
+    # Values that custom SQL changes before a step are counted when the step's turn comes.
     changed = range(plan.changed_from(first) - first if plan.is_applicable else 0, len(steps))
     step_blockers = find_blockers(session, steps[: changed.start])
     barred = {*changed, *(index for places in step_blockers.values() for index in places)}

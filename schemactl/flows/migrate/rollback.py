@@ -139,7 +139,7 @@ def _plan_undo(session: MigrationSession, target: MigrationTarget, name: str, re
     changed_from, cuts = find_cuts(undone)
     undone = with_rewrites_back(state, runs, undone, tables, cuts)
     steps = [step for undone_step in undone for step in undone_step.planned.undo.steps]
-    # What own SQL will have changed by then is looked at when its turn comes.
+    # Values that custom SQL changes before an undo are counted when its turn comes.
     step_blockers = find_blockers(session, steps[:changed_from])
     barred = {index for places in step_blockers.values() for index in places}
     is_possible = all(undone_step.planned.undo.is_possible for undone_step in undone)
@@ -294,7 +294,7 @@ def _count(
     """Yield the values that block undo steps: values that would not survive, or that would be dropped.
 
     Steps that their tables do not take are ``barred``: the rows may not be readable, either. From ``changed_from`` on
-    own SQL may have changed which values survive.
+    custom SQL may have changed which values survive.
     """
     for index, step in enumerate(steps):
         if index in barred:

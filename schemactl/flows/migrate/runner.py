@@ -216,7 +216,7 @@ class Runner:
         self.session.run_outside(step, batch.statements, table, self.batch_rows, self.retry.progress)
 
     def _run_batch(self, run: RunDirection, batch: Batch, model: Mapping[str, Table]) -> None:
-        """Run the steps of a batch and the migration's own SQL around them, or instead of them."""
+        """Run the steps of a batch and the migration's custom SQL around them, or instead of them."""
         self._run_own(batch, When.BEFORE)
         if any(own_sql.when is When.INSTEAD for own_sql in batch.own):
             # Custom SQL must leave the tables as the step would, because later steps depend on it.
@@ -242,7 +242,7 @@ class Runner:
             self.session.run_rewrite(rewrite_of(table, batch.steps))
 
     def _run_own(self, batch: Batch, when: When) -> None:
-        """Run own SQL of a batch, if it has any.
+        """Run custom SQL of a batch, if it has any.
 
         Raises:
             StepBlocked: its precondition gives no rows.

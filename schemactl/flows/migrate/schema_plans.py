@@ -60,10 +60,10 @@ def render_plan(
     proposal: Proposal,
     find_own: Callable[[Sequence[Step]], Sequence[OwnSql]] | None = None,
 ) -> MigrationPlan:
-    """Return the plan of a proposal: with statements and notes for the destination, rewrites, and own SQL of its steps.
+    """Return the plan of a proposal, with the destination's statements and notes, rewrites, and custom SQL.
 
     Raises:
-        StepDoesNotFit: the steps do not fit the tables, or own SQL does not fit the steps.
+        StepDoesNotFit: the steps do not fit the tables, or custom SQL does not fit the steps.
     """
     steps = [planned.step for planned in proposal.steps]
     proposal = replace(proposal, notes=(*proposal.notes, *_side_effects(state.session, steps)))

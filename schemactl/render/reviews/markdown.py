@@ -133,10 +133,10 @@ def fitting_table(table: Table[Item], items: Iterable[Item], before: Iterable[st
             room -= len(line)
             lines[index] = line
     lines |= zip(others, _fitting([partial(table.show, ordered[index]) for index in others], room)[0], strict=False)
-    left = [item for index, item in enumerate(ordered) if index not in lines]
-    shown = sorted(lines, key=lambda index: table.order(ordered[index])) if left else sorted(lines)
-    parts = [table.head, *(lines[index] for index in shown), "\n"] if shown else []
-    return [*parts, _left_out(table, left)] if left else parts
+    omitted_items = [item for index, item in enumerate(ordered) if index not in lines]
+    shown_indexes = sorted(lines, key=lambda index: table.order(ordered[index])) if omitted_items else sorted(lines)
+    parts = [table.head, *(lines[index] for index in shown_indexes), "\n"] if shown_indexes else []
+    return [*parts, _left_out(table, omitted_items)] if omitted_items else parts
 
 
 def _left_out(table: Table[Item], items: Sequence[Item]) -> str:

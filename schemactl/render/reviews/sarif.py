@@ -50,9 +50,9 @@ def render(report: Report) -> str:
     pairs = [(review, finding) for review in report.reviews for finding in review.findings if not finding.is_cosmetic]
     worst_first_pairs = sorted(pairs, key=lambda pair: (pair[1].silence is not None, worst_first(pair[1])))
     selected = list(chain(*first_of_each_kind(worst_first_pairs, lambda pair: kind_of(pair[1]))))
-    left_out = selected[LIMIT:]
-    listed = sorted(selected[:LIMIT], key=lambda pair: worst_first(pair[1])) if left_out else pairs
-    rules = _worst_by_rule(finding for _, finding in listed)
+    omitted_pairs = selected[LIMIT:]
+    listed_pairs = sorted(selected[:LIMIT], key=lambda pair: worst_first(pair[1])) if omitted_pairs else pairs
+    rules = _worst_by_rule(finding for _, finding in listed_pairs)
     numbers = {rule: number for number, rule in enumerate(rules)}
     driver = {
         "name": "schemactl",
@@ -63,8 +63,8 @@ def render(report: Report) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
-        "results": [_result(finding, review, numbers[finding.rule]) for review, finding in listed],
-        **_invocations([finding for _, finding in left_out], report),
+        "results": [_result(finding, review, numbers[finding.rule]) for review, finding in listed_pairs],
+        **_invocations([finding for _, finding in omitted_pairs], report),
     }
     return render_document({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 

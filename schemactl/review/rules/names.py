@@ -186,9 +186,9 @@ def _propagation_changes(
     for table in {**of_old, **of_new}:
         origin = comparison.base_tables.get(table, table)
         is_shared = origin in comparison.base.schema.tables and table in comparison.head.schema.tables
-        left, right = of_old.get(origin) or {}, of_new.get(table) or {}
-        if is_shared and left != right:
-            yield table, left, right
+        base_columns, head_columns = of_old.get(origin) or {}, of_new.get(table) or {}
+        if is_shared and base_columns != head_columns:
+            yield table, base_columns, head_columns
 
 
 def _breaks_paths(flag: Any) -> bool:
