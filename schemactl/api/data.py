@@ -29,6 +29,7 @@ from schemactl.flows.loaded_files import Changed
 from schemactl.flows.models import find_model
 from schemactl.flows.normalize import NormalizeRequest
 from schemactl.flows.normalize import normalize as load_sources
+from schemactl.flows.promotion import DEFAULT_MAX_ROWS, PromoteLocks, PromotionOptions
 from schemactl.flows.request import InferRequest, dispatch_by
 from schemactl.flows.schemas import open_schemas
 from schemactl.flows.typing import find_typing
@@ -52,6 +53,7 @@ Document: TypeAlias = Mapping[str, Any]
 EngineName: TypeAlias = Literal["spark", "local", "auto"]
 TypingErrors: TypeAlias = Literal["column", "reject", "fail"]
 ChangedFiles: TypeAlias = Literal["load", "skip", "fail"]
+PromoteLocksName: TypeAlias = Literal["wait", "fail"]
 
 
 @runtime_checkable
@@ -197,6 +199,8 @@ def normalize(
     changed: ChangedFiles | None = None,
     max_files: int | None = None,
     max_bytes: int | None = None,
+    promote_max_rows: int = DEFAULT_MAX_ROWS,
+    promote_locks: PromoteLocksName = "wait",
     staging: str | Path | None = None,
     schemas: SchemasPlace = "schemas",
     engine: EngineName | None = None,
@@ -228,6 +232,8 @@ def normalize(
             tables that merge by a key, and to fail for other tables.
         max_files: the maximum number of files in one load; a call may make several loads, the oldest files first.
         max_bytes: the maximum size of one load, in bytes; as ``max_files``.
+        promote_max_rows: the maximum number of stored rows that a load rewrites to widen a column.
+        promote_locks: ``wait`` for other sessions that use such a table, or ``fail``.
         staging: a folder for rows before the load; all machines of a cluster must reach it.
         schemas: the folder of ``import/`` and ``export/``, or a ``SchemasFolder``.
         engine: as in ``infer``.
@@ -240,6 +246,7 @@ def normalize(
     """
     if changed is not None:
         check_choice("changed", changed, get_args(ChangedFiles))
+    check_choice("promote_locks", promote_locks, get_args(PromoteLocksName))
     request = InferRequest((), name, table, schemas, contract=contract, null_values=tuple(null_values))
     request = replace(request, hints=_hints(columns, write_disposition), selection=_selection(records, keep))
     request = _with_row_options(request, table_by, dispatch, model, typing, typing_errors)
@@ -252,6 +259,7 @@ def normalize(
             changed=Changed(changed) if changed is not None else None,
             limits=LoadLimits(max_files, max_bytes),
             staging=None if staging is None else Path(staging),
+            promotion=PromotionOptions(promote_max_rows, PromoteLocks(promote_locks)),
         )
         return NormalizeReport.of(load_sources(call, open_engine=open_engine))
 

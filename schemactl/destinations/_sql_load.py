@@ -5,12 +5,13 @@ First the tables are made to match the schema: missing tables and columns are cr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from schemactl.destinations import MigrationSession
 from schemactl.destinations._bookkeeping import bookkeeping_of
 from schemactl.destinations._load import Chain, Load, carry_out, chains_to_check, check_count, check_renames
 from schemactl.destinations._merge import KEY, Effect, Relations, Upsert, plan_merge
@@ -88,14 +89,25 @@ def check_schema(session: Session, dataset: str | None, schema: Schema) -> None:
         check_relations(session, target, [*replaced, *others], relations)
 
 
-def load_package(session: Session, dataset: str | None, package: LoadPackage, progress: Progress) -> None:
+def load_package(
+    session: Session,
+    dataset: str | None,
+    package: LoadPackage,
+    progress: Progress,
+    open_migration: OpenMigration | None = None,
+) -> None:
     """Run a load, and commit the transaction; skip a load that exists.
 
     Raises:
         InputError: several datasets fit.
         DestinationError: it is refused; the transaction is not committed.
     """
-    carry_out(SqlLoad(package, progress, session, choose_target(session, dataset, package.schema.name)))
+    target = choose_target(session, dataset, package.schema.name)
+    carry_out(SqlLoad(package, progress, session, target, open_migration=open_migration))
+
+
+OpenMigration: TypeAlias = Callable[[str, float], AbstractContextManager[MigrationSession]]
+"""Opens a migration of a dataset in the transaction of a load; the seconds are those that it waits for locks."""
 
 
 @dataclass(slots=True)
@@ -107,6 +119,8 @@ class SqlLoad(Load[None]):
     targets: dict[str, ReadyTable] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=count)
     """The numbers in the names of its temporary relations."""
+    open_migration: OpenMigration | None = None
+    """Opens the migration that widens columns within the load; None if the database has no transactions for DDL."""
 
     @property
     def origin(self) -> str:
@@ -142,9 +156,35 @@ class SqlLoad(Load[None]):
         if session.has_transactional_ddl:
             # First: a table without rows gets columns that a table with rows does not.
             self._empty(emptied)
+        if narrow := self._narrow_columns(tables, relations):
+            widening, open_migration = self.package.widening, self.open_migration
+            assert widening is not None
+            assert open_migration is not None
+            with open_migration(self.dataset, widening.lock_seconds) as migration:
+                widening.widen(migration, narrow)
+            relations = read_relations(session, self.dataset)
         self.targets = make_ready(session, self.dataset, tables, relations)
         if not session.has_transactional_ddl:  # making tables would keep that they are empty
             self._empty(emptied)
+
+    def _narrow_columns(
+        self, tables: Iterable[Table], relations: Mapping[str, Relation]
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the columns that the load may widen and whose type in the database differs from the schema's."""
+        if self.package.widening is None or self.open_migration is None:
+            return ()
+        fold = self.session.names.fold
+        may_widen = frozenset(self.package.widening.columns)
+        narrow: list[tuple[str, str]] = []
+        for table in tables:
+            relation = relations.get(fold(table.name))
+            types = {} if relation is None else {fold(name): kind for name, kind in relation.columns.items()}
+            for column in complete(table):
+                stored_type = types.get(fold(column.name))
+                is_other = stored_type is not None and stored_type != self.session.column_type(column)
+                if is_other and (table.name, column.name) in may_widen:
+                    narrow.append((table.name, column.name))
+        return tuple(narrow)
 
     def _empty(self, names: Sequence[str]) -> None:
         """Remove the rows of tables that the load replaces; not by TRUNCATE, under which readers see nothing."""

@@ -11,7 +11,7 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -20,9 +20,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from schemactl.destinations import find_address, folder_of
+from schemactl.destinations import MigrationSession, find_address, folder_of
 from schemactl.engine.written_files import without_written_files
-from schemactl.errors import InputError, Location, Problem
+from schemactl.errors import DestinationError, InputError, Location, Problem
 from schemactl.flows.backlog import LoadLimits, cut_backlog, keep_inputs
 from schemactl.flows.evidence import table_of, with_records
 from schemactl.flows.evolution import Evolution, Unfilled, find_unfilled
@@ -38,6 +38,7 @@ from schemactl.flows.loaded_files import (
     remember,
 )
 from schemactl.flows.migrate.ledger_schemas import check_swaps, with_lost
+from schemactl.flows.promotion import PromotionOptions, StoredColumns
 from schemactl.flows.rejects import rejects_table
 from schemactl.flows.request import InferRequest
 from schemactl.flows.root_tables import TableData, TableInput, inputs_by_table, warn_of_unlike
@@ -72,7 +73,7 @@ from schemactl.normalization.report import (
 )
 from schemactl.normalization.tally import REJECTS_TABLE, LoadTime, RecordOrigin
 from schemactl.progress import Progress, no_progress
-from schemactl.schema.contract import Entity, Mode
+from schemactl.schema.contract import Entity, Mode, Promotion, promotion_for
 from schemactl.schema.dispositions import appends, complete, first
 from schemactl.schema.full_types import MAX_DIGITS, FullType, check_scale
 from schemactl.schema.hints import with_hints
@@ -133,6 +134,7 @@ class NormalizeRequest:
     lineage: bool = False
     staging: Path | None = None
     replay: Replay | None = None
+    promotion: PromotionOptions = field(default_factory=PromotionOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ class Call:
         skipped: the number of files that were left out.
         compared_loads: the loads whose files were left out; None if files may be loaded again.
         files: as the ledger remembers them, by their paths in reports; empty until the load begins.
+        stored_columns: the columns of the destination, which the load may widen.
     """
 
     request: NormalizeRequest
@@ -160,6 +163,7 @@ class Call:
     skipped: int = 0
     compared_loads: frozenset[str] | None = None
     files: Mapping[str, LoadedInput] = field(default_factory=dict)
+    stored_columns: StoredColumns = field(kw_only=True)
 
     @property
     def held(self) -> Schema:
@@ -188,10 +192,9 @@ class Call:
         seen = (*self.seen, *new.skipped)[:MOST_SEEN]
         return replace(self, table_inputs=new.table_inputs, seen=seen, skipped=skipped, compared_loads=past.load_ids)
 
-    def count_stored(self, table: str, column: str, wider: FullType) -> StoredValues:  # noqa: ARG002
+    def count_stored(self, table: str, column: str, wider: FullType) -> StoredValues:
         """Return the stored values of a column that would not survive a wider type."""
-        blocker = f"loads into `{self.target.kind}` cannot widen columns: widen it with `schemactl migrate apply` first"
-        return StoredValues(blocker=blocker)
+        return self.stored_columns.count(self.held, table, column, wider)
 
     def check_tables(self, schema: Schema) -> None:
         """Let the destination check the tables of a schema, unless it has; see ``Loader``."""
@@ -317,7 +320,8 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     # Longer names are checked later: only the data tells their short forms.
     checked = without_long_names(held_schema, limit)
     load = LoadTime(load_id, datetime.now(UTC), request.replay.origins if request.replay else {})
-    call = Call(request, folder, target, load, before, checked, table_inputs=())
+    stored_columns = StoredColumns(target, inference.name, request.promotion)
+    call = Call(request, folder, target, load, before, checked, table_inputs=(), stored_columns=stored_columns)
     if request.new_only or request.limits.is_set or request.changed is not None:
         call = _find_new_data(call, past.load_ids)
         if not call.table_inputs:
@@ -712,7 +716,36 @@ def _package(call: Call, root_tables: Sequence[_TableRows], rejects: WrittenReje
         inputs=() if replay else _ledger_files(call, root_tables, rejects),
         compared_loads=call.compared_loads,
         rejects_edit=replay.edit(call.load.id, rejects) if replay else None,
+        widening=_widening(call, schema, [staged.table for staged in tables]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Widening:
+    """See ``package.Widening``."""
+
+    stored_columns: StoredColumns
+    schema: Schema
+    columns: frozenset[tuple[str, str]]
+
+    @property
+    def lock_seconds(self) -> float:
+        return self.stored_columns.options.patience.lock_seconds
+
+    def widen(self, session: MigrationSession, columns: Collection[tuple[str, str]]) -> None:
+        self.stored_columns.widen(session, self.schema, columns)
+
+
+def _widening(call: Call, schema: Schema, tables: Iterable[Table]) -> _Widening | None:
+    """Return the columns that a load may widen by its contract; None without any."""
+    contract = call.request.inference.contract
+    columns = frozenset(
+        (table.name, column.name)
+        for table in tables
+        for column in complete(table)
+        if promotion_for(schema, table.name, column.name, contract) is not Promotion.VARIANT
+    )
+    return _Widening(call.stored_columns, schema, columns) if columns else None
 
 
 def _ledger_files(
@@ -787,7 +820,7 @@ def _deliver(
     files = sorted(rejects.folder.glob("*.parquet")) if rejects else []
     with stored_rejects(folder, files, call.load.id) if folder and rejects else nullcontext():
         progress(f"loading into {call.target.shown}", None)
-        call.target.destination.load(call.target.url, package, progress)
+        _load_widened(call, report, package, progress)
     sources = {
         name: {column: tuple(kinds) for column, kinds in table.columns.items()}
         for name, table in lineage.tables.items()
@@ -808,6 +841,31 @@ def _deliver(
         lineage=sources if call.request.lineage else None,
         rejects=rejects_location if rejects else None,
     )
+
+
+def _load_widened(call: Call, report: NormalizeReport, package: LoadPackage, progress: Progress) -> None:
+    """Load a package; where no transaction holds changes of tables, columns become wider before.
+
+    Only columns that this data makes wider are looked at ahead. If the load does not fit, columns are looked for that
+    an earlier command has made wider in the schema alone.
+    """
+    load, stored_columns = call.target.destination.load, call.stored_columns
+    widening = package.widening
+    if widening is None or not stored_columns.widens_ahead:
+        load(call.target.url, package, progress)
+        return
+    promotions = report.inference.promotions if report.inference is not None else ()
+    widened = {(finding.table, finding.column) for finding in promotions if finding.after and finding.rows is not None}
+    if widened:
+        stored_columns.widen_ahead(package.schema, widened, package.inserted_at)
+    try:
+        load(call.target.url, package, progress)
+    except ConcurrentLoadError:
+        raise
+    except DestinationError:
+        if not stored_columns.widen_ahead(package.schema, widening.columns, package.inserted_at):
+            raise
+        load(call.target.url, package, progress)
 
 
 def _with_written(report: NormalizeReport, files: tuple[str, ...]) -> NormalizeReport:

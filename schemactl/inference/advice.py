@@ -75,7 +75,7 @@ def suggest_migration(before: Schema, promotions: Sequence[PromotionFinding]) ->
     if names:
         yield (
             f"`schemactl migrate apply {before.name} --to DEST` counts and converts the stored values of "
-            f"{_first_names(names)}"
+            f"{_first_names(names)}; so does the next load with the same contract"
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from schemactl.errors import DestinationError
 from schemactl.schema.dispositions import SUPERSEDED_FOLDER, deletes_by_merge_key
@@ -121,6 +121,29 @@ class RejectsEdit(Protocol):
         ...
 
 
+class Widening(Protocol):
+    """Makes stored columns wider in the open transaction of a load, by the steps of a migration."""
+
+    @property
+    def columns(self) -> Collection[tuple[str, str]]:
+        """The columns that may become wider, by table and name."""
+        ...
+
+    @property
+    def lock_seconds(self) -> float:
+        """How long a change waits for other sessions that use its table."""
+        ...
+
+    def widen(self, session: Any, columns: Collection[tuple[str, str]]) -> None:
+        """Give columns their types in the schema of the load, if these are wider.
+
+        Args:
+            session: a ``destinations.MigrationSession`` whose transaction is that of the load.
+            columns: that have another type in the destination.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class LoadPackage:
     """The rows and metadata of one load.
@@ -137,6 +160,7 @@ class LoadPackage:
         forgets: whether the ledger forgets the inputs; such a package has no rows.
         rejects_edit: changes the stored rejects, and adds the rejects of the load; once the dataset is locked,
             ``rejects`` is the result. None for a load that only appends rejects.
+        widening: makes stored columns wider before the rows are loaded; None if no column may become wider.
     """
 
     load_id: str
@@ -148,6 +172,7 @@ class LoadPackage:
     compared_loads: frozenset[str] | None = None
     forgets: bool = False
     rejects_edit: RejectsEdit | None = None
+    widening: Widening | None = None
 
     def with_edited_rejects(self, read: Callable[[Table], Iterator[pyarrow.RecordBatch]]) -> LoadPackage:
         """Return the load with the rejects that ``rejects_edit`` makes of the stored ones."""

@@ -35,7 +35,7 @@ class Shop:
     def load(
         self, *sources: str, to: str = "warehouse", progress: Any = None, is_ended: Any = None, **asked: Any
     ) -> NormalizeReport:
-        own = ("rejects", "load_id", "new_only", "lineage", "changed", "limits")
+        own = ("rejects", "load_id", "new_only", "lineage", "changed", "limits", "promotion")
         inference = InferRequest(
             **{
                 "sources": sources, "name": "shop", "table": "orders", "schemas": Path("schemas"),

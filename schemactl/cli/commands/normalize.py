@@ -74,6 +74,19 @@ class Options(FindingsOptions, DataOptions):
         Setting(),
         metavar="SIZE",
     )
+    promote_max_rows: str = option(
+        "With `data_type=promote`: the largest number of stored rows that a load rewrites to widen a column.",
+        Group.CONTRACT,
+        Setting(),
+        metavar="ROWS",
+        default="10000000",
+    )
+    promote_locks: Literal["wait", "fail"] = option(
+        "With `data_type=promote`: wait for other sessions that use the table, a minute at most, or fail at once.",
+        Group.CONTRACT,
+        Setting(),
+        default="wait",
+    )
     lineage: bool = flag("Print where in the data each column comes from.", Group.OUTPUT)
     staging: str | None = option(
         "The folder for rows during the load. All machines of a cluster must reach it.",
@@ -89,6 +102,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
 
     max_files = read_count(options.max_files, "--max-files") if options.max_files else None
     max_bytes = read_size(options.max_bytes, "--max-bytes") if options.max_bytes else None
+    max_rows = read_count(options.promote_max_rows, "--promote-max-rows", least=0)
     is_cut = max_files is not None or max_bytes is not None
     with (
         show_progress(terminal.progress) as progress,
@@ -99,6 +113,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
         from schemactl.flows.backlog import LoadLimits
         from schemactl.flows.loaded_files import Changed
         from schemactl.flows.normalize import NormalizeRequest, normalize
+        from schemactl.flows.promotion import PromoteLocks, PromotionOptions
 
         request = NormalizeRequest(
             inference=replace(options.make_inference(agreeing(terminal)), engine=engine),
@@ -110,6 +125,7 @@ def run(options: Options, terminal: Terminal) -> ExitCode:
             limits=LoadLimits(max_files, max_bytes),
             lineage=options.lineage,
             staging=Path(options.staging) if options.staging else None,
+            promotion=PromotionOptions(max_rows, PromoteLocks(options.promote_locks)),
         )
         report = normalize(request, progress, is_ended=is_ended)
     from schemactl.render.normalize import print_load

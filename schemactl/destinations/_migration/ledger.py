@@ -122,10 +122,10 @@ class Ledger(MigrationSession):
             message = f"the row of `{VERSION_TABLE}` with hash `{version_hash}` is not a schema: {error}"
             raise InputError(message, hint=error.hint if isinstance(error, InputError) else None) from error
 
-    def write_version(self, schema: Schema) -> None:
+    def write_version(self, schema: Schema, moment: datetime | None = None) -> None:
         self.prepare_writing()
         versions, loads, _ = bookkeeping_of(schema)
-        row = dict(zip(versions.columns, version_row(schema, datetime.now(UTC)), strict=True))
+        row = dict(zip(versions.columns, version_row(schema, moment or datetime.now(UTC)), strict=True))
         self.replace_dlt_rows(loads, [])
         self.replace_dlt_rows(versions, [row])
 

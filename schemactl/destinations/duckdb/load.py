@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from schemactl.destinations._sql_load import (
     dataset_to_read,
     load_package,
 )
+from schemactl.destinations.duckdb.migration import open_in_load
 from schemactl.destinations.duckdb.session import await_session, is_in_use, translate_error
 from schemactl.destinations.duckdb.types import NAMES
 from schemactl.errors import DestinationError
@@ -77,7 +79,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
             # The leftovers of a killed DuckDB; no other process has the file open.
             for leftover in Path(f"{address.path}.tmp").glob("duckdb_temp_*"):
                 leftover.unlink(missing_ok=True)
-            load_package(session, address.dataset, package, progress)
+            load_package(session, address.dataset, package, progress, partial(open_in_load, session))
         except BaseException:
             if is_ours:
                 _remove(address)

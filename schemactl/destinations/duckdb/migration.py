@@ -292,6 +292,13 @@ class DuckDbMigration(FileMigration[DuckDbSession]):
 
 
 @contextmanager
+def open_in_load(session: DuckDbSession, dataset: str, lock_seconds: float) -> Iterator[DuckDbMigration]:  # noqa: ARG001
+    """Yield a migration in the open transaction of a load, which has the file alone."""
+    register(session.connection)
+    yield DuckDbMigration(session, dataset)
+
+
+@contextmanager
 def connect(
     url: str,
     schema_name: str,

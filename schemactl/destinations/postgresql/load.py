@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from schemactl.destinations._reading import DatasetReader
@@ -13,6 +14,7 @@ from schemactl.destinations._sql_load import (
     dataset_to_read,
     load_package,
 )
+from schemactl.destinations.postgresql.migration import open_in_load
 from schemactl.destinations.postgresql.session import open_session, open_transaction, parse_address
 from schemactl.normalization.package import LoadPackage
 from schemactl.progress import Progress
@@ -41,4 +43,4 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
     """Write the rows of one load, in one transaction; see ``Loader``."""
     address = parse_address(url)
     with open_transaction(address) as session:
-        load_package(session, address.dataset, package, progress)
+        load_package(session, address.dataset, package, progress, partial(open_in_load, session))

@@ -45,6 +45,7 @@ from schemactl.destinations.postgresql.online import (
     set_proven_not_null,
 )
 from schemactl.destinations.postgresql.session import (
+    LOADING,
     PLAIN,
     READ_ONLY,
     PostgresSession,
@@ -587,6 +588,17 @@ def _with_columns(node: Node, change: Callable[[Column], Column]) -> Node:
             inside = {name: _with_columns(value, change) for name, value in field_values(node).items()}
             changed = replace(node, **inside)
     return cast("Node", changed)
+
+
+@contextmanager
+def open_in_load(session: PostgresSession, dataset: str, lock_seconds: float) -> Iterator[PostgresMigration]:
+    """Yield a migration in the open transaction of a load, which holds the lock of the dataset."""
+    settings = (*_SETTINGS, f"lock_timeout = {milliseconds(lock_seconds)}")
+    with session.wrap_errors("begin to widen columns"):
+        session.execute("; ".join(f"SET LOCAL {setting}" for setting in settings))
+    yield PostgresMigration(session, dataset)
+    with session.wrap_errors("go on with the load"):
+        session.execute("; ".join(f"SET LOCAL {setting}" for setting in LOADING))
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from schemactl.destinations._address import check_folder, parse_file_address
@@ -15,7 +16,7 @@ from schemactl.destinations._sql_load import (
     dataset_to_read,
     load_package,
 )
-from schemactl.destinations.sqlite.migration import choose_file
+from schemactl.destinations.sqlite.migration import choose_file, open_in_load
 from schemactl.destinations.sqlite.session import MAIN, SqliteDatabase, open_database
 from schemactl.destinations.sqlite.types import NAMES
 from schemactl.normalization.package import LoadPackage
@@ -62,7 +63,7 @@ def load(url: str, package: LoadPackage, progress: Progress) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     progress(f"opening `{address}`", None)
     with open_database(address, path, patience=_PATIENCE_OF_LOADS_SECONDS) as session, _transaction(session):
-        load_package(session, MAIN, package, progress)
+        load_package(session, MAIN, package, progress, partial(open_in_load, session))
 
 
 @contextmanager

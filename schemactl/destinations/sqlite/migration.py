@@ -243,6 +243,12 @@ class SqliteMigration(FileMigration[SqliteDatabase]):
 
 
 @contextmanager
+def open_in_load(session: SqliteDatabase, dataset: str, lock_seconds: float) -> Iterator[SqliteMigration]:  # noqa: ARG001
+    """Yield a migration in the open transaction of a load, which alone writes to the file."""
+    yield SqliteMigration(session, dataset)
+
+
+@contextmanager
 def connect(
     url: str,
     schema_name: str,

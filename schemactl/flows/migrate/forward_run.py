@@ -31,6 +31,8 @@ class ForwardRun(RunDirection):
         retry: retries a transaction that could not get a lock.
         batch_rows: how many rows a transaction fills, if a step does not fill all of them at once.
         tables: a model of the tables as they have just been read; None to read them.
+        records_version: whether the run records the schema; the load that it belongs to does so otherwise.
+        recorded_at: the time that the ledger has of the schema; None for now.
     """
 
     session: MigrationSession
@@ -42,6 +44,8 @@ class ForwardRun(RunDirection):
     batch_rows: int = NO_PATIENCE.batch_rows
     batches: tuple[Batch, ...] = ()
     tables: Mapping[str, Table] | None = None
+    records_version: bool = True
+    recorded_at: datetime | None = None
     finished_state = StepState.DONE
     kept_note = "completed steps stay applied"
 
@@ -97,6 +101,14 @@ class ForwardRun(RunDirection):
                     self._refuse_unfit()
             raise
 
+    def run_in_transaction(self) -> None:
+        """Run all steps in the open transaction of a load, and check the tables.
+
+        Raises:
+            StepBlocked: stored values block a step.
+        """
+        self._runner().run_at_once()
+
     def _run_in_transaction(self, guarded: Collection[int]) -> None:
         with self.session.transaction():
             self._runner(guarded).run_at_once()
@@ -148,7 +160,8 @@ class ForwardRun(RunDirection):
 
     def end(self) -> None:
         # The run ends last: without a transaction, a run that was killed between the two is resumed.
-        self.session.write_version(self.plan.target)
+        if self.records_version:
+            self.session.write_version(self.plan.target, self.recorded_at)
         self.session.write_run(replace(self.run, state=RunState.DONE, finished=datetime.now(UTC)))
 
     def record_at_once(self) -> None:

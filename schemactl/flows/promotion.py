@@ -1,0 +1,312 @@
+"""Widen stored columns for a load (contract mode ``promote``): count their values first, then convert them.
+
+The steps are those of ``schemactl migrate``: planned, counted, run and recorded by its code, so that ``rollback`` can
+undo them. A destination whose transactions hold changes of tables widens within the transaction of the load; others
+widen before the load begins, each column at once or resumed by the next load.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from schemactl.destinations import MigrationSession, is_migrator
+from schemactl.errors import DestinationError, InputError, Problem
+from schemactl.flows.migrate.counting import count_unfit, find_blockers
+from schemactl.flows.migrate.forward_run import ForwardRun
+from schemactl.flows.migrate.runner import LockRetry, StepBlocked, who
+from schemactl.flows.migrate.schema_plans import propose, render_plan
+from schemactl.flows.migrate.state import DestinationState, read_state
+from schemactl.flows.migrate.stored_plans import resume_plan
+from schemactl.flows.target import LoadTarget, MigrationTarget
+from schemactl.inference.promotion import StoredValues
+from schemactl.migration.migration_plan import MigrationPlan
+from schemactl.migration.options import PlanOptions
+from schemactl.migration.plan_documents import plan_hash, plan_text
+from schemactl.migration.records import Patience, Run
+from schemactl.migration.ways import Way
+from schemactl.progress import Progress, no_progress
+from schemactl.schema.changes import ColumnRetyped
+from schemactl.schema.full_types import FullType, full_type
+from schemactl.schema.hash import bump
+from schemactl.schema.structure import DATABASE_TYPE
+from schemactl.schema.types import Column, Schema, Table, root_of
+from schemactl.schema.widening import type_properties, widened_types
+from schemactl.schema.wording import counted
+
+DEFAULT_MAX_ROWS: Final = 10_000_000
+"""Rows of a table that a load rewrites without being asked."""
+
+Columns = Collection[tuple[str, str]]
+"""Columns by table and name."""
+
+
+class PromoteLocks(StrEnum):
+    """What a load does if other sessions use a table that it has to widen."""
+
+    WAIT = "wait"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionOptions:
+    """The limits of what a load does to stored columns.
+
+    Attributes:
+        max_rows: rows of a table above which the load leaves a rewrite to ``schemactl migrate``.
+        locks: whether to wait for other sessions that use the table.
+    """
+
+    max_rows: int = DEFAULT_MAX_ROWS
+    locks: PromoteLocks = PromoteLocks.WAIT
+
+    @property
+    def patience(self) -> Patience:
+        """How long the steps wait for other sessions."""
+        if self.locks is PromoteLocks.FAIL:
+            return Patience(lock_seconds=0.1, lock_retries=0)
+        return Patience(seconds=_LOAD_SECONDS, lock_seconds=_LOCK_SECONDS, lock_retries=0)
+
+
+_LOAD_SECONDS: Final = 600.0
+_LOCK_SECONDS: Final = 60.0
+"""As loads wait for each other and for other sessions."""
+
+
+@dataclass(frozen=True)
+class StoredColumns:
+    """The columns of a destination that a load may widen.
+
+    Attributes:
+        schema_name: of the load.
+        counted: the answers of ``count``: rows of a load are made several times if they do not fit at first.
+    """
+
+    target: LoadTarget
+    schema_name: str
+    options: PromotionOptions = field(default_factory=PromotionOptions)
+    progress: Progress = no_progress
+    counted: dict[tuple[str, str, FullType], StoredValues] = field(default_factory=dict)
+
+    @property
+    def migration_target(self) -> MigrationTarget:
+        """The destination as migrations see it.
+
+        Raises:
+            InputError: it cannot be migrated.
+        """
+        destination = self.target.destination
+        if not is_migrator(destination):
+            message = f"`{self.target.kind}` cannot widen columns"
+            raise InputError(message, hint="use the contract `data_type=evolve` there, which adds variant columns")
+        return MigrationTarget(self.target.kind, destination, self.target.url)
+
+    @property
+    def widens_ahead(self) -> bool:
+        """Whether columns become wider before a load, because no transaction of the destination holds both."""
+        destination = self.target.destination
+        return is_migrator(destination) and not destination.ABILITIES.transactional_ddl
+
+    def count(self, schema: Schema, table: str, column: str, wider: FullType) -> StoredValues:
+        """Return the stored values of a column of a schema that would not survive a wider type.
+
+        Raises:
+            InputError: the table has more rows than a load rewrites.
+            DestinationError: it cannot be read.
+        """
+        key = (table, column, wider)
+        if key not in self.counted:
+            target = self.migration_target
+            with target.open_for_reading(self.schema_name, may_be_new=True, patience=_READING) as session:
+                state = read_state(session, target, self.schema_name)
+                self.counted[key] = self._count(state, _with_type(schema, table, column, wider), table, column)
+        return self.counted[key]
+
+    def _count(self, state: DestinationState, schema: Schema, table: str, column: str) -> StoredValues:
+        plan = plan_promotion(state, schema, [(table, column)])
+        if not plan.steps:
+            return StoredValues()
+        steps = [planned.step for planned in plan.steps]
+        blockers = list(find_blockers(state.session, steps))
+        if blockers:
+            return StoredValues(blocker=blockers[0].message)
+        if not plan.is_applicable:
+            kind, wider = self.target.kind, schema.tables[table].columns[column]
+            return StoredValues(blocker=f"`{kind}` cannot change its type to {full_type(wider.properties)}")
+        if schema.tables[root_of(schema, table)].properties.get("write_disposition") == "replace":
+            return StoredValues()  # the load removes them
+        rows = state.session.row_count(steps[0].table_name)
+        self._check_rows(plan, schema, rows)
+        counts = count_unfit(state.session, plan, 0)
+        return StoredValues(rows, sum(of.count for of in counts), tuple(text for of in counts for text in of.examples))
+
+    def _check_rows(self, plan: MigrationPlan, schema: Schema, rows: int) -> None:
+        rewrites = [planned for planned in plan.steps if planned.way in (Way.REWRITE, Way.COPY)]
+        if rows <= self.options.max_rows or not rewrites:
+            return
+        step = rewrites[0].step
+        message = (
+            f"`{step.full_name}` must become wider, which rewrites {counted(rows, 'row')}; a load rewrites "
+            f"{self.options.max_rows:,} at most"
+        )
+        column = schema.tables[step.table_name].columns.get(step.column_name or "")
+        declared = "" if column is None else f":{str(full_type(column.properties)).replace(', ', ',')}"
+        hint = (
+            f"`schemactl edit {schema.name} --column '{step.full_name}{declared}'`, "
+            f"`schemactl sync {schema.name}` and `schemactl migrate apply {schema.name} --to DEST` widen it, "
+            "or raise `--promote-max-rows`"
+        )
+        raise InputError(message, hint=hint)
+
+    def widen(self, session: MigrationSession, schema: Schema, columns: Columns) -> None:
+        """Widen columns to their types in a schema, in the open transaction of a load.
+
+        Raises:
+            DestinationError: stored values would not survive, or something blocks the change.
+            InputError: a table has more rows than a load rewrites.
+        """
+        forward = self._forward_run(session, schema, columns, is_recorded=False)
+        if forward is not None:
+            self._run(forward, forward.run_in_transaction)
+
+    def widen_ahead(self, schema: Schema, columns: Columns, load_begin: datetime) -> bool:
+        """Widen columns to their types in a schema before a load; return whether there were any to widen.
+
+        The ledger has the widened schema from before ``load_begin``, so that the schema of the load stays the last one.
+
+        Raises:
+            DestinationError, InputError: as ``widen``.
+        """
+        with self.migration_target.open_for_writing(self.schema_name, self.options.patience) as session:
+            forward = self._forward_run(session, schema, columns, is_recorded=True)
+            if forward is None:
+                return False
+            forward = replace(forward, recorded_at=load_begin - timedelta(microseconds=1))
+            self._run(forward, forward.run_one_by_one)
+            return True
+
+    def _forward_run(
+        self, session: MigrationSession, schema: Schema, columns: Columns, *, is_recorded: bool
+    ) -> ForwardRun | None:
+        """Return the run that widens columns, or goes on where a killed load stopped; None if all are wide enough.
+
+        ``is_recorded``: whether the ledger has the widened schema afterwards, and not the schema of the load.
+        """
+        target = self.migration_target
+        state = read_state(session, target, self.schema_name)
+        retry = LockRetry(0, self.progress)
+        if (unfinished := state.unfinished) is not None:
+            plan, done = resume_plan(state, unfinished)
+            if not _is_promotion(plan):
+                hint = "`schemactl migrate apply` resumes it, and `schemactl migrate rollback` undoes it"
+                raise DestinationError(f"`{session.origin}` has an unfinished migration", hint=hint)
+            return ForwardRun(session, target.destination, plan, unfinished, done, retry)
+        plan = plan_promotion(state, schema, columns, is_recorded=is_recorded)
+        if not plan.steps:
+            return None
+        steps = [planned.step for planned in plan.steps]
+        blockers = [Problem(blocker.message, hint=blocker.hint) for blocker in find_blockers(session, steps)]
+        if blockers or not plan.is_applicable:
+            message = f"columns of `{session.origin}` cannot become wider"
+            hint = f"`schemactl migrate plan {schema.name} --to DEST` shows why"
+            raise DestinationError(message, problems=tuple(blockers), hint=hint)
+        for name in {step.table_name for step in steps}:
+            self._check_rows(plan, schema, session.row_count(name))
+        run = Run(
+            run_id=uuid.uuid4().hex,
+            plan_hash=plan_hash(plan),
+            schema_name=plan.target.name,
+            from_hash=state.ledger_hash,
+            to_hash=plan.target_hash,
+            who=who(),
+            started=datetime.now(UTC),
+            plan=plan_text(plan),
+        )
+        tables = state.tables_for(plan.target)
+        return ForwardRun(session, target.destination, plan, run, 0, retry, tables=tables, records_version=is_recorded)
+
+    def _run(self, forward: ForwardRun, run: Callable[[], None]) -> None:
+        self.progress(f"widening {', '.join(_names(forward.plan))}", None)
+        try:
+            run()
+        except StepBlocked as blocked:
+            problems = tuple(Problem(blocker.message, hint=blocker.hint) for blocker in blocked.blockers)
+            hint = f"`schemactl migrate plan {self.schema_name} --to DEST` shows the values"
+            raise DestinationError(
+                "stored values would not survive in wider columns", problems=problems, hint=hint
+            ) from blocked
+
+
+_READING: Final = Patience(seconds=5.0)
+
+
+def plan_promotion(
+    state: DestinationState, schema: Schema, columns: Columns, *, is_recorded: bool = False
+) -> MigrationPlan:
+    """Return the plan that widens columns to their types in a schema, and changes nothing else.
+
+    Columns that the destination lacks, or that have the type or another one that is no narrower, are left out. The plan
+    leads to the schema, or, if it is recorded by itself, to the last schema of the ledger with wider columns.
+    """
+    fold = state.target.destination.NAMES.fold
+    stored_tables = {fold(name): table for name, table in state.catalogue.schema.tables.items()}
+    goals: dict[str, Table] = {}
+    for table, name in columns:
+        stored_table = stored_tables.get(fold(table))
+        stored_names = {} if stored_table is None else {fold(stored): stored for stored in stored_table.columns}
+        if stored_table is None or fold(name) not in stored_names:
+            continue
+        stored_column = stored_table.columns[stored_names[fold(name)]]
+        goal = _goal(stored_column, schema.tables[table].columns[name])
+        if goal is not None and state.target.destination.stored(goal) != state.target.destination.stored(stored_column):
+            table_goal = goals.get(table) or Table(table, {}, schema.tables[table].properties)
+            goals[table] = replace(table_goal, columns={**table_goal.columns, goal.name: goal})
+    recorded = _recorded_schema(state.ledger_schema or schema, schema, goals.values()) if is_recorded else schema
+    without_ledger = replace(state, ledger_schema=None)
+    goal_schema = replace(recorded, tables=goals)
+    proposal = propose(without_ledger, goal_schema, PlanOptions(keeps_removed=True))
+    steps = tuple(planned for planned in proposal.steps if planned.step.table_name in goals)
+    return render_plan(state, recorded, replace(proposal, steps=steps, notes=()))
+
+
+def _goal(stored_column: Column, column: Column) -> Column | None:
+    """Return a stored column with the type of a schema's column; None if that is no wider."""
+    stored_type, wider = full_type(stored_column.properties), full_type(column.properties)
+    if stored_type is None or wider is None or wider not in _wider_types(stored_type, wider):
+        return None
+    kept = {key: value for key, value in stored_column.properties.items() if key not in (*_TYPE_KEYS, DATABASE_TYPE)}
+    return Column(column.name, {**kept, **type_properties(wider)})
+
+
+_TYPE_KEYS: Final = ("data_type", "precision", "scale", "timezone")
+
+
+def _wider_types(stored_type: FullType, wider: FullType) -> tuple[FullType, ...]:
+    return widened_types(stored_type, wider, scale=wider.scale or 0, allow_text=True)
+
+
+def _recorded_schema(ledger_schema: Schema, schema: Schema, goals: Iterable[Table]) -> Schema:
+    """Return the schema that the ledger has once the columns are wider."""
+    for goal in goals:
+        table = ledger_schema.tables.get(goal.name) or schema.tables[goal.name]
+        columns = {name: schema.tables[goal.name].columns[name] for name in goal.columns}
+        ledger_schema = ledger_schema.with_table(replace(table, columns={**table.columns, **columns}))
+    return bump(ledger_schema)
+
+
+def _with_type(schema: Schema, table: str, column: str, wider: FullType) -> Schema:
+    columns = schema.tables[table].columns
+    widened = Column(column, {**columns[column].properties, **type_properties(wider)})
+    return schema.with_table(replace(schema.tables[table], columns={**columns, column: widened}))
+
+
+def _is_promotion(plan: MigrationPlan) -> bool:
+    return all(isinstance(planned.reason, ColumnRetyped) for planned in plan.steps)
+
+
+def _names(plan: MigrationPlan) -> list[str]:
+    return list(dict.fromkeys(f"`{planned.step.full_name}`" for planned in plan.steps))

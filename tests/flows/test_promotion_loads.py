@@ -1,0 +1,207 @@
+"""Loads that widen stored columns, at every destination that migrates."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from loading_shop import LOCAL, Shop
+
+from schemactl.errors import DestinationError, InputError
+from schemactl.flows import promotion
+from schemactl.flows.infer import InferRequest, infer
+from schemactl.flows.migrate.inspection import VerifyRequest, verify
+from schemactl.flows.migrate.rollback import RollbackRequest, rollback
+from schemactl.flows.promotion import PromotionOptions
+from schemactl.flows.target import find_destination
+from schemactl.inference.report import PromotionFinding
+from schemactl.migration.reports import Outcome
+from schemactl.normalization.report import NormalizeReport
+from schemactl.schema.hints import Hints
+from schemactl.schema.types import Table
+
+PROMOTE = "data_type=promote"
+
+
+def load(
+    shop: Shop, to: str, *values: Any, column: str = "x", contract: str = PROMOTE, **options: Any
+) -> NormalizeReport:
+    documents = [{"id": number, column: value} for number, value in enumerate(values)]
+    return shop.load(shop.write("orders.jsonl", *documents), to=to, contract=contract, **options)
+
+
+def findings(report: NormalizeReport) -> list[PromotionFinding]:
+    assert report.inference is not None
+    return list(report.inference.promotions)
+
+
+def stored_table(to: str, table: str = "orders") -> Table:
+    target = find_destination(to)
+    return target.destination.read_catalogue(target.url).schema.tables[table]
+
+
+def stored(to: str, column: str, table: str = "orders") -> list[Any]:
+    """Return the values of a column that a destination stores, sorted, without nulls."""
+    target = find_destination(to)
+    only_column = replace(stored_table(to, table), columns={column: stored_table(to, table).columns[column]})
+    batches = target.destination.read_table(target.url, "shop", only_column)
+    values = [row[column] for batch in batches for row in batch.to_pylist()]
+    return sorted(value for value in values if value is not None)
+
+
+def stored_types(to: str, table: str = "orders") -> dict[str, str]:
+    columns = stored_table(to, table).columns.values()
+    return {column.name: str(column.data_type) for column in columns if not column.name.startswith("_dlt")}
+
+
+def test_a_load_widens_a_stored_column_before_its_rows(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    load(shop, to, 1, -2, None)
+
+    report = load(shop, to, 1.5, 7)
+
+    (finding,) = findings(report)
+    assert (finding.before, finding.after, finding.values, finding.rows) == ("bigint", "double", 2, 3)
+    assert stored(to, "x") == [-2, 1, 1.5, 7]
+    assert "x__v_double" not in stored_types(to)
+    assert verify(VerifyRequest("shop", find_destination(to).url, Path("schemas"))).is_clean
+    assert findings(load(shop, to, 2.5)) == []
+    assert stored(to, "x") == [-2, 1, 1.5, 2.5, 7]
+
+
+def test_stored_values_that_a_double_does_not_hold_make_a_decimal(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    load(shop, to, 2**53 + 1, 5)
+
+    (finding,) = findings(load(shop, to, 1.5))
+
+    assert (finding.before, finding.after) == ("bigint", "decimal(38, 9)")
+    assert {Decimal(str(value)) for value in stored(to, "x")} == {Decimal(2**53 + 1), Decimal(5), Decimal("1.5")}
+
+
+def test_values_that_no_type_holds_go_to_a_variant(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    load(shop, to, 2**53 + 1)
+
+    (finding,) = findings(load(shop, to, 1e300))
+
+    assert (finding.after, finding.variant) == (None, "x__v_double")
+    assert "1 stored value would not survive as double" in finding.reason
+    assert (stored(to, "x"), stored(to, "x__v_double")) == ([2**53 + 1], [1e300])
+
+
+def test_columns_of_nested_tables_become_wider(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    load(shop, to, [1, 2])
+
+    load(shop, to, [0.5])
+
+    assert stored(to, "value", table="orders__x") == [0.5, 1, 2]
+
+
+def test_dates_become_timestamps_at_midnight(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    load(shop, to, "2024-02-29", detect="iso_date", contract="evolve")
+
+    (finding,) = findings(load(shop, to, "2024-03-01T10:30:00Z"))
+
+    assert (finding.before, finding.after) == ("date", "timestamp")
+    texts = [str(value).replace("T", " ")[:19] for value in stored(to, "x")]
+    assert sorted(texts) == ["2024-02-29 00:00:00", "2024-03-01 10:30:00"]
+
+
+def test_a_column_that_only_the_schema_widened_becomes_wider_with_the_next_load(
+    shop: Shop, any_destination: str
+) -> None:
+    to = any_destination
+    load(shop, to, 1)
+    shop.engine  # noqa: B018 - the shop's own engine infers, too
+    from dataclasses import replace
+
+    source = shop.write("later.jsonl", {"id": 9, "x": 1.5})
+    infer(
+        replace(
+            InferRequest((source,), "shop", table="orders", schemas=Path("schemas"), contract=PROMOTE), engine=LOCAL
+        )
+    )
+
+    load(shop, to, 2.5)
+
+    assert stored(to, "x") == [1, 2.5]
+
+
+def test_the_ledger_has_the_migration_of_a_load(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    load(shop, to, 1)
+    load(shop, to, 0.5)
+
+    report = rollback(RollbackRequest("shop", find_destination(to).url), lambda _: False, nullcontext)
+
+    assert report.outcome is Outcome.REFUSED  # a value that was loaded since does not fit any more
+    assert [(counted.number, counted.count) for counted in report.counted] == [(1, 1)]
+
+
+def test_a_table_of_many_rows_is_left_to_migrate(shop: Shop, tmp_path: Path) -> None:
+    to = f"duckdb:///{tmp_path}/big.duckdb"
+    load(shop, to, 1, 2, 3)
+
+    with pytest.raises(InputError) as raised:
+        load(shop, to, 1.5, promotion=PromotionOptions(max_rows=2))
+
+    assert "rewrites 3 rows" in raised.value.message
+    assert "schemactl migrate apply shop" in str(raised.value.hint)
+    assert stored(to, "x") == [1, 2, 3]
+    load(shop, to, 1.5, promotion=PromotionOptions(max_rows=3))
+
+
+def test_a_destination_that_does_not_migrate_says_so(shop: Shop) -> None:
+    to = "dlt:duckdb?dataset=shop"
+    load(shop, to, 1)
+
+    with pytest.raises(InputError, match="`dlt` cannot widen columns"):
+        load(shop, to, 1.5)
+
+
+def test_a_load_that_replaces_the_rows_does_not_count_them(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    load(shop, to, 2**53 + 1, hints=Hints(write_disposition="replace"))
+
+    (finding,) = findings(load(shop, to, 1.5))
+
+    assert finding.after == "double"
+    assert stored(to, "x") == [1.5]
+
+
+def test_odd_numbers_survive(shop: Shop, any_destination: str) -> None:
+    to = any_destination
+    load(shop, to, 2**53, -(2**53), 0)
+
+    load(shop, to, -0.0, 5e-324, 1e300, 0.1)
+
+    values = stored(to, "x")
+    assert sorted(values) == [-(2**53), 0, 0, 5e-324, 0.1, 2**53, 1e300]
+    assert any(math.copysign(1, value) < 0 for value in values if value == 0)
+
+
+def test_stored_values_that_came_meanwhile_stop_the_load(shop: Shop, tmp_path: Path) -> None:
+    to = f"duckdb:///{tmp_path}/made.duckdb"
+    load(shop, to, 1)
+    count = promotion.StoredColumns.count
+
+    def count_then_write(*arguments: Any) -> Any:
+        answer = count(*arguments)
+        with duckdb.connect(f"{tmp_path}/made.duckdb") as connection:
+            connection.execute("update shop.orders set x = 9007199254740993")
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(promotion.StoredColumns, "count", count_then_write)
+        with pytest.raises(DestinationError, match="stored values would not survive in wider columns"):
+            load(shop, to, 1.5)
+    assert stored(to, "x") == [2**53 + 1]
