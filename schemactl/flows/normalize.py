@@ -48,7 +48,7 @@ from schemactl.inference.evidence import Evidence, merge
 from schemactl.inference.fitting import without_long_names
 from schemactl.inference.lineage import Lineage
 from schemactl.inference.promotion import StoredValues
-from schemactl.inference.report import ViolationFinding
+from schemactl.inference.report import InferenceReport, ViolationFinding
 from schemactl.inference.sample import parse_sample
 from schemactl.inference.source_names import OTHER_TABLE, root_table
 from schemactl.inference.values import DECLARED
@@ -329,8 +329,21 @@ def prepare(request: NormalizeRequest) -> Call | NormalizeReport:
     else:
         call = replace(call, table_inputs=_find_data(call))
     _check_hinted_types(target, held_schema, call.table_inputs)
-    target.destination.check_tables(target.url, checked)
+    try:
+        target.destination.check_tables(target.url, checked)
+    except DestinationError:
+        # An earlier command may have made columns wider in the schema alone, or was killed before it widened them.
+        if not _widen_pending(call):
+            raise
+        target.destination.check_tables(target.url, checked)
     return call
+
+
+def _widen_pending(call: Call) -> bool:
+    """Widen the columns that are wider in the schema than in a destination that no load widens in its transaction."""
+    stored_columns, schema = call.stored_columns, call.checked
+    widening = _widening(call, schema, schema.tables.values()) if stored_columns.widens_ahead else None
+    return widening is not None and stored_columns.widen_ahead(schema, widening.columns, call.load.inserted_at)
 
 
 def _find_new_data(call: Call, load_ids: frozenset[str]) -> Call:
@@ -615,7 +628,7 @@ def _make_rows(
             return merge_reports([replace(report, overwrites=findings) for report, findings in pairs])
         _check_types(call.target, [table for attempt in attempts for table in attempt.plan.tables.values()])
         schema = attempts[-1].evolution.stored
-        call.check_tables(schema)
+        call.check_tables(_before_widening(call, schema, [attempt.evolution for attempt in attempts]))
         check_swaps(schema, call.target)
         rows = _write_changed(call, attempts, rows, staging / str(number))
         revised: list[_TableAttempt] = []
@@ -630,6 +643,25 @@ def _make_rows(
             return rows
         attempts = revised
     raise AssertionError
+
+
+def _before_widening(call: Call, schema: Schema, evolutions: Iterable[Evolution]) -> Schema:
+    """Return a schema with the columns that the load is going to widen as the destination still has them."""
+    for origin in (origin for evolution in evolutions for origin in _widened_columns(evolution.report)):
+        column = call.held.column(*origin)
+        if column is not None:
+            table = schema.tables[origin[0]]
+            schema = schema.with_table(replace(table, columns={**table.columns, column.name: column}))
+    return schema
+
+
+def _widened_columns(report: InferenceReport) -> set[tuple[str, str]]:
+    """Return the columns whose stored values were counted, and survive in a wider type."""
+    return {
+        (finding.table, finding.column)
+        for finding in report.promotions
+        if finding.after is not None and finding.rows is not None
+    }
 
 
 def _in_turn(attempts: Sequence[_TableAttempt]) -> list[_TableAttempt]:
@@ -854,8 +886,7 @@ def _load_widened(call: Call, report: NormalizeReport, package: LoadPackage, pro
     if widening is None or not stored_columns.widens_ahead:
         load(call.target.url, package, progress)
         return
-    promotions = report.inference.promotions if report.inference is not None else ()
-    widened = {(finding.table, finding.column) for finding in promotions if finding.after and finding.rows is not None}
+    widened = _widened_columns(report.inference) if report.inference is not None else set()
     if widened:
         stored_columns.widen_ahead(package.schema, widened, package.inserted_at)
     try:

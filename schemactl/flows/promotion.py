@@ -137,8 +137,9 @@ class StoredColumns:
         if not plan.is_applicable:
             kind, wider = self.target.kind, schema.tables[table].columns[column]
             return StoredValues(blocker=f"`{kind}` cannot change its type to {full_type(wider.properties)}")
-        if schema.tables[root_of(schema, table)].properties.get("write_disposition") == "replace":
-            return StoredValues()  # the load removes them
+        is_replaced = schema.tables[root_of(schema, table)].properties.get("write_disposition") == "replace"
+        if is_replaced and not self.widens_ahead:
+            return StoredValues()  # the load removes them before it widens the column
         rows = state.session.row_count(steps[0].table_name)
         self._check_rows(plan, schema, rows)
         counts = count_unfit(state.session, plan, 0)
